@@ -52,6 +52,8 @@ def build_vocabulary(text: str) -> list[str]:
     - every character of the text is in it once, including spaces, line breaks and capital letters
     - the characters are in the order of Python's `sorted`
     - the result is a list
+
+    Time: 5 minutes. Difficulty: easy.
     """
     # TODO: Take each character once, and sort.
     # YOUR CODE HERE
@@ -80,6 +82,8 @@ def encode(text: str, vocabulary: list[str]) -> list[int]:
     - any number of characters, including none
     - a character that is not in the vocabulary raises ValueError or AssertionError
     - vocabulary is not changed
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Look up each character, and raise an error for unknown ones.
     # YOUR CODE HERE
@@ -98,6 +102,8 @@ def decode(ids: list[int], vocabulary: list[str]) -> str:
     - an id of V or more raises ValueError or AssertionError
     - a negative id raises ValueError or AssertionError too
     - ids and vocabulary are not changed
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Look up each id, and raise an error for ids outside 0 … V - 1.
     # YOUR CODE HERE
@@ -145,6 +151,8 @@ def sample_batch(
     - with the same generator state the result is the same
     - without a generator, torch's global generator is used, and it advances too
     - data is not changed
+
+    Time: 25 minutes. Difficulty: medium.
     """
     # TODO: Raise an error for data that is too short, draw the starts, and cut out the pieces.
     # YOUR CODE HERE
@@ -174,6 +182,8 @@ def flatten_for_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tu
     - logits and targets may be non-contiguous, for example the result of a transpose
     - gradients flow to the logits
     - logits and targets are not changed
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Join the first two dimensions.
     # YOUR CODE HERE
@@ -183,22 +193,22 @@ def flatten_for_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tu
 # %% [markdown]
 # ## The loss
 #
-# How good is a prediction? Softmax turns its logits $z$ into probabilities. The probability of the target $y$ should be
+# How good is a prediction? Softmax turns its logits `z` into probabilities. The probability of the target `y` should be
 # near 1. The **cross-entropy** measures this: it is minus the logarithm of this probability, averaged over all
 # predictions.
 #
-# $$L = -\frac{1}{N} \sum_{n=1}^{N} \ln \text{softmax}(z_n)_{y_n}$$
+#     loss = -1/N · Σ_n ln softmax(z_n)[y_n]
 #
-# A prediction with the probability 1 for its target has the loss $-\ln 1 = 0$. A model that knows nothing gives each of
-# V tokens the probability 1/V and has the loss $\ln V$: with 65 characters 4.17. If a new model begins far above that,
-# it is too sure about things that it cannot know.
+# A prediction with the probability 1 for its target has the loss -ln 1 = 0. A model that knows nothing gives each of V
+# tokens the probability 1/V and has the loss ln V: with 65 characters 4.17. If a new model begins far above that, it is
+# too sure about things that it cannot know.
 #
 # On a computer there is a problem. With logits of 1000 and -1000 the softmax gives the second a probability of
-# $e^{-2000}$, which is rounded to 0, and the logarithm of 0 is minus infinity. The loss should be 2000. So do not
-# compute the two steps one after the other, but first simplify the logarithm on paper. With $m$ the largest logit of
+# exp(-2000), which is rounded to 0, and the logarithm of 0 is minus infinity. The loss should be 2000. So do not
+# compute the two steps one after the other, but first simplify the logarithm on paper. With `m` the largest logit of
 # the row,
 #
-# $$-\ln \text{softmax}(z)_y = \ln \sum_j e^{z_j - m} - (z_y - m)$$
+#     -ln softmax(z)[y] = ln(Σ_j exp(z_j - m)) - (z_y - m)
 #
 # and nothing in it overflows: no exponential is above 1, and one of them is always 1.
 
@@ -217,6 +227,8 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     - logits and targets are not changed
 
     Do not use torch's cross_entropy, nll_loss or log_softmax. If you use one, you get a comment but lose no points.
+
+    Time: 30 minutes. Difficulty: hard.
     """
     # TODO: Subtract the largest logit of each row, and write the formula above as code.
     # YOUR CODE HERE
@@ -228,7 +240,7 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 #
 # So far a token knows only itself. The simplest way to use the past is the mean of the token and all tokens before it:
 #
-# $$\bar x_t = \frac{1}{t + 1} \sum_{s=0}^{t} x_s$$
+#     mean_t = (x_0 + x_1 + … + x_t) / (t + 1)
 #
 # A mean ignores the order, and it treats all tokens as equally important. But it is a good first step. Write it as in
 # the formula, with a loop over texts and tokens.
@@ -248,6 +260,8 @@ def running_mean_loop(x: torch.Tensor) -> torch.Tensor:
     - float32 and float64 tokens both work
     - gradients flow to x
     - x is not changed
+
+    Time: 15 minutes. Difficulty: medium.
     """
     # TODO: For each text and each token, take the mean of the tokens so far.
     # YOUR CODE HERE
@@ -257,12 +271,12 @@ def running_mean_loop(x: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## The past, averaged: a matrix product
 #
-# A mean is a weighted sum with equal weights. Put the weights of token $t$ into row $t$ of a matrix (T, T). Then one
+# A mean is a weighted sum with equal weights. Put the weights of token `t` into row `t` of a matrix (T, T). Then one
 # product gives all means at once:
 #
-# $$\begin{pmatrix} 1 & 0 & 0 \\ \tfrac12 & \tfrac12 & 0 \\ \tfrac13 & \tfrac13 & \tfrac13 \end{pmatrix}
-# \begin{pmatrix} x_0 \\ x_1 \\ x_2 \end{pmatrix} =
-# \begin{pmatrix} x_0 \\ \tfrac12 (x_0 + x_1) \\ \tfrac13 (x_0 + x_1 + x_2) \end{pmatrix}$$
+#     [  1    0    0  ]   [ x_0 ]   [ x_0                   ]
+#     [ 1/2  1/2   0  ] · [ x_1 ] = [ (x_0 + x_1) / 2       ]
+#     [ 1/3  1/3  1/3 ]   [ x_2 ]   [ (x_0 + x_1 + x_2) / 3 ]
 #
 # The zeros above the diagonal hide the future. `torch.tril` makes a lower triangle of ones; divide each row by its sum.
 # A product of (T, T) with (B, T, C) is computed separately for each text of the batch.
@@ -279,6 +293,8 @@ def running_mean_matmul(x: torch.Tensor) -> torch.Tensor:
     - float32 and float64 tokens both work
     - gradients flow to x
     - x is not changed
+
+    Time: 15 minutes. Difficulty: medium.
     """
     # TODO: Make the matrix of weights, in the dtype of x, and multiply.
     # YOUR CODE HERE
@@ -289,7 +305,7 @@ def running_mean_matmul(x: torch.Tensor) -> torch.Tensor:
 # ## The past, averaged: a softmax
 #
 # Now do the same in a third way. Begin with scores that are all zero, set the scores of the future to minus infinity,
-# and take the softmax of each row. Because $e^0 = 1$ and $e^{-\infty} = 0$, the result is the same matrix.
+# and take the softmax of each row. Because exp(0) = 1 and exp(-∞) = 0, the result is the same matrix.
 #
 # This looks more complicated, but it leads to attention. A score says how important one token is for another. Here all
 # scores are zero: no token is more important than another. If the tokens themselves decide the scores, the weights
@@ -307,6 +323,8 @@ def running_mean_softmax(x: torch.Tensor) -> torch.Tensor:
     - float32 and float64 tokens both work
     - gradients flow to x
     - x is not changed
+
+    Time: 15 minutes. Difficulty: medium.
     """
     # TODO: Begin with scores of zero, hide the future, take the softmax, and multiply.
     # YOUR CODE HERE
@@ -331,10 +349,9 @@ def running_mean_softmax(x: torch.Tensor) -> torch.Tensor:
 #   another sequence.
 #
 # It is the `CausalAttention` of unit 3, with the names of Karpathy's lecture: `n_embd` is the input width, `head_size`
-# is the output width, and scores are divided by $\sqrt{\text{head\_size}}$. Do not use the root of `n_embd`: a dot
-# product of a query with a key has head_size terms, so its variance is head_size, and its typical size is the root of
-# head_size. Without this division softmax gets large numbers, gives nearly all the weight to one token, and learns
-# slowly.
+# is the output width, and scores are divided by √head_size. Do not use the root of `n_embd`: a dot product of a query
+# with a key has head_size terms, so its variance is head_size, and its typical size is the root of head_size. Without
+# this division softmax gets large numbers, gives nearly all the weight to one token, and learns slowly.
 
 
 # %%
@@ -357,6 +374,8 @@ class Head(nn.Module):
     - gradients reach the inputs and the weights of the three layers, and the mask is not a parameter
     - works in float64 after .double()
     - the inputs are not changed
+
+    Time: 30 minutes. Difficulty: medium.
     """
 
     def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:
@@ -375,7 +394,7 @@ class Head(nn.Module):
 # ## The bigram model
 #
 # Now back to the whole model. A bigram model looks up the logits of the next token in a table with one row for each
-# token: row $i$ says what comes after token $i$. `nn.Embedding(V, V)` is such a table: it takes ids and returns their
+# token: row `i` says what comes after token `i`. `nn.Embedding(V, V)` is such a table: it takes ids and returns their
 # rows, and the rows are learned.
 #
 # `forward` returns logits (B, T, V), with and without targets: only the loss needs the flat form. In the original
@@ -421,6 +440,8 @@ class BigramLanguageModel(nn.Module):
     - with the same generator state the result is the same
     - without a generator, torch's global generator is used, and it advances too
     - idx is not changed
+
+    Time: 45 minutes. Difficulty: hard.
     """
 
     def __init__(self, vocab_size: int) -> None:
@@ -447,11 +468,15 @@ class BigramLanguageModel(nn.Module):
 # %% [markdown]
 # ## Train it, and let it write
 #
-# Nothing is graded here. In a notebook, run the cell; with a script, run `python bigram_language_model.py`. It takes
-# about a second. The text has only a few lines, so that you can see what the model can know: after a `q` there is
-# always a `u`, and after a space often a `t`.
+# Nothing is graded here. In a notebook, run the cells; with a script, run `python bigram_language_model.py`. The first
+# cell shows an example of each exercise that you have written. The second one trains the model, which takes about a
+# second. The text has only a few lines, so that you can see what the model can know: after a `q` there is always a `u`,
+# and after a space often a `t`.
 #
-# Look at the loss. It begins above $\ln V$ and falls, and then it stops falling. From one line to the next it may even
+# In the first cell, the three running means of 1, 2 and 6 are 1, 1.5 and 3. The two predictions for the loss are (0, 0)
+# and (1000, -1000), and their targets are 0 and 1. So the loss is the mean of ln 2 = 0.69 and 2000, about 1000.35.
+#
+# Look at the loss. It begins above ln V and falls, and then it stops falling. From one line to the next it may even
 # rise a little: each line is the loss of one random batch, and not of the whole text. What would the model need for a
 # lower loss? For example, it would need the word before: after `sat` comes `on`, `in` or `under`, and after `the` none
 # of these. But in both cases the model sees only the space: a bigram model remembers one character. If you add a head
@@ -459,6 +484,32 @@ class BigramLanguageModel(nn.Module):
 
 # %%
 if __name__ == "__main__":
+    data = torch.arange(6)
+    x = torch.tensor([[[1.0], [2.0], [6.0]]])  # one text of three tokens with one feature each
+    logits, targets = torch.tensor([[[0.0, 0.0], [1000.0, -1000.0]]]), torch.tensor([[0, 1]])
+    examples = {
+        "build_vocabulary": lambda: build_vocabulary("the cat"),
+        "encode": lambda: encode("cat", ["a", "c", "t"]),
+        "decode": lambda: decode([1, 0, 2], ["a", "c", "t"]),
+        "sample_batch": lambda: sample_batch(data, 3, 2, torch.Generator().manual_seed(0)),
+        "flatten_for_cross_entropy": lambda: flatten_for_cross_entropy(logits, targets),
+        "cross_entropy": lambda: cross_entropy(logits[0], targets[0]),
+        "running_mean_loop": lambda: running_mean_loop(x),
+        "running_mean_matmul": lambda: running_mean_matmul(x),
+        "running_mean_softmax": lambda: running_mean_softmax(x),
+        "Head": lambda: Head(4, 2, 3, 0.0)(torch.ones(1, 3, 4)).shape,
+        "BigramLanguageModel": lambda: BigramLanguageModel(5).generate(torch.tensor([[0]]), 4).shape,
+    }
+    unwritten = []
+    for name, example in examples.items():
+        try:
+            print(f"{name}:\n{example()}")
+        except NotImplementedError:
+            unwritten.append(name)
+            print(f"{name}: not written yet")
+
+# %%
+if __name__ == "__main__" and not unwritten:
     text = """the quiet cat sat on the mat next to the dog.
 the dog saw the cat, and the cat saw the dog.
 then the cat jumped over the quiet dog and ran to the tree.
@@ -486,6 +537,68 @@ that night the dog slept on the mat, and the cat slept next to it.
     print(decode(model.generate(prompt, 200)[0].tolist(), vocabulary))
 
 # %% [markdown]
+# ## How good is the model?
+#
+# The loss of one batch is noisy. For a better number, take the mean over many batches. This **loss estimation** has
+# three rules:
+#
+# - Call `model.eval()` before it and `model.train()` after it. In training, dropout makes a model worse than it is.
+#   (This model has no dropout. But the loop should work for every model.)
+# - Compute inside `torch.no_grad()`. PyTorch then stores nothing for gradients, which saves time and memory.
+# - Measure on two texts: on the **training** text, and on a **validation** text that the model never sees in training.
+#
+# Why the second text? A model can learn its training text by heart. Then the training loss falls, but the loss on other
+# texts rises. This is **overfitting**, and only the validation loss shows it. Here a new model is trained on the first
+# five lines, and the sixth line is the validation text:
+#
+# | step | loss on the training text | loss on the validation text |
+# |---|---|---|
+# | 0 | 3.62 | 3.61 |
+# | 75 | 1.39 | 2.25 |
+# | 150 | 1.29 | 2.40 |
+# | 300 | 1.27 | 2.57 |
+#
+# The model is best near step 75. After that it only becomes more sure that the pairs of the first five lines are the
+# only ones. More text helps, and so do a smaller model, dropout, and an earlier end.
+#
+# How low can the loss be? For a bigram model you can find out by counting. Count each pair of characters in the text,
+# and take the share of each next character as its probability. No bigram model can have a lower loss on this text. For
+# the six lines this **floor** is 1.321, and the estimate for the model that you trained on them is 1.346. So this
+# model has learned almost all that a bigram model can know. A lower loss needs a longer memory: attention.
+
+# %%
+if __name__ == "__main__" and not unwritten:
+
+    def estimate_loss(model: nn.Module, data: torch.Tensor) -> float:
+        """Return the mean loss of 50 batches: always the same batches for the same data."""
+        generator = torch.Generator().manual_seed(0)
+        model.eval()
+        with torch.no_grad():
+            losses = [model(*sample_batch(data, 8, 32, generator))[1].item() for _ in range(50)]
+        model.train()
+        return sum(losses) / len(losses)
+
+    end_of_training = text.index("that night")
+    training, validation = data[:end_of_training], data[end_of_training:]
+    torch.manual_seed(6)
+    second_model = BigramLanguageModel(len(vocabulary))
+    optimizer = torch.optim.AdamW(second_model.parameters(), lr=0.05)
+    for step in range(301):
+        if step % 75 == 0:
+            losses = estimate_loss(second_model, training), estimate_loss(second_model, validation)
+            print(f"step {step:3}: training {losses[0]:.2f}, validation {losses[1]:.2f}")
+        _, loss = second_model(*sample_batch(training, 8, 32))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    counts = torch.zeros(len(vocabulary), len(vocabulary))
+    counts.index_put_((data[:-1], data[1:]), torch.tensor(1.0), accumulate=True)
+    shares = counts / counts.sum(dim=1, keepdim=True)
+    floor = -(counts * shares.log()).nansum() / counts.sum()  # a pair that never occurs gives 0 times minus infinity
+    print(f"floor {floor.item():.3f}, the first model {estimate_loss(model, data):.3f}")
+
+# %% [markdown]
 # ## The same loop, with attention
 #
 # Here your `generate` writes with a model that has a head of attention. `generate` is inherited without change; only
@@ -494,7 +607,7 @@ that night the dog slept on the mat, and the cat slept next to it.
 # and look where it fails.
 
 # %%
-if __name__ == "__main__":
+if __name__ == "__main__" and not unwritten:
 
     class AttentionLanguageModel(BigramLanguageModel):
         """Predicts each next token from up to block_size tokens: idx (B, T) -> logits of the last of them."""

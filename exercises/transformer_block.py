@@ -33,18 +33,20 @@ from torch import nn
 # %% [markdown]
 # ## Layer norm
 #
-# Each token is a vector $x$ of $C$ features. Layer norm subtracts its mean and divides it by its standard deviation. So
+# Each token is a vector `x` of C features. Layer norm subtracts its mean and divides it by its standard deviation. So
 # every token gets the mean 0 and the variance 1, whatever its scale was before:
 #
-# $$\mu = \frac{1}{C} \sum_{i=1}^{C} x_i \qquad \sigma^2 = \frac{1}{C} \sum_{i=1}^{C} (x_i - \mu)^2 \qquad
-# \text{LayerNorm}(x)_i = \gamma_i \, \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_i$$
+#     μ  = Σ_i x_i / C
+#     σ² = Σ_i (x_i - μ)² / C
 #
-# - The variance is the biased one: the sum is divided by $C$, and not by $C - 1$. (`torch.var` divides by $C - 1$ by
+#     LayerNorm(x)_i = γ_i · (x_i - μ) / √(σ² + ε) + β_i
+#
+# - The variance is the biased one: the sum is divided by C, and not by C - 1. (`torch.var` divides by C - 1 by
 #   default.)
-# - $\epsilon$ is a small number for the case that all features are equal, because then the variance is zero. It is
-#   added inside the root.
-# - But for some features a large value may be useful. So each feature has its own scale $\gamma_i$ and shift $\beta_i$,
-#   which are learned. They begin at one and zero, where they change nothing.
+# - ε is a small number for the case that all features are equal, because then the variance is zero. It is added inside
+#   the root.
+# - But for some features a large value may be useful. So each feature has its own scale γ_i and shift β_i, which are
+#   learned. They begin at one and zero, where they change nothing.
 #
 # **Why not batch norm?** Batch norm does the same two steps in another direction: for each feature, over all examples
 # of the batch. Then a token's numbers depend on the other texts in the batch, and on the amount of padding. To continue
@@ -70,6 +72,8 @@ class LayerNorm(nn.Module):
     - x is not changed
 
     The worked example begins with ones for scale and zeros for shift, so that a new norm only normalises.
+
+    Time: 25 minutes. Difficulty: medium.
     """
 
     def __init__(self, emb_dim: int, eps: float = 1e-5) -> None:
@@ -90,12 +94,12 @@ class LayerNorm(nn.Module):
 # In attention tokens get information from one another, but only as a weighted sum. A small network then processes this
 # information. It has one hidden layer, four times as wide as the token:
 #
-# $$\text{FFN}(x) = \max(0, x W_1 + b_1) \, W_2 + b_2$$
+#     FFN(x) = max(0, x · W_1 + b_1) · W_2 + b_2
 #
 # It works **position by position**: the same weights for each token, and each token is processed separately. So
-# `nn.Linear` is enough, because it works on the last dimension and keeps the others. Without the ReLU,
-# $\max(0, \cdot)$, two linear layers would be the same as one. (GPT-2 has GELU instead, a smooth form of ReLU. Here it
-# is ReLU, as in the Transformer of 2017.)
+# `nn.Linear` is enough, because it works on the last dimension and keeps the others. Without the ReLU, max(0, …), two
+# linear layers would be the same as one. (GPT-2 has GELU instead, a smooth form of ReLU. Here it is ReLU, as in the
+# Transformer of 2017.)
 
 
 # %%
@@ -112,6 +116,8 @@ class FeedForward(nn.Module):
     - gradients reach x and the parameters of both layers
     - works in float64 after .double()
     - x is not changed
+
+    Time: 10 minutes. Difficulty: easy.
     """
 
     def __init__(self, emb_dim: int, expansion: int = 4) -> None:
@@ -129,12 +135,12 @@ class FeedForward(nn.Module):
 # %% [markdown]
 # ## Residual connections
 #
-# A residual connection goes around a module $f$ and adds its input to its output:
+# A residual connection goes around a module `f` and adds its input to its output:
 #
-# $$y = x + f(x) \qquad\qquad \frac{\partial y}{\partial x} = 1 + f'(x)$$
+#     y = x + f(x)      dy/dx = 1 + f'(x)
 #
-# The derivative shows the advantage. Through a stack of plain modules a gradient is a product of many factors $f'$. If
-# most of them are small, the gradient is nearly zero. The $1$ opens a second path: on this path the gradient arrives
+# The derivative shows the advantage. Through a stack of plain modules a gradient is a product of many factors f'. If
+# most of them are small, the gradient is nearly zero. The 1 opens a second path: on this path the gradient arrives
 # unchanged, even if the gradients through the modules become very small.
 #
 # It also makes the task of a module easier. The module only has to find what to *add*, and a module that gives zeros
@@ -151,6 +157,8 @@ class Residual(nn.Module):
     - gradients reach x on both paths, around sublayer and through it, and the parameters of sublayer
     - works in float64 after .double()
     - x is not changed, also if sublayer returns x itself
+
+    Time: 10 minutes. Difficulty: easy.
     """
 
     def __init__(self, sublayer: nn.Module) -> None:
@@ -173,21 +181,21 @@ class Residual(nn.Module):
 #
 # | | one step | |
 # |---|---|---|
-# | **post-norm** | $\text{norm}(x + f(x))$ | the Transformer of 2017 |
-# | **pre-norm** | $x + f(\text{norm}(x))$ | GPT-2, and nearly all later models |
+# | **post-norm** | `norm(x + f(x))` | the Transformer of 2017 |
+# | **pre-norm** | `x + f(norm(x))` | GPT-2, and nearly all later models |
 #
 # In post-norm each norm is *on* the residual path, and a gradient must go through all of them. Such models train badly
 # unless the learning rate starts very small and grows slowly. In pre-norm the path from the last block back to the
 # first is free, and a norm only prepares the input of a module. This block is pre-norm:
 #
-# $$x' = x + \text{drop}(\text{attention}(\text{norm}_1(x)))$$
-# $$x'' = x' + \text{drop}(\text{feed\_forward}(\text{norm}_2(x')))$$
+#     x'  = x  + drop(attention(norm1(x)))
+#     x'' = x' + drop(feed_forward(norm2(x')))
 #
-# Be careful with two points. The module's output is added to $x$ and not to $\text{norm}_1(x)$. Otherwise the free path
-# is lost. And the second step uses $x'$ twice, in the sum and inside the norm.
+# Be careful with two points. The module's output is added to `x` and not to `norm1(x)`. Otherwise the free path is
+# lost. And the second step uses x' twice, in the sum and inside the norm.
 #
 # Dropout acts on the numbers that are added, and never on the path itself. `nn.Dropout` sets a part of the numbers to
-# zero and divides the others by $1 - p$. It does this independently for each number, and only in training.
+# zero and divides the others by `1 - p`. It does this independently for each number, and only in training.
 #
 # The two modules are arguments. So your block works with any attention, for example `MultiHeadAttention` of unit 4, and
 # does not need to know about heads.
@@ -212,6 +220,8 @@ class TransformerBlock(nn.Module):
     - gradients reach x and all parameters
     - works in float64 after .double()
     - x is not changed
+
+    Time: 25 minutes. Difficulty: medium.
     """
 
     def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float) -> None:
@@ -242,6 +252,37 @@ class TransformerBlock(nn.Module):
 # ```
 #
 # Be careful: `[make_block()] * 12` calls it once, and puts the same block into the list twelve times.
+#
+# Here is the way of one text of eight tokens through a model of width 32. Your (8, 32) of unit 4 stays (8, 32):
+#
+# | step | shape |
+# |---|---|
+# | embeddings of the tokens, plus positions (unit 5) | (8, 32) |
+# | four heads of width 8, concatenated (unit 4) | (8, 32) |
+# | hidden layer of the feed-forward | (8, 128) |
+# | output of the feed-forward, and of the block | (8, 32) |
+# | output of the last of N blocks, for any N | (8, 32) |
+# | last norm | (8, 32) |
+# | output layer, with a score for each of 65 characters | (8, 65) |
+#
+# Why a last norm? In pre-norm each block *adds* to the path, and nothing on the path makes the numbers smaller. So they
+# grow from block to block:
+#
+# ```python
+# from multi_head_attention import MultiHeadAttention
+#
+# def small_block():
+#     return TransformerBlock(MultiHeadAttention(64, 64, 8, 0.0, 4), FeedForward(64), 64, 0.0)
+#
+# torch.manual_seed(0)
+# x = torch.randn(1, 8, 64)
+# for num_blocks in (12, 48):
+#     y = stack_blocks(small_block, num_blocks)(x)
+#     print(x.std().item(), y.std().item(), LayerNorm(64)(y).std().item())
+# ```
+#
+# The standard deviation of `x` is 1.02. After 12 blocks it is 1.51, and after 48 blocks 2.79. The last norm makes it
+# 1.00 in both cases. So the output layer gets numbers of the same size from any number of blocks.
 
 
 # %%
@@ -256,6 +297,8 @@ def stack_blocks(make_block: Callable[[], nn.Module], num_blocks: int) -> nn.Mod
     - it is an nn.Module, and the parameters of all blocks are its parameters
     - gradients reach x and every block
     - x is not changed
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Call make_block num_blocks times, and put the blocks into one module.
     # YOUR CODE HERE
@@ -280,9 +323,9 @@ def stack_blocks(make_block: Callable[[], nn.Module], num_blocks: int) -> nn.Mod
 # The paper first gave 117, 345, 762 and 1542 million. Its authors corrected the numbers later, so you find both. Your
 # numbers will be exact.
 #
-# You need no model for this, only arithmetic: a linear layer from $n$ to $m$ features has $n \cdot m$ weights and $m$
-# biases. The largest part is the square of emb_dim, times 12: four matrices in attention, and two of four times the
-# size in the feed-forward.
+# You need no model for this, only arithmetic: a linear layer from `n` to `m` features has n · m weights and `m` biases.
+# The largest part is the square of emb_dim, times 12: four matrices in attention, and two of four times the size in the
+# feed-forward.
 
 
 # %%
@@ -297,6 +340,8 @@ def gpt2_parameter_count(num_layers: int, emb_dim: int, vocab_size: int = 50257,
     - one more norm of this kind comes after the last block
     - vocab_size is 50257 and context_length is 1024 unless others are given
     - the result is an int
+
+    Time: 25 minutes. Difficulty: medium.
     """
     # TODO: Count the embeddings, the parts of one block, and the last norm.
     # YOUR CODE HERE
@@ -316,3 +361,34 @@ def gpt2_parameter_count(num_layers: int, emb_dim: int, vocab_size: int = 50257,
 # comparisons the reward model learns to give one number to a prompt with its answer. (It is often a language model with
 # a new output layer.) Then the language model writes answers, the reward model judges them, and training makes answers
 # with a high reward more likely. The reward model is needed only for this training: users talk to the language model.
+
+# %% [markdown]
+# ## Try it
+#
+# Nothing is graded here. In a notebook, run the cell; with a script, run `python transformer_block.py`. It shows an
+# example of each exercise that you have written.
+#
+# The features 1, 2 and 3 have the mean 2 and the variance 2/3, so LayerNorm makes about -1.2247, 0 and 1.2247 of them.
+# The residual connection goes around a ReLU: it adds 0 to -1, and 2 to 2. The count is that of GPT-2 small.
+
+# %%
+if __name__ == "__main__":
+    tokens = torch.ones(1, 8, 32)  # one text of eight tokens, with 32 features each
+
+    def new_block() -> nn.Module:
+        """Return a block with a linear layer in the place of attention."""
+        return TransformerBlock(nn.Linear(32, 32), nn.Linear(32, 32), 32, 0.0)
+
+    examples = {
+        "LayerNorm": lambda: LayerNorm(3)(torch.tensor([1.0, 2.0, 3.0])).detach(),
+        "FeedForward": lambda: FeedForward(32)(tokens).shape,
+        "Residual": lambda: Residual(nn.ReLU())(torch.tensor([-1.0, 2.0])),
+        "TransformerBlock": lambda: new_block()(tokens).shape,
+        "stack_blocks": lambda: stack_blocks(new_block, 3)(tokens).shape,
+        "gpt2_parameter_count": lambda: gpt2_parameter_count(12, 768),
+    }
+    for name, example in examples.items():
+        try:
+            print(f"{name}:\n{example()}")
+        except NotImplementedError:
+            print(f"{name}: not written yet")

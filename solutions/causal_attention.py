@@ -33,7 +33,7 @@ from torch import nn
 # %% [markdown]
 # ## What to hide
 #
-# Row $i$ of the scores belongs to the query of token $i$, column $j$ to the key of token $j$. The columns with $j > i$
+# Row `i` of the scores belongs to the query of token `i`, column `j` to the key of token `j`. The columns with `j > i`
 # are the future: the part above the diagonal. The diagonal itself is not hidden, because a token may look at itself.
 # The first token sees nothing else.
 
@@ -47,6 +47,8 @@ def causal_mask(num_tokens: int) -> torch.Tensor:
     - row i, column j is True if j comes after i, and False everywhere else
     - its dtype is torch.bool
     - any number of tokens, including one
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Mark the part above the diagonal.
     ### BEGIN SOLUTION
@@ -68,8 +70,8 @@ def causal_mask(num_tokens: int) -> torch.Tensor:
 # Take complete attention weights, where each row sums to one. Set the future to zero, and divide the remaining weights
 # of each row by their sum:
 #
-# $$w'_{ij} = \frac{w_{ij}}{\sum_{k \le i} w_{ik}} \quad \text{for } j \le i, \qquad
-# w'_{ij} = 0 \quad \text{for } j > i$$
+#     w'_ij = w_ij / (w_i0 + w_i1 + … + w_ii)    for j ≤ i
+#     w'_ij = 0                                  for j > i
 #
 # The future was part of the softmax that made these weights. This has no effect on the result: softmax divided all
 # weights of a row by the same number, and this number cancels when you divide by the new sum.
@@ -87,6 +89,8 @@ def mask_then_renormalize(weights: torch.Tensor) -> torch.Tensor:
     - float32 and float64 weights both work
     - gradients flow to the weights
     - the weights are not changed
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Set the future to zero, then divide each row by its sum.
     ### BEGIN SOLUTION
@@ -107,18 +111,20 @@ def mask_then_renormalize(weights: torch.Tensor) -> torch.Tensor:
 # ## The second way: mask the scores
 #
 # The first way does too much work: one softmax over everything, and then a second division. It is less work to hide the
-# future before the softmax. Because $e^{-\infty} = 0$, a score of minus infinity becomes a weight of exactly zero, and
-# the other weights sum to one without a second division:
+# future before the softmax. Because exp(-∞) = 0, a score of minus infinity becomes a weight of exactly zero, and the
+# other weights sum to one without a second division:
 #
-# $$w_{ij} = \text{softmax}_j\!\left(\frac{m_{ij}}{\sqrt{d_k}}\right), \qquad
-# m_{ij} = s_{ij} \quad \text{for } j \le i, \qquad m_{ij} = -\infty \quad \text{for } j > i$$
+#     m_ij = s_ij    for j ≤ i
+#     m_ij = -∞      for j > i
+#
+#     w_ij = softmax_j(m_ij / √d_k)
 #
 # In exact arithmetic both ways give the same result. On a computer they sometimes do not. Suppose a token scores 0 with
 # itself and 1000 with a later token. A softmax over both gives the later token all the weight and rounds the token's
-# own weight, $e^{-1000}$, to zero. If you then remove the future, the result is zero divided by zero. The second way
+# own weight, exp(-1000), to zero. If you then remove the future, the result is zero divided by zero. The second way
 # never uses the 1000.
 #
-# Why minus infinity and not zero? Zero is a normal score: $e^0 = 1$, so the future would have weight.
+# Why minus infinity and not zero? Zero is a normal score: exp(0) = 1, so the future would have weight.
 
 
 # %% nbgrader={"grade": false, "grade_id": "mask_then_softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -136,6 +142,8 @@ def mask_then_softmax(scores: torch.Tensor, d_k: int) -> torch.Tensor:
     - float32 and float64 scores both work
     - gradients flow to the scores
     - the scores are not changed
+
+    Time: 15 minutes. Difficulty: medium.
     """
     # TODO: Set the future to -torch.inf, scale, and take the softmax over the last dim.
     ### BEGIN SOLUTION
@@ -159,19 +167,31 @@ def mask_then_softmax(scores: torch.Tensor, d_k: int) -> torch.Tensor:
 # a random part of the weights is set to zero, in each step a different part. So the network cannot rely on a single
 # token. Usual rates are 0.1 to 0.2.
 #
-# Each weight is dropped with probability $p$. On average a part of $1 - p$ is kept. Without a correction, a context
+# Each weight is dropped with probability `p`. On average a part of `1 - p` is kept. Without a correction, a context
 # vector would be smaller in training than later, when nothing is dropped. So the kept weights become larger:
 #
-# $$w'_{ij} = \begin{cases} 0 & \text{with probability } p \\
-# \dfrac{w_{ij}}{1 - p} & \text{with probability } 1 - p \end{cases}
-# \qquad \text{and so} \qquad \mathbb{E}\left[w'_{ij}\right] = w_{ij}$$
+#     w'_ij = 0               with probability p
+#     w'_ij = w_ij / (1 - p)  with probability 1 - p
 #
-# With $p = 0.5$ they double. A row then sums to one only on average. This is intended: do not divide the row by its sum
+#     mean of w'_ij = p · 0 + (1 - p) · w_ij / (1 - p) = w_ij
+#
+# With `p = 0.5` they double. A row then sums to one only on average. This is intended: do not divide the row by its sum
 # again. Each weight is drawn separately: by chance a row may keep almost all its weights or lose all of them.
 #
 # Where does dropout go? After the softmax. A widely shared diagram puts dropout before the softmax. That is wrong: a
 # score of zero does not give a weight of zero, so nothing would be dropped. Larger scores only make the largest weight
 # even larger. (On masked scores it is even worse: zero times minus infinity is not a number.)
+#
+# Dropout is also used at a second place, after the values: on the outputs of attention. The two places drop different
+# things. Take three tokens with equal scores and the values (1, 2), (3, 4) and (5, 6). The context of the last token is
+# their mean, (3, 4). Let p = 0.5.
+#
+# - On the weights, a whole *token* disappears from a context. If the first of the three weights is dropped and the
+#   others are kept, the context is (5.3333, 6.6667).
+# - On the outputs, a single *feature* disappears. If the first number of the context is dropped and the other is kept,
+#   it is (0, 8).
+#
+# The module of this unit has the first one only. The block of unit 7 adds the second.
 
 
 # %% nbgrader={"grade": false, "grade_id": "attention_dropout", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -193,6 +213,8 @@ def attention_dropout(weights: torch.Tensor, p: float, generator: torch.Generato
     - without a generator, torch's global generator is used, and it advances too
     - gradients flow to the weights that are kept
     - the weights are not changed
+
+    Time: 20 minutes. Difficulty: medium.
     """
     # TODO: Raise an error for a p outside [0, 1), draw which weights to keep, and scale them.
     ### BEGIN SOLUTION
@@ -257,6 +279,8 @@ class CausalAttention(nn.Module):
     - the inputs are not changed
 
     Longer texts are not graded. The mask is too small for them, so it is better to raise an error.
+
+    Time: 40 minutes. Difficulty: hard.
     """
 
     def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False) -> None:
@@ -297,3 +321,29 @@ class CausalAttention(nn.Module):
 # 3. In `__init__`: three `nn.Linear` with `bias=qkv_bias`, and `nn.Dropout(dropout)`. In `forward`, one way, in this
 #    order: the three layers; queries `@` keys with `.transpose(-2, -1)`; `masked_fill` with your `causal_mask` for this
 #    number of tokens; divide by the square root of d_out; `torch.softmax`; dropout; `@` values.
+
+# %% [markdown]
+# ## Try it
+#
+# Nothing is graded here. In a notebook, run the cell; with a script, run `python causal_attention.py`. It shows an
+# example of each exercise that you have written.
+#
+# The scores of the example are all zero. So each token gives equal weights to itself and to all tokens before it, in
+# both ways of masking. The rows of the weights are (1, 0, 0), (0.5, 0.5, 0) and (0.3333, 0.3333, 0.3333).
+
+# %%
+if __name__ == "__main__":
+    scores = torch.zeros(3, 3)
+    inputs = torch.ones(2, 3, 4)  # two texts of three tokens with four features each
+    examples = {
+        "causal_mask": lambda: causal_mask(3),
+        "mask_then_renormalize": lambda: mask_then_renormalize(torch.softmax(scores, dim=-1)),
+        "mask_then_softmax": lambda: mask_then_softmax(scores, d_k=4),
+        "attention_dropout": lambda: attention_dropout(torch.ones(3, 6), 0.5, torch.Generator().manual_seed(0)),
+        "CausalAttention": lambda: CausalAttention(4, 2, context_length=3, dropout=0.0)(inputs).shape,
+    }
+    for name, example in examples.items():
+        try:
+            print(f"{name}:\n{example()}")
+        except NotImplementedError:
+            print(f"{name}: not written yet")

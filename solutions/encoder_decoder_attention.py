@@ -34,12 +34,12 @@ from torch import nn
 # ## One state for a whole text
 #
 # A **recurrent neural network** (RNN), an idea of the 1980s, reads one word after the other. What it has read so far is
-# in its **hidden state** $h$, a vector of fixed width. Each new token $x_t$ changes it:
+# in its **hidden state** `h`, a vector of fixed width. Each new token x_t changes it:
 #
-# $$h_t = \tanh\!\left(x_t W_x + h_{t-1} W_h + b\right), \qquad h_0 = 0$$
+#     h_t = tanh(x_t · W_x + h_(t-1) · W_h + b)      h_0 = 0
 #
-# The same $W_x$, $W_h$ and $b$ are used at every step, so a text may have any length. The tanh keeps every number of
-# the state between -1 and 1. (The formulas count tokens from 1, your code from 0.)
+# The same W_x, W_h and `b` are used at every step, so a text may have any length. The tanh keeps every number of the
+# state between -1 and 1. (The formulas count tokens from 1, your code from 0.)
 #
 # A plain decoder gets only the encoder's *last* state. Think of this sentence:
 #
@@ -51,8 +51,8 @@ from torch import nn
 # gates that protect important information, and it remembers much longer. But a text of fifty words still has to go
 # through one vector.
 #
-# There is a second disadvantage. $h_t$ needs $h_{t-1}$, so a text of T tokens takes T steps, one after the other. In
-# the attention of the earlier units no token waits for another: a matrix product scores all pairs of tokens at once.
+# There is a second disadvantage. h_t needs h_(t-1), so a text of T tokens takes T steps, one after the other. In the
+# attention of the earlier units no token waits for another: a matrix product scores all pairs of tokens at once.
 
 
 # %% nbgrader={"grade": false, "grade_id": "rnn_hidden_states", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -68,6 +68,8 @@ def rnn_hidden_states(inputs: torch.Tensor, W_x: torch.Tensor, W_h: torch.Tensor
     - float32 and float64 arguments both work
     - gradients flow to all four arguments, through every step
     - the arguments are not changed
+
+    Time: 20 minutes. Difficulty: medium.
     """
     # TODO: Start from zeros, compute each state from the one before it, and stack them all.
     ### BEGIN SOLUTION
@@ -93,15 +95,15 @@ def rnn_hidden_states(inputs: torch.Tensor, W_x: torch.Tensor, W_h: torch.Tensor
 # ## Which word is important now?
 #
 # Bahdanau, Cho and Bengio (2014) asked why the decoder should see only the last state. The encoder computes a state
-# after *every* token. Store them all, $h_1, \dots, h_T$, and let the decoder choose. Before it writes a word its own
-# state is $s$, and it scores how well each encoder state fits. A small network computes the score:
+# after *every* token. Store them all, h_1, …, h_T, and let the decoder choose. Before it writes a word its own state is
+# `s`, and it scores how well each encoder state fits. A small network computes the score:
 #
-# $$e_t = v \cdot \tanh\!\left(s\, W_d + h_t W_e\right)$$
+#     e_t = v · tanh(s · W_d + h_t · W_e)
 #
-# Two matrices bring both states to a common width $a$, where they are added (so it is called **additive** attention).
-# The vector $v$ turns the sum into one number. All three are learned. Without the tanh the sum would have two separate
-# parts, $v \cdot s W_d$ and $v \cdot h_t W_e$. The first is the same for all t, so it cancels in softmax: then the
-# weights would not depend on the decoder.
+# Two matrices bring both states to a common width `a`, where they are added (so it is called **additive** attention).
+# The vector `v` turns the sum into one number. All three are learned. Without the tanh the sum would have two separate
+# parts, v · (s · W_d) and v · (h_t · W_e). The first is the same for all t, so it cancels in softmax: then the weights
+# would not depend on the decoder.
 #
 # (In the paper the encoder reads the text in both directions and concatenates the two states of each word. Here one
 # direction is enough, and both states have the same width.)
@@ -125,6 +127,8 @@ def additive_scores(
     - float32 and float64 arguments both work
     - gradients flow to all five arguments
     - the arguments are not changed
+
+    Time: 20 minutes. Difficulty: medium.
     """
     # TODO: Project both sides, add them, and take the dot product of v with the tanh of each sum.
     ### BEGIN SOLUTION
@@ -148,7 +152,7 @@ def additive_scores(
 # The rest is as in unit 1: softmax turns the scores into weights, and the context is the sum of the encoder states,
 # each times its weight.
 #
-# $$\alpha_t = \frac{e^{e_t}}{\sum_k e^{e_k}} \qquad c = \sum_t \alpha_t h_t$$
+#     α_t = exp(e_t) / Σ_k exp(e_k)      c = Σ_t α_t · h_t
 #
 # This is an important change. The decoder gets a *new* context for each word that it writes, computed from its current
 # state. When it writes "jumped", it can use the state of the cat directly: one step away, for any number of words
@@ -175,6 +179,8 @@ def bahdanau_context(
     - float32 and float64 arguments both work
     - gradients flow to all five arguments
     - the arguments are not changed
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Compute the scores, take the softmax, and mix the encoder states.
     ### BEGIN SOLUTION
@@ -203,12 +209,12 @@ def bahdanau_context(
 # step. The blocks of unit 7 normalise before it.) Cross-attention is the scaled dot-product attention of unit 2, with
 # one difference.
 #
-# $$Q = X W_q \qquad K = C W_k \qquad V = C W_v$$
+#     Q = X · W_q      K = C · W_k      V = C · W_v
 #
-# The queries come from the decoder's tokens $X$. Keys and values come from the **context** $C$, the encoder's output
-# for the other text. In self-attention $X$ and $C$ are the same. Here they may have different lengths and widths, and
-# the weights are a rectangle, (T_q, T_k). (Be careful with the word: in Bahdanau's attention, and in the earlier units,
-# a context is the output. Here it is the usual name for this input.)
+# The queries come from the decoder's tokens X. Keys and values come from the **context** C, the encoder's output for
+# the other text. In self-attention X and C are the same. Here they may have different lengths and widths, and the
+# weights are a rectangle, (T_q, T_k). (Be careful with the word: in Bahdanau's attention, and in the earlier units, a
+# context is the output. Here it is the usual name for this input.)
 #
 # There is no causal mask here. The decoder must not see the future of the text that it writes. But the text that it
 # translates is already complete.
@@ -223,9 +229,25 @@ def bahdanau_context(
 # | cats | sleep | × | × | × |
 #
 # As in unit 3 the hidden scores become minus infinity *before* the softmax. It is not enough to make the padding zero:
-# a key of zeros has the score 0, and $e^0 = 1$. And it is not enough to set the weights to zero after the softmax: then
-# the other weights do not sum to one. Look at the shapes: the mask (B, T_k) is about keys, and the scores are (B, T_q,
-# T_k). Which dimension must be added, and where?
+# a key of zeros has the score 0, and exp(0) = 1. And it is not enough to set the weights to zero after the softmax:
+# then the other weights do not sum to one. Look at the shapes: the mask (B, T_k) is about keys, and the scores are (B,
+# T_q, T_k). Which dimension must be added, and where?
+#
+# The encoder needs this mask too. Its self-attention has no causal mask, so "cats" and "sleep" would look at the three
+# × as well. With equal scores, the padding would get 3 of 5 parts of the weight, 0.6, and each word 0.2. With the mask,
+# each of the two words gets 0.5. The decoder's self-attention needs no padding mask for a text that is filled at its
+# end: the causal mask already hides everything that comes after a word.
+#
+# Here is the decoder's block as a whole. It has written three words, "Ich habe den", and translates the six words "I
+# have not seen the dog":
+#
+# | step | queries from | keys and values from | mask | weights |
+# |---|---|---|---|---|
+# | self-attention | the decoder's tokens | the decoder's tokens | causal | (3, 3) |
+# | cross-attention | the decoder's tokens | the encoder's outputs | padding | (3, 6) |
+# | feed-forward | | | | |
+#
+# Each step has a residual connection and a norm, and its output has a row for each of the three words.
 
 
 # %% nbgrader={"grade": false, "grade_id": "CrossAttention", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -249,6 +271,8 @@ class CrossAttention(nn.Module):
     - x, context and padding_mask are not changed
 
     Each context contains at least one token that is not padding.
+
+    Time: 40 minutes. Difficulty: hard.
     """
 
     def __init__(self, d_query: int, d_context: int, d_out: int) -> None:
@@ -296,5 +320,30 @@ class CrossAttention(nn.Module):
 #
 # Add positions to an embedding, stack causal blocks on it and a linear layer on top of them: this is the basic
 # structure of GPT. Let the blocks of one stack look at another stack through cross-attention, and you have the
-# translator of
-# 2017. What is left is size, data and patience.
+# translator of 2017. What is left is size, data and patience.
+
+# %% [markdown]
+# ## Try it
+#
+# Nothing is graded here. In a notebook, run the cell; with a script, run `python encoder_decoder_attention.py`. It
+# shows an example of each exercise that you have written.
+#
+# The RNN reads 1, 0 and 0, and keeps half of its state in each step: 0.7616, 0.3634 and 0.1797. So the trace of the
+# first token becomes smaller. In cross-attention, three words look at the six words of the other text.
+
+# %%
+if __name__ == "__main__":
+    one, half = torch.ones(1, 1), torch.full((1, 1), 0.5)
+    state, states = torch.tensor([1.0, 0.0]), torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    weights = torch.eye(2), torch.eye(2), torch.tensor([1.0, 1.0])  # W_decoder, W_encoder and v
+    examples = {
+        "rnn_hidden_states": lambda: rnn_hidden_states(torch.tensor([[1.0], [0.0], [0.0]]), one, half, torch.zeros(1)),
+        "additive_scores": lambda: additive_scores(state, states, *weights),
+        "bahdanau_context": lambda: bahdanau_context(state, states, *weights),
+        "CrossAttention": lambda: CrossAttention(4, 5, 8)(torch.ones(1, 3, 4), torch.ones(1, 6, 5)).shape,
+    }
+    for name, example in examples.items():
+        try:
+            print(f"{name}:\n{example()}")
+        except NotImplementedError:
+            print(f"{name}: not written yet")

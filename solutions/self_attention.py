@@ -27,12 +27,12 @@ from torch import nn
 # %% [markdown]
 # ## Queries, keys and values
 #
-# Let $X$ contain one token in each row. Three weight matrices make three different vectors of each token:
+# Let X contain one token in each row. Three weight matrices make three different vectors of each token:
 #
-# $$Q = X W_q \qquad K = X W_k \qquad V = X W_v$$
+#     Q = X · W_q      K = X · W_k      V = X · W_v
 #
 # There are three matrices because there are three different tasks. For example, "it" looks for a noun, but it has
-# little to offer to another word that looks for a noun. Training changes the *weight parameters* $W_q, W_k, W_v$. Do
+# little to offer to another word that looks for a noun. Training changes the *weight parameters* W_q, W_k and W_v. Do
 # not confuse them with the *attention weights* of the next exercise: those are computed again for every text.
 
 
@@ -50,6 +50,8 @@ def project_qkv(
     - float32 and float64 arguments both work
     - gradients flow to the inputs and to all three matrices
     - the arguments are not changed
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Make the three projections and return them in this order.
     ### BEGIN SOLUTION
@@ -74,9 +76,9 @@ def project_qkv(
 # looking for. Softmax turns the scores of one query into attention weights that sum to one. The weights mix the values
 # into a context vector:
 #
-# $$\text{Attention}(Q, K, V) = \text{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
+#     Attention(Q, K, V) = softmax(Q · Kᵀ / √d_k) · V
 #
-# Here $d_k$ is the number of features of a query and of a key. The last exercise of this unit measures why the square
+# Here d_k is the number of features of a query and of a key. The last exercise of this unit measures why the square
 # root is useful.
 #
 # The formula does not need a single sequence. There may be more keys than queries, and values may have another width.
@@ -103,6 +105,8 @@ def scaled_dot_product_attention(
     - gradients flow to queries, keys and values
     - the arguments are not changed
     - the result is the pair (contexts, weights)
+
+    Time: 20 minutes. Difficulty: medium.
     """
     # TODO: Compute the scores, then the weights, then the contexts.
     ### BEGIN SOLUTION
@@ -146,6 +150,8 @@ class SelfAttention_v1(nn.Module):
     - the inputs are not changed
 
     The worked example makes the three in this order, each by `torch.rand`. Other initial values are also correct.
+
+    Time: 15 minutes. Difficulty: medium.
     """
 
     def __init__(self, d_in: int, d_out: int) -> None:
@@ -178,9 +184,9 @@ class SelfAttention_v1(nn.Module):
 # %% [markdown]
 # ## The same with linear layers
 #
-# $x W$ is what `nn.Linear` computes without a bias. The layer has better initial values than `torch.rand`: small values
-# around zero that depend on the number of inputs. Training starts well with them. The layer can also add a bias $b$, so
-# that $q = x W_q + b_q$, and the same for keys and values. GPT-2 was trained with these biases; many later models do
+# x · W is what `nn.Linear` computes without a bias. The layer has better initial values than `torch.rand`: small values
+# around zero that depend on the number of inputs. Training starts well with them. The layer can also add a bias `b`, so
+# that q = x · W_q + b_q, and the same for keys and values. GPT-2 was trained with these biases; many later models do
 # not have them.
 
 
@@ -197,6 +203,8 @@ class SelfAttention_v2(nn.Module):
     - the inputs are not changed
 
     The worked example makes the three layers in this order. Another order is also correct.
+
+    Time: 10 minutes. Difficulty: easy.
     """
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
@@ -252,6 +260,8 @@ def transfer_weights(attention_v2: nn.Module, attention_v1: nn.Module) -> None:
     - a non-zero bias in W_key raises ValueError or AssertionError too
     - a non-zero bias in W_value raises ValueError or AssertionError too
     - biases that are all zero raise no error
+
+    Time: 25 minutes. Difficulty: hard.
     """
     # TODO: Raise an error for biases that are not zero, then move the three weights.
     ### BEGIN SOLUTION
@@ -280,10 +290,10 @@ def transfer_weights(attention_v2: nn.Module, attention_v1: nn.Module) -> None:
 # %% [markdown]
 # ## Why divide by the square root
 #
-# Let the entries of $q$ and $k$ be independent, with mean 0 and variance 1. Then each product $q_i k_i$ also has mean 0
-# and variance 1. The dot product is a sum of $d_k$ such products:
+# Let the entries of `q` and `k` be independent, with mean 0 and variance 1. Then each product q_i · k_i also has mean 0
+# and variance 1. The dot product is a sum of d_k such products:
 #
-# $$\text{Var}(q \cdot k) = d_k \qquad \text{Var}\!\left(\frac{q \cdot k}{\sqrt{d_k}}\right) = 1$$
+#     Var(q · k) = d_k      Var(q · k / √d_k) = 1
 #
 # So without scaling, wider heads have larger scores. With large scores softmax gives nearly all the weight to one key.
 # Then its gradient is nearly zero, and learning stops. Measure it with many random pairs.
@@ -301,6 +311,8 @@ def dot_product_variance(d_k: int, samples: int, generator: torch.Generator | No
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
     - without a generator, torch's global generator is used, and it advances too
+
+    Time: 15 minutes. Difficulty: medium.
     """
     # TODO: Draw the pairs with `torch.randn`, take their dot products, and return the two variances.
     ### BEGIN SOLUTION
@@ -319,3 +331,38 @@ def dot_product_variance(d_k: int, samples: int, generator: torch.Generator | No
 #    number. For example, with d_k = 64 and many samples the two results are near 64 and near 1.
 # 3. One way: `torch.randn(samples, d_k, generator=generator)`, twice. Multiply the two, take `.sum(dim=-1)` for the dot
 #    products, and `.var()` for the variance. `.item()` makes a Python number of a tensor with one number.
+
+# %% [markdown]
+# ## Try it
+#
+# Nothing is graded here. In a notebook, run the cell; with a script, run `python self_attention.py`. It shows an
+# example of each exercise that you have written.
+#
+# The queries and keys here are the two unit vectors, so each query scores 1 with one key and 0 with the other. Divided
+# by √2, these scores give the weights 0.6698 and 0.3302. In the last line, the variance of the dot products is near 64,
+# and near 1 after scaling.
+
+# %%
+if __name__ == "__main__":
+    eye, values = torch.eye(2), torch.tensor([[10.0, 0.0], [0.0, 20.0]])
+
+    def transferred() -> torch.Tensor:
+        """Return by how much the outputs of the two modules differ after the transfer."""
+        attention_v1, attention_v2 = SelfAttention_v1(3, 2), SelfAttention_v2(3, 2)
+        transfer_weights(attention_v2, attention_v1)
+        inputs = torch.randn(4, 3)
+        return (attention_v1(inputs) - attention_v2(inputs)).abs().max()
+
+    examples = {
+        "project_qkv": lambda: project_qkv(eye, eye, 2 * eye, 3 * eye),
+        "scaled_dot_product_attention": lambda: scaled_dot_product_attention(eye, eye, values),
+        "SelfAttention_v1": lambda: SelfAttention_v1(3, 2)(torch.ones(4, 3)).shape,
+        "SelfAttention_v2": lambda: SelfAttention_v2(3, 2)(torch.ones(4, 3)).shape,
+        "transfer_weights": transferred,
+        "dot_product_variance": lambda: dot_product_variance(64, 10_000, torch.Generator().manual_seed(0)),
+    }
+    for name, example in examples.items():
+        try:
+            print(f"{name}:\n{example()}")
+        except NotImplementedError:
+            print(f"{name}: not written yet")

@@ -35,7 +35,10 @@ import torch
 #
 # Take two vectors of the same length. Multiply the numbers at the same position, and add up the products:
 #
-# $$a \cdot b = \sum_i a_i b_i$$
+#     a · b = Σ_i a_i · b_i
+#
+# (The formulas of this course are plain text: a_i is entry `i` of `a`, Σ_i adds up over all `i`, √ is the square root,
+# and exp(x) is the exponential function.)
 #
 # The result is one number. It says how similar the directions of the two vectors are. It is positive if the angle
 # between them is below 90°, negative if the angle is above 90°, and zero if it is exactly 90°. It also grows with their
@@ -58,6 +61,8 @@ def dot_product(a: Sequence[float] | torch.Tensor, b: Sequence[float] | torch.Te
     - the arguments are not changed
 
     Write it in plain Python, without a ready-made product. If you use one, you get a comment but lose no points.
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Raise an error for different lengths, then add up the products in a loop.
     ### BEGIN SOLUTION
@@ -81,12 +86,12 @@ def dot_product(a: Sequence[float] | torch.Tensor, b: Sequence[float] | torch.Te
 # %% [markdown]
 # ## Attention scores
 #
-# The rows of `inputs` are the embeddings of $T$ tokens, with $d$ numbers each. One of the tokens is the **query** $q$:
-# the token that looks at the others. Its score with token $i$ is their dot product:
+# The rows of `inputs` are the embeddings of T tokens, with `d` numbers each. One of the tokens is the **query** `q`:
+# the token that looks at the others. Its score with token `i` is their dot product:
 #
-# $$\omega_i = q \cdot x_i$$
+#     ω_i = q · x_i
 #
-# This gives $T$ scores, one for each token. You can loop over the rows, or compute all scores with one matrix product.
+# This gives T scores, one for each token. You can loop over the rows, or compute all scores with one matrix product.
 
 
 # %% nbgrader={"grade": false, "grade_id": "attention_scores", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -100,6 +105,8 @@ def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
     - float32 and float64 arguments both work
     - gradients flow to the query and to the inputs
     - the arguments are not changed
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Take the dot product of the query with each row of the inputs.
     ### BEGIN SOLUTION
@@ -121,7 +128,7 @@ def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 # Scores can have any size. To mix the tokens we want *weights* that sum to one. The simplest way is to divide each
 # score by the sum of all scores:
 #
-# $$\alpha_i = \frac{\omega_i}{\sum_j \omega_j}$$
+#     α_i = ω_i / Σ_j ω_j
 #
 # Before you continue, try it with the scores 2, 1 and -2.9. Look at the result.
 
@@ -137,6 +144,8 @@ def normalize_by_sum(scores: torch.Tensor) -> torch.Tensor:
     - float32 and float64 scores both work
     - gradients flow to the scores, also through their sum
     - the scores are not changed
+
+    Time: 5 minutes. Difficulty: easy.
     """
     # TODO: Divide by the sum.
     ### BEGIN SOLUTION
@@ -156,11 +165,11 @@ def normalize_by_sum(scores: torch.Tensor) -> torch.Tensor:
 # Scores can be positive and negative. If you divide them by their sum, a weight can be negative or larger than one. If
 # the sum is near zero, the weights become very large. **Softmax** first takes the exponential of each score:
 #
-# $$\text{softmax}(x)_i = \frac{e^{x_i}}{\sum_j e^{x_j}}$$
+#     softmax(x)_i = exp(x_i) / Σ_j exp(x_j)
 #
 # Every exponential is positive, so every weight is positive too. (On a computer, a weight that is much too small is
 # rounded to 0.) A larger score gets a larger weight. If one score is larger by one, its weight is larger by the factor
-# $e$. The derivatives are simple too, which helps in training.
+# e = 2.718. The derivatives are simple too, which helps in training.
 #
 # A tensor with several dimensions contains many lists of scores. `dim` says along which dimension each list lies. Along
 # this dimension the results sum to one. Use `keepdim=True` in `sum`: then you can divide directly.
@@ -180,6 +189,8 @@ def softmax_naive(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     - x is not changed
 
     Write it with `torch.exp`, without a ready-made softmax. If you use one, you get a comment but lose no points.
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Take exponentials, then divide them by their sum along `dim`.
     ### BEGIN SOLUTION
@@ -203,16 +214,16 @@ def softmax_naive(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 # float64. It becomes infinite, and infinity divided by infinity is not a number (`nan`). With -1000 and -999 there is
 # another problem: both exponentials are too small and become 0, and 0 / 0 is not a number.
 #
-# The solution is simple: subtract the same number $c$ from every entry. The result does not change.
+# The solution is simple: subtract the same number `c` from every entry. The result does not change.
 #
-# $$\frac{e^{x_i - c}}{\sum_j e^{x_j - c}} = \frac{e^{-c}\, e^{x_i}}{e^{-c} \sum_j e^{x_j}} =
-# \frac{e^{x_i}}{\sum_j e^{x_j}}$$
+#     exp(x_i - c) / Σ_j exp(x_j - c) = exp(-c) · exp(x_i) / (exp(-c) · Σ_j exp(x_j))
+#                                     = exp(x_i) / Σ_j exp(x_j)
 #
-# Take the maximum as $c$. Then the largest exponent is 0. So no exponential is larger than 1, and at least one *is* 1.
+# Take the maximum as `c`. Then the largest exponent is 0. So no exponential is larger than 1, and at least one *is* 1.
 # The sum is therefore never zero. Each list of scores has its own maximum: think of one row with entries near 10,000
 # and another row with entries near -10,000.
 #
-# An entry may also be $-\infty$: its exponential is 0. Unit 3 hides tokens in this way.
+# An entry may also be -∞: its exponential is 0. Unit 3 hides tokens in this way.
 
 
 # %% nbgrader={"grade": false, "grade_id": "softmax_stable", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -232,6 +243,8 @@ def softmax_stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     - x is not changed
 
     Write it with `torch.exp`, without a ready-made softmax. If you use one, you get a comment but lose no points.
+
+    Time: 15 minutes. Difficulty: medium.
     """
     # TODO: Subtract the maximum along `dim`, then continue as before.
     ### BEGIN SOLUTION
@@ -256,7 +269,7 @@ def softmax_stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 # The weights say how much the query takes from each token. Multiply each embedding by its weight and add them up. The
 # result is the query's **context vector**:
 #
-# $$z = \sum_i \alpha_i x_i$$
+#     z = Σ_i α_i · x_i
 #
 # It has the same width as an embedding. It is the embedding of the token, *enriched* with information from the other
 # tokens.
@@ -274,6 +287,8 @@ def context_vector(weights: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
     - float32 and float64 arguments both work
     - gradients flow to the weights and to the inputs
     - the arguments are not changed
+
+    Time: 10 minutes. Difficulty: easy.
     """
     # TODO: Multiply each row by its weight and add up the rows.
     ### BEGIN SOLUTION
@@ -293,13 +308,13 @@ def context_vector(weights: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 # ## Self-attention
 #
 # So far one token was the query. In **self-attention** every token of the sequence is a query, and looks at the tokens
-# of the same sequence. Earlier attention related two different sequences. Let the tokens be the rows of $X$. Then one
+# of the same sequence. Earlier attention related two different sequences. Let the tokens be the rows of X. Then one
 # matrix product gives all scores, and another one gives all context vectors:
 #
-# $$A = \text{softmax}(X X^\top) \qquad Z = A X$$
+#     A = softmax(X · Xᵀ)      Z = A · X
 #
-# Row $i$ of $A$ contains the weights of query $i$, so each *row* sums to one. The scores are symmetric, because
-# $x_i \cdot x_j = x_j \cdot x_i$. The weights are not symmetric, because each row is divided by its own sum.
+# Row `i` of A contains the weights of query `i`, so each *row* sums to one. The scores are symmetric: x_i · x_j is the
+# same as x_j · x_i. The weights are not symmetric, because each row is divided by its own sum.
 #
 # Nothing here is trained yet: the scores depend only on the embeddings. Unit 2 adds weights that the model can learn.
 
@@ -318,6 +333,8 @@ def simple_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     - float32 and float64 inputs both work
     - gradients flow to the inputs
     - the inputs are not changed
+
+    Time: 15 minutes. Difficulty: medium.
     """
     # TODO: Compute the scores, then the weights, then the contexts.
     ### BEGIN SOLUTION
@@ -336,3 +353,32 @@ def simple_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
 # 3. One way: multiply the inputs by their transpose, `inputs.T`, in the order (T, d) @ (d, T). Then call your
 #    `softmax_stable` for the last dimension, and multiply the weights by the inputs with `@`. Return the pair
 #    (contexts, weights).
+
+# %% [markdown]
+# ## Try it
+#
+# Nothing is graded here. In a notebook, run the cell; with a script, run `python simple_attention.py`. It shows an
+# example of each exercise that you have written.
+#
+# The scores 2, 1 and -2.9 have the sum 0.1, so `normalize_by_sum` gives 20, 10 and -29. Nothing can be mixed with such
+# weights. Softmax gives 0.7271, 0.2675 and 0.0054. With scores that are a thousand times larger, `softmax_stable` gives
+# all the weight to the first token. Change the numbers, and guess the results before you run it again.
+
+# %%
+if __name__ == "__main__":
+    inputs = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])  # three tokens with two features each
+    scores = torch.tensor([2.0, 1.0, -2.9])
+    examples = {
+        "dot_product": lambda: dot_product([1, 2, 3], [4, 5, 6]),
+        "attention_scores": lambda: attention_scores(inputs[2], inputs),
+        "normalize_by_sum": lambda: normalize_by_sum(scores),
+        "softmax_naive": lambda: softmax_naive(scores),
+        "softmax_stable": lambda: softmax_stable(1000 * scores),
+        "context_vector": lambda: context_vector(torch.tensor([0.5, 0.3, 0.2]), inputs),
+        "simple_self_attention": lambda: simple_self_attention(inputs),
+    }
+    for name, example in examples.items():
+        try:
+            print(f"{name}:\n{example()}")
+        except NotImplementedError:
+            print(f"{name}: not written yet")

@@ -113,7 +113,7 @@ def test_the_text_shows_every_step_with_its_shape_and_numbers() -> None:
 def test_a_run_prints_the_steps_and_draws_the_picture(tmp_path: Path) -> None:
     printed = run(tmp_path, "multi_head_attention.py")
     expect_the_steps(shown(printed))
-    assert printed.endswith("The picture is in the_cat_sleeps.png.\n")
+    assert "\nThe picture is in the_cat_sleeps.png.\n" in printed
     assert (tmp_path / "the_cat_sleeps.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -127,7 +127,7 @@ runpy.run_path("multi_head_attention.py", run_name="__main__")
 """
     printed = run(tmp_path, "-c", script)
     expect_the_steps(shown(printed))
-    assert printed.endswith("matplotlib is missing: install it with `pip install matplotlib`.\n")
+    assert "matplotlib is missing: install it with `pip install matplotlib`.\n" in printed
 
 
 def test_an_import_prints_and_draws_nothing(tmp_path: Path) -> None:
