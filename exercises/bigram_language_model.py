@@ -500,16 +500,14 @@ if __name__ == "__main__":
         "Head": lambda: Head(4, 2, 3, 0.0)(torch.ones(1, 3, 4)).shape,
         "BigramLanguageModel": lambda: BigramLanguageModel(5).generate(torch.tensor([[0]]), 4).shape,
     }
-    unwritten = []
     for name, example in examples.items():
         try:
             print(f"{name}:\n{example()}")
         except NotImplementedError:
-            unwritten.append(name)
             print(f"{name}: not written yet")
 
 # %%
-if __name__ == "__main__" and not unwritten:
+if __name__ == "__main__":
     text = """the quiet cat sat on the mat next to the dog.
 the dog saw the cat, and the cat saw the dog.
 then the cat jumped over the quiet dog and ran to the tree.
@@ -517,24 +515,28 @@ the dog ran after the cat, but the tree was too tall.
 so the dog sat under the tree, and the cat sat in the tree.
 that night the dog slept on the mat, and the cat slept next to it.
 """
-    vocabulary = build_vocabulary(text)
-    data = torch.tensor(encode(text, vocabulary))  # (N,)
-    print(f"{len(data)} characters of {len(vocabulary)} kinds: {vocabulary}")
+    try:
+        vocabulary = build_vocabulary(text)
+        data = torch.tensor(encode(text, vocabulary))  # (N,)
+        print(f"{len(data)} characters of {len(vocabulary)} kinds: {vocabulary}")
 
-    torch.manual_seed(6)
-    model = BigramLanguageModel(len(vocabulary))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
-    for step in range(301):
-        idx, targets = sample_batch(data, block_size=8, batch_size=32)
-        logits, loss = model(idx, targets)
-        if step % 50 == 0:
-            print(f"step {step}: loss {loss.item():.4f}")
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        torch.manual_seed(6)
+        model = BigramLanguageModel(len(vocabulary))
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
+        for step in range(301):
+            idx, targets = sample_batch(data, block_size=8, batch_size=32)
+            logits, loss = model(idx, targets)
+            if step % 50 == 0:
+                print(f"step {step}: loss {loss.item():.4f}")
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
 
-    prompt = torch.tensor([encode("the ", vocabulary)])  # (1, 4)
-    print(decode(model.generate(prompt, 200)[0].tolist(), vocabulary))
+        prompt = torch.tensor([encode("the ", vocabulary)])  # (1, 4)
+        print(decode(model.generate(prompt, 200)[0].tolist(), vocabulary))
+    except NotImplementedError:
+        print("The training waits for the exercises that are not written yet.")
+        model = None
 
 # %% [markdown]
 # ## How good is the model?
@@ -567,7 +569,7 @@ that night the dog slept on the mat, and the cat slept next to it.
 # model has learned almost all that a bigram model can know. A lower loss needs a longer memory: attention.
 
 # %%
-if __name__ == "__main__" and not unwritten:
+if __name__ == "__main__" and model is not None:
 
     def estimate_loss(model: nn.Module, data: torch.Tensor) -> float:
         """Return the mean loss of 50 batches: always the same batches for the same data."""
@@ -607,7 +609,7 @@ if __name__ == "__main__" and not unwritten:
 # and look where it fails.
 
 # %%
-if __name__ == "__main__" and not unwritten:
+if __name__ == "__main__" and model is not None:
 
     class AttentionLanguageModel(BigramLanguageModel):
         """Predicts each next token from up to block_size tokens: idx (B, T) -> logits of the last of them."""
@@ -623,5 +625,8 @@ if __name__ == "__main__" and not unwritten:
             last = idx[:, -self.block_size :]  # (B, T) -> (B, block_size), or (B, T) where the text is shorter
             return self.output(self.head(self.token_embedding_table(last))), None  # (B, block_size, V)
 
-    model_with_attention = AttentionLanguageModel(len(vocabulary), n_embd=16, block_size=8)
-    print(decode(model_with_attention.generate(prompt, 20)[0].tolist(), vocabulary))
+    try:
+        model_with_attention = AttentionLanguageModel(len(vocabulary), n_embd=16, block_size=8)
+        print(decode(model_with_attention.generate(prompt, 20)[0].tolist(), vocabulary))
+    except NotImplementedError:
+        print("The model with attention waits for Head, which is not written yet.")

@@ -24,6 +24,9 @@ from grader.submissions.names import SHEET_SUFFIX
 INSTRUCTORS = ("course/new", "suites", "audit", "classes", "integrations", "nbgrader", "cli/instructor")
 """The folders of the package that students do not receive. Nothing else of it imports them."""
 
+PLAYGROUND = ("playground.py", "playground.txt")
+"""A script with which students train models that they have built, and the text that it reads."""
+
 _CODE = {".py", ".ini", ".typed", ".html", ".css", ".js"}
 _DATA = {".md", ".json", ".ini"}
 _BUILD = "from flit_core import buildapi; buildapi.build_wheel('.')"
@@ -66,7 +69,7 @@ def received(course: Course) -> dict[str, bytes]:
     """Return the files of exercises/ that students receive, by name, sorted, without what the course leaves out."""
     missing = left_out(course)
     folder = sorted(path for path in course.exercises.iterdir() if path.is_file() and not path.name.startswith("."))
-    code = {"conftest.py", "checking.py", *(f"{name}.py" for name in course.units)}
+    code = {"conftest.py", "checking.py", *_playground(course, missing), *(f"{name}.py" for name in course.units)}
     code |= {f"test_{name}.py" for name in course.units}
     quizzes = {QUESTIONS, *(f"{name}{SHEET_SUFFIX}" for name in course.quizzes)} if course.quizzes else set()
     files = {}
@@ -77,6 +80,14 @@ def received(course: Course) -> dict[str, bytes]:
             is_test = path.name == f"test_{unit}.py"
             files[path.name] = _without_tests(path.read_bytes(), missing.get(unit, []) if is_test else [])
     return files
+
+
+def _playground(course: Course, missing: dict[str, list[str]]) -> tuple[str, ...]:
+    """Return the names of the playground's files, or none if it uses an exercise that the course leaves out."""
+    script = course.exercises / PLAYGROUND[0]
+    text = script.read_text(encoding="utf-8") if script.is_file() else ""
+    names = itertools.chain.from_iterable(missing.values())
+    return () if any(re.search(rf"\b{name}\b", text) for name in names) else PLAYGROUND
 
 
 def _without_tests(content: bytes, names: list[str]) -> bytes:
