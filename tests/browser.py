@@ -1,4 +1,4 @@
-"""A real browser and a real Jupyter server, to look at an nbgrader course as an instructor does."""
+"""A real browser, to look at a page, and a real Jupyter server, to look at an nbgrader course as an instructor does."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from processes import PATIENCE_SECONDS, descendants, until, until_ended
 
 # Formgrader and nbconvert's pages load MathJax from the network, which tests do not use.
 FROM_THE_NETWORK = "MathJax is not defined"
+OPTIONS = ["--disable-gpu", "--disable-quic"]
 
 
 def chromium() -> str:
@@ -28,6 +30,45 @@ def chromium() -> str:
     if os.environ.get("CI"):
         pytest.fail(f"{reason}. CI must have it")
     pytest.skip(reason)
+
+
+@contextmanager
+def a_browser() -> Iterator[Browser]:
+    """Start a browser for pages on the disk."""
+    executable = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=OPTIONS)
+        expect.set_options(timeout=PATIENCE_SECONDS * 1000)
+        yield browser
+        browser.close()
+
+
+class Sheet:
+    """A page on the disk that a browser shows, and what happened: requests, and messages in the console.
+
+    look: how it is shown, as arguments of `Browser.new_context`.
+    """
+
+    def __init__(self, browser: Browser, path: Path, **look: Any) -> None:
+        self.events: list[str] = []
+        self.page = browser.new_context(**look).new_page()
+        self.page.on("console", lambda message: self.events.append(message.text))
+        self.page.on("request", lambda request: self.events.append(f"request: {request.url[:200]}"))
+        self.page.on("pageerror", lambda error: self.events.append(error.message))
+        self.page.goto(path.as_uri())
+        self.events.remove(f"request: {path.as_uri()}")
+
+    def unfold(self) -> None:
+        """Open everything that is folded."""
+        self.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+
+    def barriers(self) -> list[str]:
+        """Return what keeps people from reading the page, such as too little contrast, as axe-core finds it."""
+        found = Axe().run(self.page).response["violations"]
+        return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
+
+    def close(self) -> None:
+        self.page.context.close()
 
 
 class Jupyter:
@@ -86,7 +127,7 @@ def looking_at(folder: Path, environment: Mapping[str, str]) -> Iterator[tuple[J
     try:
         url, token = server.address()
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=executable, args=["--disable-gpu", "--disable-quic"])
+            browser = playwright.chromium.launch(executable_path=executable, args=OPTIONS)
             context = browser.new_context(base_url=url, viewport={"width": 1280, "height": 1600})
             context.set_default_timeout(PATIENCE_SECONDS * 1000)
             expect.set_options(timeout=PATIENCE_SECONDS * 1000)

@@ -1,4 +1,4 @@
-"""What a student reads of the grades of record, as Markdown."""
+"""What a student reads of the grades of record, as Markdown and as a page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import datetime
 from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
-from grader.reports.exporters.escape import code, markdown
+from grader.reports.exporters.escape import sentence
+from grader.reports.exporters.html import Record, page
 from grader.reports.exporters.summary import MOST_BYTES, summary
 from grader.reports.model import Report, Unit
 
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
     from grader.classes.gradebook import Grade
     from grader.course.model import Course
 
+_COLUMNS = ("Unit", "Commit", "On GitHub since", "Due", "Graded", "Course")
+
 
 def feedback(
     grade: Grade, units: Collection[str], course: Course, now: datetime.datetime, most: int = MOST_BYTES
 ) -> str:
-    """Return the reports of record on these units as one text: what was graded, then the summary.
+    """Return the reports of record on these units as Markdown: what was graded, then the summary.
 
     Args:
         grade: The student's grade.
@@ -33,21 +36,33 @@ def feedback(
     Raises:
         GraderError: A report shows more or less than autograder.yml says for this time.
     """
+    record, report = _record(grade, units, course, now)
+    head, *rows = (f"| {' | '.join(map(sentence, row))} |" for row in (record.columns, *record.rows))
+    table = "\n".join([head, "|---" * len(record.columns) + "|", *rows])
+    return "\n\n".join([f"# {sentence(record.title)}", table, *map(sentence, record.notes), summary(report, most)])
+
+
+def feedback_page(grade: Grade, units: Collection[str], course: Course, now: datetime.datetime) -> str:
+    """Return the reports of record on these units as an HTML page. The arguments and errors are those of `feedback`."""
+    record, report = _record(grade, units, course, now)
+    return page(report, record=record)
+
+
+def _record(grade: Grade, units: Collection[str], course: Course, now: datetime.datetime) -> tuple[Record, Report]:
+    """Return what was graded, and one report on all of it. Raises GraderError."""
     reports = {name: report for name in units if isinstance(report := grade.reports[name], Report)}
     if outdated := [name for name, report in reports.items() if not _is_current(name, report.units[name], course, now)]:
         raise GraderError(
             f"the report on {', '.join(outdated)} was made before the due date, or with another autograder.yml: run "
             "`grader collect` and `grader grade` again."
         )
-    rows = ["| Unit | Commit | On GitHub since | Due | Graded | Course |", "|---|---|---|---|---|---|"]
-    rows += [_row(name, report, grade.student.units[name], course) for name, report in reports.items()]
+    rows = [_row(name, report, grade.student.units[name], course) for name, report in reports.items()]
     notes = {
         "Not due yet, so this is not the grade": [name for name in reports if not course.is_over(name, now)],
         "Not graded yet": [name for name in units if name not in reports],
     }
-    blocks = [f"# Feedback: {markdown(course.name)}", "\n".join(rows)]
-    blocks += [f"{note}: {', '.join(map(code, names))}." for note, names in notes.items() if names]
-    return "\n\n".join([*blocks, summary(_together(reports), most)])
+    lines = [f"{note}: {', '.join(f'`{name}`' for name in names)}." for note, names in notes.items() if names]
+    return Record(f"Feedback: {course.name}", _COLUMNS, rows, lines), _together(reports)
 
 
 def _is_current(name: str, unit: Unit, course: Course, now: datetime.datetime) -> bool:
@@ -60,16 +75,15 @@ def _is_current(name: str, unit: Unit, course: Course, now: datetime.datetime) -
     return quiz is None or ((quiz.points is not None) == is_over and has_answers == should_have)
 
 
-def _row(name: str, report: Report, work: Work, course: Course) -> str:
-    cells = [
-        f"{markdown(course.units[name].title)} ({code(name)})",
-        code(work.commit[:12]) if work.commit else "nothing was there",
+def _row(name: str, report: Report, work: Work, course: Course) -> list[str]:
+    return [
+        f"{course.units[name].title} (`{name}`)",
+        f"`{work.commit[:12]}`" if work.commit else "nothing was there",
         _utc(work.pushed) if work.pushed else "–",
         _utc(course.units[name].due),
         _utc(datetime.datetime.fromisoformat(report.timing.started)),
-        f"version {markdown(report.versions.get('course', 'unknown'))}",
+        f"version {report.versions.get('course', 'unknown')}",
     ]
-    return f"| {' | '.join(cells)} |"
 
 
 def _utc(time: datetime.datetime) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from grader.cli.check import print_report
-from grader.cli.console import err, writing
+from grader.cli.console import err, write_named, writing
 from grader.cli.progress import print_progress
 from grader.course.model import load_course
 from grader.course.rules import read_rules
@@ -21,6 +21,7 @@ from grader.errors import IMPERFECT, GraderError
 from grader.practice import spare
 from grader.practice.check import answers_folder, check_answers, unit_of, visible_grading
 from grader.practice.progress import Progress
+from grader.reports.exporters.html import page
 from grader.reports.model import write_report
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> i
 
     Args:
         asked: The folder of the course (`root`), the current one (`here`), what to check (`name`), the student's name
-            (`student`), and the folder of the report (`into`); the last three may be None.
+            (`student`), the folder of the report (`into`) and the file of the page (`html`); the last four may be None.
         console: Where to print.
         grading: A grading by the visible tests that was prepared earlier.
 
@@ -49,7 +50,8 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> i
     # A workflow names the student. Then the current folder is the submission, even if it is empty.
     folder = answers_folder(course, here) if asked["student"] is None else here
     # A report has all exercises of a unit.
-    names = [] if name is None else [unit_of(name, course) if asked["into"] else name]
+    is_kept = asked["into"] or asked["html"]
+    names = [] if name is None else [unit_of(name, course) if is_kept else name]
     report = check_answers(course, folder, names, asked["student"], grading)
     if asked["student"] is None:
         with writing("What was found could not be kept for `grader`"):
@@ -58,6 +60,8 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> i
         with writing(f"The report could not be written to {asked['into']}"):
             Path(asked["into"]).mkdir(parents=True, exist_ok=True)
             write_report(report, None, Path(asked["into"]))
+    if asked["html"]:
+        write_named(Path(asked["html"]), page(report), "--html")
     return 0 if print_report(report, read_rules(course), [] if name is None else [name], console) else IMPERFECT
 
 

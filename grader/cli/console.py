@@ -96,6 +96,16 @@ def writing(problem: str) -> Iterator[None]:
         raise InternalError(f"{problem}: {place}{error.strerror or error}.") from None
 
 
+def write_named(path: Path, content: str, option: str) -> None:
+    """Write the file that a user named with an option. Raises GraderError if it cannot be written."""
+    from grader.files import write_atomically
+
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise GraderError(f"{option}: {path} cannot be written ({error.strerror}): name another file.") from None
+
+
 @contextlib.contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
     """Show what is done: as a bar in a terminal, and as one line each in a log."""

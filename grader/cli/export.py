@@ -1,4 +1,4 @@
-"""`grader export READER REPORT`: a report as GitHub, Classroom 50 or Gradescope reads it."""
+"""`grader export READER REPORT [FILE]`: a report as a browser, GitHub, Classroom 50 or Gradescope reads it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grader.cli.console import writing
+from grader.cli.console import write_named, writing
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class Reader(enum.StrEnum):
     """Who reads an exported report."""
 
+    html = "html"
     annotations = "annotations"
     summary = "summary"
     classroom = "classroom"
@@ -31,27 +32,49 @@ class Reader(enum.StrEnum):
 
 
 def export(
-    reader: Annotated[Reader, typer.Argument(help="Who reads it: GitHub's annotations or summary, or a service.")],
+    reader: Annotated[
+        Reader, typer.Argument(help="Who reads it: a browser, GitHub's annotations or summary, a service.")
+    ],
     report: Annotated[Path, typer.Argument(metavar="REPORT", help="The report, <student>.json.")],
+    into: Annotated[Path | None, typer.Argument(metavar="FILE", help="The file to write. Without it, print.")] = None,
 ) -> None:
-    """Print a report in another format. For Classroom 50, write ./result.json and ./release-body.md instead."""
-    from grader.reports.exporters.annotations import annotations
-    from grader.reports.exporters.classroom import environment
-    from grader.reports.exporters.gradescope import results
-    from grader.reports.exporters.summary import summary
-
+    """Write a report in another format. For Classroom 50, write ./result.json and ./release-body.md instead."""
     read = _read(report)
+    if reader is Reader.classroom50:
+        if into is not None:
+            raise GraderError(f"{str(into)!r} was given, but classroom50 writes ./result.json and ./release-body.md.")
+        _write_classroom50(read)
+        return
+    text = _text(reader, read)
+    if into is None:
+        typer.echo(text.encode(), nl=False)  # as bytes, because a terminal's encoding may lack a character
+    else:
+        write_named(into, text, "FILE")
+
+
+def _text(reader: Reader, report: Report) -> str:
+    """Return the report as this reader reads it; each imports only what it needs."""
     match reader:
+        case Reader.html:
+            from grader.reports.exporters.html import page
+
+            return page(report)
         case Reader.annotations:
-            _print(annotations(read))
-        case Reader.summary:
-            _print([summary(read).rstrip("\n")])
+            from grader.reports.exporters.annotations import annotations
+
+            return _joined(annotations(report))
         case Reader.classroom:
-            _print(_lines(environment(read)))
+            from grader.reports.exporters.classroom import environment
+
+            return _joined(_lines(environment(report)))
         case Reader.gradescope:
-            _print([_json(results(read)).rstrip("\n")])
-        case Reader.classroom50:
-            _write_classroom50(read)
+            from grader.reports.exporters.gradescope import results
+
+            return _json(results(report))
+        case _:
+            from grader.reports.exporters.summary import summary
+
+            return summary(report)
 
 
 def _write_classroom50(report: Report) -> None:
@@ -105,6 +128,5 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def _print(lines: Iterable[str]) -> None:
-    # As bytes, because a terminal's encoding may lack a character.
-    typer.echo("\n".join(lines).encode())
+def _joined(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"

@@ -65,13 +65,14 @@ def main() -> None:
 def check(
     name: Annotated[str | None, typer.Argument(metavar="[EXERCISE]", help="An exercise, or a unit.")] = None,
     into: Annotated[Path | None, typer.Option("--out", help="Also write <student>.json to this folder.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page for a browser.")] = None,
     student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,
     course: CourseFolder = None,
     background: Background = NO_CI,
 ) -> None:
     """Run the visible tests on your answers. Exit 1 where something is not right yet."""
-    code = _run("check", course, background, name=name, student=student, into=str(into.absolute()) if into else None)
-    raise typer.Exit(code)
+    files = {option: str(path.absolute()) if path else None for option, path in (("into", into), ("html", html))}
+    raise typer.Exit(_run("check", course, background, name=name, student=student, **files))
 
 
 def _run(command: str, course: Path | None, background: bool, **asked: str | None) -> int:

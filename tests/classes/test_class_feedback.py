@@ -1,4 +1,4 @@
-"""The text of a student's feedback, from reports on several units."""
+"""A student's feedback, from reports on several units."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from made_reports import exercise, raised, report, unit
 from markdown_it import MarkdownIt
 
 from grader.classes.collected import Student, Work
-from grader.classes.feedback import feedback
+from grader.classes.feedback import feedback, feedback_page
 from grader.classes.gradebook import Grade
 from grader.course.model import Course, load_course
 
@@ -75,3 +75,17 @@ def test_one_unit_alone_has_its_own_points(course: Course, grade: Grade) -> None
     assert "3 of 3 points" in text
     assert "sums" not in text
     assert "Not graded yet" not in text
+
+
+def test_a_page_says_what_was_graded_and_shows_both_reports(course: Course, grade: Grade) -> None:
+    page = BeautifulSoup(feedback_page(grade, UNITS, course, NOW), "html.parser")
+    commits, points = page.find_all("table")
+    assert [row.find_all("td")[0].get_text() for row in commits.find_all("tr")[1:]] == ["a" * 12, "b" * 12]
+    assert [row.find_all("td")[1].get_text() for row in points.find_all("tr")[1:]] == ["1 of 2", "3 of 3"]
+    for text in (
+        "Feedback: A small course",
+        "4 of 5 points",
+        "It raised a ValueError: no numbers.",
+        "Not graded yet: modes.",
+    ):
+        assert text in page.get_text()

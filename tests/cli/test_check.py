@@ -13,6 +13,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from bs4 import BeautifulSoup
 from courses import REPOSITORY
 
 # The only mistake in unit 1: the sum ignores dim.
@@ -55,8 +56,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def checked(folder: Path) -> subprocess.CompletedProcess[str]:
-    """A check of all units, with the report in out/."""
-    return check(folder, "--out", "out")
+    """A check of all units, with the report in out/ and the page beside it."""
+    return check(folder, "--out", "out", "--html", "check.html")
 
 
 def test_begun_exercises_are_listed_and_the_others_named(checked: subprocess.CompletedProcess[str]) -> None:
@@ -94,6 +95,17 @@ def test_the_report_fits_the_schema_and_names_the_visible_suites(
     assert lines[unit["exercises"]["softmax_naive"]["line"] - 1].startswith("def softmax_naive(")
     assert unit["exercises"]["dot_product"]["points"] == unit["exercises"]["dot_product"]["possible"] > 0
     assert unit["quiz"]["points"] is None
+
+
+def test_the_page_shows_what_the_terminal_says(folder: Path, checked: subprocess.CompletedProcess[str]) -> None:
+    assert checked.returncode == 1
+    page = BeautifulSoup((folder / "check.html").read_text(encoding="utf-8"), "html.parser")
+    [softmax] = [one for one in page.select(".exercise") if one.h3 and one.h3.get_text() == "softmax_naive"]
+    sentence = (
+        "the result for x of shape (3, 4) and dim=0 should be [0.0618, 0.3638, 0.1354, 0.0722] at [0], yours is ["
+    )
+    assert sentence in " ".join(softmax.get_text().split())
+    assert "By the visible tests." in page.get_text()
 
 
 @pytest.mark.proof(part="students")

@@ -102,6 +102,16 @@ def test_gradescope_prints_its_results(chen: Path) -> None:
     assert made["score"] == 43
 
 
+def test_any_of_them_can_be_written_to_a_file(chen: Path, tmp_path: Path) -> None:
+    for reader, name in (("html", "chen.html"), ("summary", "chen.md")):
+        done = CliRunner().invoke(app, ["export", reader, str(chen), str(tmp_path / name)])
+        assert (done.exit_code, done.output) == (0, "")
+        assert (tmp_path / name).read_text(encoding="utf-8") == printed(reader, chen)
+    assert "<title>chen: 43 of 44 points</title>" in (tmp_path / "chen.html").read_text(encoding="utf-8")
+    done = CliRunner().invoke(app, ["export", "html", str(chen), str(tmp_path / "missing" / "chen.html")])
+    assert (done.exit_code, done.output.startswith("FILE: ")) == (2, True)
+
+
 def test_classroom50_writes_its_files_in_the_checkout(chen: Path, checkout: Path) -> None:
     output = checkout / "output"
     output.write_text("before=1\n", encoding="utf-8")

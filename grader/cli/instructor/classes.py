@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, one_of, progress, require_folder, say, stop, writing
+from grader.cli.console import CourseFolder, one_of, progress, require_folder, say, stop, write_named, writing
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:
@@ -75,13 +75,9 @@ def table(
     """Write the grades of a class as CSV, and print them as Markdown."""
     from grader.classes.collected import read_collected
     from grader.classes.gradebook import csv_text, grades, markdown_text
-    from grader.files import write_atomically
 
-    try:
-        found = grades(read_collected(collected), reports)
-        write_atomically(into, csv_text(found))
-    except OSError as error:
-        raise GraderError(f"--out: {into} cannot be written ({error.strerror}): name another file.") from None
+    found = grades(read_collected(collected), reports)
+    write_named(into, csv_text(found), "--out")
     typer.echo(markdown_text(found))
 
 
@@ -105,9 +101,12 @@ def feedback(
     collected: Annotated[Path, typer.Option(help="The collected.json of `grader collect`.")],
     to: Annotated[Way, typer.Option(help="A branch or an issue of each student's repository, or a folder.")],
     into: Annotated[Path | None, typer.Option("--out", help="The folder, for `--to folder`.")] = None,
+    as_page: Annotated[
+        bool, typer.Option("--html", help="With `--to folder`: write pages for a browser, not Markdown.")
+    ] = False,
     folder_of_course: CourseFolder = None,
 ) -> None:
-    """Send students the reports of record as Markdown. Exit 1 where one cannot be sent.
+    """Send students the reports of record. Exit 1 where one cannot be sent.
 
     A second run changes only what is different since.
     """
@@ -115,19 +114,21 @@ def feedback(
     from grader.classes.gradebook import grades
     from grader.course.find import find_course
     from grader.integrations.github.api import GitHub
-    from grader.integrations.github.feedback import deliveries, to_branch, to_comments, to_folder
+    from grader.integrations.github.feedback import deliveries, pages_to_folder, to_branch, to_comments, to_folder
     from grader.integrations.github.sender import send
     from grader.text import listed
 
     if (to is Way.folder) != (into is not None):
         raise GraderError("--out: name a folder with `--to folder`, and leave the option out otherwise.")
+    if as_page and to is not Way.folder:
+        raise GraderError("--html: GitHub shows no pages, so use it with `--to folder`.")
     course, now = find_course(folder_of_course), datetime.datetime.now(datetime.UTC)
     found = grades(read_collected(collected), reports)
     if into is None:
         way = partial(to_branch if to is Way.branch else to_comments, GitHub.from_environment(), course, now)
     else:
         require_folder(into)
-        way = partial(to_folder, into, course, now)
+        way = partial(pages_to_folder if as_page else to_folder, into, course, now)
     if missing := [grade.student.student for grade in found if not grade.graded]:
         say(f"Without a grade, so without feedback: {listed(missing)}. `grader table` says why.")
     with writing(f"Not all could be written to {into or 'GitHub'}"):

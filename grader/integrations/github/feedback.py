@@ -6,7 +6,7 @@ import base64
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grader.classes.feedback import feedback
+from grader.classes.feedback import feedback, feedback_page
 from grader.files import write_atomically
 from grader.integrations.github.api import GitHub, GitHubError
 from grader.integrations.github.sender import Delivery
@@ -43,6 +43,11 @@ def deliveries(grades: Iterable[Grade], to: Callable[[Grade], None]) -> Iterator
 def to_folder(folder: Path, course: Course, now: datetime.datetime, grade: Grade) -> None:
     """Write folder/<student>.md. Raises OSError."""
     write_atomically(folder / f"{grade.student.student}.md", feedback(grade, grade.units, course, now))
+
+
+def pages_to_folder(folder: Path, course: Course, now: datetime.datetime, grade: Grade) -> None:
+    """Write folder/<student>.html. Raises OSError."""
+    write_atomically(folder / f"{grade.student.student}.html", feedback_page(grade, grade.units, course, now))
 
 
 def to_branch(github: GitHub, course: Course, now: datetime.datetime, grade: Grade) -> None:

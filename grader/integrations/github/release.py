@@ -7,6 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
 from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, write_atomically
 from grader.integrations.github.repository import Repository, around, identity, origin
@@ -127,12 +129,7 @@ def write_workflow(course: Course) -> list[Path]:
 
 
 def render(template: str, course: Course, **about: str | None) -> str:
-    """Render a template for a course. Raises ReleaseError."""
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ImportError:
-        raise ReleaseError("A release needs jinja2: run `pip install -e .[release]`.") from None
-
+    """Render a template for a course."""
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         variable_start_string="[[",

@@ -27,7 +27,7 @@ INSTRUCTORS = ("course/new", "suites", "audit", "classes", "integrations", "nbgr
 PLAYGROUND = ("playground.py", "playground.txt")
 """A script with which students train models that they have built, and the text that it reads."""
 
-_CODE = {".py", ".ini", ".typed", ".html", ".css", ".js"}
+_CODE = {".py", ".ini", ".typed", ".j2", ".html", ".css", ".js"}
 _DATA = {".md", ".json", ".ini"}
 _BUILD = "from flit_core import buildapi; buildapi.build_wheel('.')"
 # The earliest time that a zip file can hold.

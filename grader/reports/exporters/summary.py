@@ -17,7 +17,7 @@ MOST_BYTES = 200_000
 MOST_ATTEMPTS = 20
 MOST_OF_AN_EXPLANATION = 2000
 
-_MARKS: dict[reading.State, str] = {
+MARKS: dict[reading.State, str] = {
     "done": "✔",
     "in progress": "◐",
     "waiting": "◌",
@@ -53,15 +53,17 @@ def _opening(report: Report) -> Iterator[str]:
     full = "Full marks: nothing is left to fix. " if all(one.state == "done" for one in found) else "Full marks. "
     yield f"## {'✔ ' if is_full else ''}{report.points} of {reading.points(report.possible)}"
     yield f"{full if is_full else ''}{reading.meaning(report)}"
-    yield from _next(found)
+    if entry := next_entry(found):
+        yield from _pointer(entry)
     yield "### Unit by unit"
     yield _table(report)
 
 
-def _next(found: list[reading.Entry]) -> Iterator[str]:
-    """Yield what to do next: fix an exercise in progress, or else an unreadable file, or else write the next exercise.
+def next_entry(found: list[reading.Entry]) -> reading.Entry | None:
+    """Return what to do next: fix an exercise in progress, or else an unreadable file, or else write the next exercise.
 
-    In the first such unit, an exercise with a named misconception goes first. Exercises without points go last.
+    In the first such unit, an exercise with a named misconception goes first. Exercises without points go last. None if
+    there is no exercise.
     """
     states: tuple[reading.State, ...] = ("in progress", "not graded", "not written yet", "waiting", "not handed in")
     found = [entry for entry in found if entry.exercise.possible and entry.state != "done"] or found
@@ -69,13 +71,13 @@ def _next(found: list[reading.Entry]) -> Iterator[str]:
         candidates = [entry for entry in found if entry.state == state]
         if candidates:
             of_unit = [entry for entry in candidates if entry.unit_name == candidates[0].unit_name]
-            yield "### Look at this next" if state in ("in progress", "not graded") else "### Go on here"
-            yield from _pointer(next((entry for entry in of_unit if entry.exercise.misconceptions), of_unit[0]), state)
-            return
+            return next((entry for entry in of_unit if entry.exercise.misconceptions), of_unit[0])
+    return None
 
 
-def _pointer(entry: reading.Entry, state: reading.State) -> Iterator[str]:
-    exercise = entry.exercise
+def _pointer(entry: reading.Entry) -> Iterator[str]:
+    exercise, state = entry.exercise, entry.state
+    yield "### Look at this next" if state in ("in progress", "not graded") else "### Go on here"
     if state in ("not graded", "not handed in"):
         yield " ".join(markdown(remark) for remark in entry.unit.remarks) or f"{code(entry.unit_name)} is missing."
         return
@@ -96,16 +98,17 @@ def _table(report: Report) -> str:
         done = sum(entry.state == "done" for entry in own)
         quiz = _quiz_points(unit) if unit.quiz else "–"
         rows.append(
-            [_marked(_state(own)), code(name), f"{unit.points} of {unit.possible}", f"{done} of {len(own)}", quiz]
+            [_marked(state_of(own)), code(name), f"{unit.points} of {unit.possible}", f"{done} of {len(own)}", quiz]
         )
     return _rows(rows)
 
 
 def _marked(state: reading.State) -> str:
-    return f"{_MARKS[state]} {state}"
+    return f"{MARKS[state]} {state}"
 
 
-def _state(own: list[reading.Entry]) -> reading.State:
+def state_of(own: list[reading.Entry]) -> reading.State:
+    """Return the state of a unit with these exercises."""
     states = {entry.state for entry in own}
     if len(states) == 1:
         return states.pop()
@@ -127,7 +130,9 @@ def _details(report: Report) -> Iterator[str]:
         if name in lacking:
             continue
         own = list(reading.entries_of(report, name))
-        title = f"{_MARKS[_state(own)]} <code>{markdown(name)}</code>: {unit.points} of {reading.points(unit.possible)}"
+        title = (
+            f"{MARKS[state_of(own)]} <code>{markdown(name)}</code>: {unit.points} of {reading.points(unit.possible)}"
+        )
         yield "\n\n".join([f"<details><summary>{title}</summary>", *_unit(report, name, unit, own), "</details>"])
     if lacking:
         yield f"Not handed in yet: {', '.join(map(code, lacking))}."

@@ -268,6 +268,20 @@ def test_a_comment_that_github_may_have_posted_is_not_posted_again(over: Class, 
     assert [method for method, asked, _ in over.hub.asked if asked.startswith(path)] == ["GET", "POST"]
 
 
+def test_a_folder_can_have_pages_instead(over: Class, tmp_path: Path) -> None:
+    assert over.send("folder", "--out", tmp_path, "--html").exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ada.html", "bob.html"]
+    page = BeautifulSoup((tmp_path / "ada.html").read_text(encoding="utf-8"), "html.parser")
+    assert EXPLANATION in page.get_text()
+    assert not page.find_all(["script", "img"])
+
+
+def test_pages_are_for_folders_only(over: Class) -> None:
+    done = over.send("comment", "--html")
+    assert done.exit_code == 2
+    assert "--html: GitHub shows no pages, so use it with `--to folder`." in done.output
+
+
 @pytest.mark.parametrize("arguments", [["folder"], ["branch", "--out", "here"]])
 def test_a_folder_is_named_where_it_is_used_and_only_there(over: Class, arguments: list[str]) -> None:
     done = over.send(*arguments)

@@ -144,8 +144,9 @@ def test_its_requirements_are_exactly_what_it_imports(wheel: Path) -> None:
 
 def test_with_it_alone_a_student_checks_answers(programs: Path, checkout: Path) -> None:
     shutil.copy(REPOSITORY / "solutions" / "simple_attention.py", checkout / "exercises")
-    done = run(programs / "grader", "check", "softmax_naive", folder=checkout)
+    done = run(programs / "grader", "check", "softmax_naive", "--html", "check.html", folder=checkout)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "<title>" in (checkout / "check.html").read_text(encoding="utf-8")
     assert "1 of 1 exercise passes the visible tests." in done.stdout
 
 

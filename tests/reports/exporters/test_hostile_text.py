@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from browser import Sheet, a_browser
 from bs4 import BeautifulSoup, Tag
 from made_reports import commands_in, exercise, quiz, raised, report, strings_replaced, unit
 from markdown_it import MarkdownIt
@@ -24,6 +25,7 @@ from grader.cli.instructor import class_table
 from grader.reports.exporters.annotations import annotations as annotations_of
 from grader.reports.exporters.classroom import environment
 from grader.reports.exporters.gradescope import results
+from grader.reports.exporters.html import page as html_page
 from grader.reports.exporters.summary import opening, summary
 from grader.reports.model import Message, Report
 
@@ -127,6 +129,26 @@ def test_a_page_has_nothing_that_github_turns_into_a_link(exporter: Any, attack:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
+def test_an_html_page_has_the_same_structure_and_what_the_course_wrote_has_no_links(attack: str) -> None:
+    found, harmless = (BeautifulSoup(html_page(with_text(text)), "html.parser") for text in (attack, "word"))
+    for page in (found, harmless):
+        for item in page.select(".item"):  # Markdown of the course
+            assert not item.find_all(["a", "img", "script", "style", "iframe", "svg", "h1"])
+            assert {name for tag in item.find_all(True) for name in tag.attrs} <= {"class", "start", "display"}
+            item.decompose()
+    assert built_of(found) == built_of(harmless)
+
+
+def test_a_browser_that_opens_a_page_of_attacks_runs_and_loads_nothing(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(html_page(with_text("\n".join(ATTACKS))), encoding="utf-8")
+    with a_browser() as browser:
+        sheet = Sheet(browser, tmp_path / "page.html")
+        sheet.unfold()
+        assert sheet.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert sheet.events == []
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
 def test_the_reporters_log_holds_no_command(attack: str) -> None:
     made = environment(with_text(attack))
     assert all(re.fullmatch(r"[A-Za-z0-9_]+=[A-Za-z0-9_,+/=]*", f"{name}={value}") for name, value in made.items())
@@ -150,7 +172,7 @@ def test_gradescope_gets_our_plain_lines(attack: str) -> None:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("exporter", [summary, opening, lambda report: "\n".join(annotations_of(report))])
+@pytest.mark.parametrize("exporter", [summary, opening, html_page, lambda report: "\n".join(annotations_of(report))])
 def test_no_control_or_hidden_character_remains(exporter: Any, attack: str) -> None:
     assert all(line.isprintable() for line in exporter(with_text(attack)).split("\n"))
 

@@ -1,0 +1,153 @@
+"""The report as one HTML page without scripts, which a browser shows from a disk, on paper and without a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from grader.quizzes.sheet import heading
+from grader.reports import reading
+from grader.reports.exporters import course_text, summary
+from grader.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grader.reports.model import Report
+
+MOST_BYTES = 1_000_000
+# Printed output is cut to these, one after the other, until the page is small enough.
+_MOST_OF_AN_OUTPUT = (4000, 400, 40, 0)
+_MOST_OUTPUTS = 20
+_FOLDER = Path(__file__).parent
+
+
+class Picture(NamedTuple):
+    """A drawing of an exercise: SVG, and a sentence that says what it shows.
+
+    A page shows it as an image, so that a browser runs and loads nothing that the SVG names.
+    """
+
+    svg: str
+    caption: str
+
+    @property
+    def address(self) -> str:
+        """The SVG as the address of an image."""
+        return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
+
+
+class Finding(NamedTuple):
+    """What is wrong, where, the student's lines that led to it, and what was expected instead."""
+
+    text: str
+    is_course_text: bool
+    place: str
+    trace: list[str]
+    expected: list[str]
+
+
+class Record(NamedTuple):
+    """What stands above a report of record: a title, a table of what was graded, and notes."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str]
+
+
+NO_PICTURES: Mapping[str, Picture] = MappingProxyType({})
+
+
+def page(report: Report, pictures: Mapping[str, Picture] = NO_PICTURES, record: Record | None = None) -> str:
+    """Return the page: the points and what to look at next, then each unit with its exercises and its quiz.
+
+    The same arguments give the same page. It has less than MOST_BYTES bytes, unless there are large pictures: long
+    output of the student's code is cut.
+
+    Args:
+        report: The report.
+        pictures: Drawings by the name of their exercise.
+        record: What was graded, for a report of record.
+    """
+    found = list(reading.entries(report))
+    style = (_FOLDER / "page.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    made = ""
+    for most in _MOST_OF_AN_OUTPUT:
+        made = _template().render(
+            report=report,
+            entries=found,
+            next=summary.next_entry(found),
+            pictures=pictures,
+            record=record,
+            style=Markup(style),
+            style_digest=digest,
+            outputs=lambda unit, exercise, most=most: list(_outputs(report, unit, exercise, most)),
+        )
+        if len(made.encode()) < MOST_BYTES:
+            break
+    return made
+
+
+def _outputs(report: Report, unit: str, exercise: str | None, most: int) -> Iterator[str]:
+    """Yield what the student's code printed in an exercise, or outside of all."""
+    texts = [
+        one.text.strip("\n")
+        for one in report.messages
+        if (one.unit, one.exercise, one.kind) == (unit, exercise, "printed")
+    ]
+    for text in texts[:_MOST_OUTPUTS]:
+        yield text if len(text) <= most else f"{text[:most]}… ({len(text) - most} more characters)"
+    if len(texts) > _MOST_OUTPUTS:
+        yield f"… and {len(texts) - _MOST_OUTPUTS} more"
+
+
+def _findings(entry: reading.Entry) -> list[Finding]:
+    """Return the feedback on an exercise, each with the lines that belong to it; the main issue comes first."""
+    found: list[Finding] = []
+    for line in entry.feedback():
+        if not line.is_nested:
+            place = reading.place_of(line.source, entry.unit).words() if line.source else ""
+            found.append(Finding(line.text, line.is_course_text, place, [], []))
+        else:
+            (found[-1].expected if line.is_course_text else found[-1].trace).append(line.text)
+    return found
+
+
+def _visible(value: Any) -> Any:
+    """Make the text of an expression printable; what is HTML already was made so before."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        finalize=_visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "breakable": lambda name: Markup("_<wbr>").join(name.split("_")),
+        "code": course_text.inline,
+        "course_markdown": course_text.blocks,
+        "heading": heading,
+        "points": reading.points,
+    }
+    environment.globals |= {
+        "reading": reading,
+        "marks": summary.MARKS,
+        "state_of": summary.state_of,
+        "findings": _findings,
+    }
+    return environment.get_template("page.html.j2")
