@@ -17,6 +17,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from grader.quizzes.answers import parse
+from grader.quizzes.formulas import as_text
 from grader.quizzes.sheet import heading
 
 if TYPE_CHECKING:
@@ -155,4 +156,4 @@ def _parts(question: Question, variant: int) -> Iterator[RenderableType]:
 
 
 def _markdown(text: str) -> Markdown:
-    return Markdown(text, code_theme=CODE_THEME)  # type: ignore[arg-type]  # Syntax takes it
+    return Markdown(as_text(text), code_theme=CODE_THEME)  # type: ignore[arg-type]  # Syntax takes it

@@ -18,14 +18,13 @@ from grader.reports.exporters import course_text, summary
 from grader.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from grader.reports.model import Report
 
 MOST_BYTES = 1_000_000
 # Printed output is cut to these, one after the other, until the page is small enough.
-_MOST_OF_AN_OUTPUT = (4000, 400, 40, 0)
-_MOST_OUTPUTS = 20
+_MOST_OF_AN_OUTPUT = (20_000, 4000, 400, 0)
 _FOLDER = Path(__file__).parent
 
 
@@ -45,7 +44,7 @@ class Picture(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What is wrong, where, the student's lines that led to it, and what was expected instead."""
+    """What is wrong, where if not at the exercise's place, the lines that led to it, and what was expected instead."""
 
     text: str
     is_course_text: bool
@@ -90,24 +89,19 @@ def page(report: Report, pictures: Mapping[str, Picture] = NO_PICTURES, record: 
             record=record,
             style=Markup(style),
             style_digest=digest,
-            outputs=lambda unit, exercise, most=most: list(_outputs(report, unit, exercise, most)),
+            output=lambda unit, exercise, most=most: _output(report, unit, exercise, most),
         )
         if len(made.encode()) < MOST_BYTES:
             break
     return made
 
 
-def _outputs(report: Report, unit: str, exercise: str | None, most: int) -> Iterator[str]:
-    """Yield what the student's code printed in an exercise, or outside of all."""
-    texts = [
-        one.text.strip("\n")
-        for one in report.messages
-        if (one.unit, one.exercise, one.kind) == (unit, exercise, "printed")
-    ]
-    for text in texts[:_MOST_OUTPUTS]:
-        yield text if len(text) <= most else f"{text[:most]}… ({len(text) - most} more characters)"
-    if len(texts) > _MOST_OUTPUTS:
-        yield f"… and {len(texts) - _MOST_OUTPUTS} more"
+def _output(report: Report, unit: str, exercise: str | None, most: int) -> str:
+    """Return the beginning of what the student's code printed in an exercise, or outside of all; "" for nothing."""
+    where = (unit, exercise, "printed")
+    texts = [one.text.strip("\n") for one in report.messages if (one.unit, one.exercise, one.kind) == where]
+    text = "\n".join(texts)
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most} more characters)"
 
 
 def _findings(entry: reading.Entry) -> list[Finding]:
@@ -115,8 +109,9 @@ def _findings(entry: reading.Entry) -> list[Finding]:
     found: list[Finding] = []
     for line in entry.feedback():
         if not line.is_nested:
-            place = reading.place_of(line.source, entry.unit).words() if line.source else ""
-            found.append(Finding(line.text, line.is_course_text, place, [], []))
+            place = reading.place_of(line.source, entry.unit) if line.source else entry.place
+            where = "" if place == entry.place else place.words()
+            found.append(Finding(line.text, line.is_course_text, where, [], []))
         else:
             (found[-1].expected if line.is_course_text else found[-1].trace).append(line.text)
     return found

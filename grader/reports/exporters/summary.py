@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.quizzes.formulas import as_text
 from grader.reports import reading
 from grader.reports.exporters.escape import code, markdown, sentence
 
@@ -167,9 +168,9 @@ def _answer(name: str, item: QuizItem) -> Iterator[str]:
     yield from (f"- {code(name)}: {sentence(text)}" for text in item.sentences)
     if item.answer is not None:
         answer = "; ".join(item.answer.splitlines())
-        yield f"- {code(name)}, the right answer: {sentence(answer, MOST_OF_AN_EXPLANATION)}"
+        yield f"- {code(name)}, the right answer: {sentence(as_text(answer), MOST_OF_AN_EXPLANATION)}"
     if item.explanation is not None:
-        yield f"  - {sentence(item.explanation, MOST_OF_AN_EXPLANATION)}"
+        yield f"  - {sentence(as_text(item.explanation), MOST_OF_AN_EXPLANATION)}"
 
 
 def _exercises(own: list[reading.Entry]) -> str:

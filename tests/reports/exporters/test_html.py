@@ -190,7 +190,6 @@ def test_the_longest_report_is_cut_to_less_than_a_megabyte() -> None:
     made = page(report(units, messages))
     assert len(made.encode()) < MOST_BYTES
     assert "more characters)" in made
-    assert "… and 10 more" in made
 
 
 def test_the_same_report_gives_the_same_page() -> None:
