@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from grader.reports.model import Report
 
 MOST_BYTES = 1_000_000
-# Printed output is cut to these, one after the other, until the page is small enough.
-_MOST_OF_AN_OUTPUT = (20_000, 4000, 400, 0)
+# The most characters of a text from the student; the first of these that makes the page small enough is taken.
+_MOST_OF_A_TEXT = (20_000, 4000, 400, 100)
 _FOLDER = Path(__file__).parent
 
 
@@ -69,7 +69,7 @@ def page(report: Report, pictures: Mapping[str, Picture] = NO_PICTURES, record: 
     """Return the page: the points and what to look at next, then each unit with its exercises and its quiz.
 
     The same arguments give the same page. It has less than MOST_BYTES bytes, unless there are large pictures: long
-    output of the student's code is cut.
+    texts from the student's code are cut.
 
     Args:
         report: The report.
@@ -80,7 +80,7 @@ def page(report: Report, pictures: Mapping[str, Picture] = NO_PICTURES, record: 
     style = (_FOLDER / "page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     made = ""
-    for most in _MOST_OF_AN_OUTPUT:
+    for most in _MOST_OF_A_TEXT:
         made = _template().render(
             report=report,
             entries=found,
@@ -89,19 +89,18 @@ def page(report: Report, pictures: Mapping[str, Picture] = NO_PICTURES, record: 
             record=record,
             style=Markup(style),
             style_digest=digest,
-            output=lambda unit, exercise, most=most: _output(report, unit, exercise, most),
+            output=lambda unit, exercise: _output(report, unit, exercise),
+            most=most,
         )
         if len(made.encode()) < MOST_BYTES:
             break
     return made
 
 
-def _output(report: Report, unit: str, exercise: str | None, most: int) -> str:
-    """Return the beginning of what the student's code printed in an exercise, or outside of all; "" for nothing."""
+def _output(report: Report, unit: str, exercise: str | None) -> str:
+    """Return what the student's code printed in an exercise, or outside of all; "" for nothing."""
     where = (unit, exercise, "printed")
-    texts = [one.text.strip("\n") for one in report.messages if (one.unit, one.exercise, one.kind) == where]
-    text = "\n".join(texts)
-    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most} more characters)"
+    return "\n".join(one.text.strip("\n") for one in report.messages if (one.unit, one.exercise, one.kind) == where)
 
 
 def _findings(entry: reading.Entry) -> list[Finding]:
