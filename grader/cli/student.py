@@ -12,6 +12,7 @@ import typer
 from grader import __version__
 from grader.cli.console import CourseFolder, Program, out, run, say, stop, writing
 from grader.cli.export import export
+from grader.cli.notebook import notebook, script
 from grader.errors import IMPERFECT
 
 Background = Annotated[
@@ -34,6 +35,8 @@ app = typer.Typer(
     "folder with a course.",
 )
 app.command("export")(export)
+app.command()(notebook)
+app.command()(script)
 # The old name: the workflows of earlier releases use it.
 app.command("emit", hidden=True)(export)
 

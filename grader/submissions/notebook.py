@@ -34,6 +34,10 @@ QUIZ_MARK = "quiz_"
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
 """Characters that JSON can encode but a text file cannot contain: zero, and half of a surrogate pair."""
 
+CHECK_MAGIC = "check"
+"""The magic that runs the visible tests in a notebook: `%check EXERCISE`."""
+
+_CHECK = re.compile(rf"%(?:load_ext[ \t]+grader|{CHECK_MAGIC})\b")
 _BLANK_ANSWER = re.compile(r"answer_[0-9]+\s*(?::[^=]*)?=\s*(?:(?:\.\.\.|None|\"\"|'')\s*)?(?:#.*)?")
 _CLOSING = re.compile(r"[)\]}]")
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
@@ -70,6 +74,9 @@ def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
         if is_marked or ANSWER.search(source):
             answers.append(source)
             grade_ids.append(grade_id)
+        if is_check(source):
+            cells.append("")  # so that the cells below keep their numbers
+            continue
         # A student may have merged code into one of the course's own cells.
         if DEFINITION.search(source) or not (is_test or is_marked or _only_answers(source)):
             cells.append(source)
@@ -131,6 +138,12 @@ def grade_id_of(cell: Any) -> str | None:
     """Return the name that nbgrader's metadata give a cell; None if it is invalid."""
     grade_id = marks_of(cell).get("grade_id")
     return grade_id if isinstance(grade_id, str) and _GRADE_ID.fullmatch(grade_id) else None
+
+
+def is_check(source: str) -> bool:
+    """Return whether a cell only runs the visible tests, so that it is no part of an answer."""
+    lines = code_lines([source])
+    return bool(lines) and all(map(_CHECK.match, lines))
 
 
 def code_lines(cells: Iterable[str]) -> list[str]:

@@ -1,0 +1,151 @@
+"""The checks in a notebook: `%load_ext grader` once, then `%check EXERCISE` below each exercise.
+
+A check takes the cells that were run in this session, in their last version, so an unsaved notebook works too, also
+where no file is beside the kernel, as on Colab. It runs `grader check` in a process of its own.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grader.course.find import find_course
+from grader.errors import GraderError
+from grader.practice.check import unit_of
+from grader.sandbox import loader
+from grader.submissions.names import filenames
+from grader.submissions.notebook import CHECK_MAGIC, is_check
+from grader.submissions.reader import read_submission
+from grader.submissions.source import DEFINITION
+
+if TYPE_CHECKING:
+    import ast
+    import types
+    from collections.abc import Sequence
+
+    from grader.course.model import Course
+    from grader.submissions.source import UnitSource
+
+# Statements that run again when another notebook imports a unit: what it defines, and not what it tries out or prints.
+_DEFINES = ("FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Assign", "AnnAssign")
+
+
+def load(shell: Any) -> None:
+    """Add `%check` to an IPython shell, and let its code import units that are notebooks."""
+    course = find_course()
+    checks = Checks(shell, course)
+    shell.register_magic_function(checks.check, magic_name=CHECK_MAGIC)
+    shell.events.register("post_run_cell", checks.note)
+    # In front of the others: the script beside a notebook is the stub.
+    sys.meta_path[:] = [NotebookFinder(course), *(one for one in sys.meta_path if not isinstance(one, NotebookFinder))]
+
+
+class Checks:
+    """The cells that were run in a shell, and the magic that checks them."""
+
+    def __init__(self, shell: Any, course: Course) -> None:
+        """Take the shell and the course. Cells that ran before count as well."""
+        self.shell = shell
+        self.course = course
+        self._failed: set[int] = set()
+
+    def note(self, result: Any) -> None:
+        """Note the execution count of a cell that failed. What it defined before it failed is there all the same."""
+        source = result.info.raw_cell or ""
+        is_run = result.error_before_exec is None
+        if not result.success and not (is_run and DEFINITION.search(source)):
+            self._failed.add(result.execution_count)
+
+    def check(self, line: str) -> None:
+        """Run the visible tests of an exercise or a unit on the cells that were run, and print the result."""
+        name = line.strip()
+        try:
+            print(self._checked(name))
+        except GraderError as error:
+            print(error)
+
+    def _checked(self, name: str) -> str:
+        if not name:
+            raise GraderError(f"Write the name of an exercise or a unit: %{CHECK_MAGIC} NAME")
+        unit = unit_of(name, self.course)
+        cells = self.cells()
+        if name != unit and not any(name in DEFINITION.findall(cell) for cell in cells):
+            raise GraderError(f"Run the cell that defines `{name}` first, then this one.")
+        # Windows removes no folder that a process is in.
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            _write(Path(folder), unit, cells, self.course)
+            command = [sys.executable, "-m", "grader", "check", name, "--course", str(self.course.root.resolve())]
+            environment = {**os.environ, "PYTHONUTF8": "1"}
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+            )
+        return (done.stdout + done.stderr).rstrip()
+
+    def cells(self) -> list[str]:
+        """Return the code of each cell at the place of its execution count, "" for a cell that no longer counts.
+
+        A cell that was run again, or that defines the same names as a later one, no longer counts. Neither does one
+        that failed. So an error in cell 12 is in the cell that shows [12].
+        """
+        last: dict[object, int] = {}
+        sources: Sequence[str] = self.shell.history_manager.input_hist_raw
+        for number, source in enumerate(sources):
+            if number not in self._failed and not is_check(source):
+                last[tuple(DEFINITION.findall(source)) or source] = number
+        kept = set(last.values())
+        return [source if number in kept else "" for number, source in enumerate(sources)][1:]
+
+
+def _write(folder: Path, unit: str, cells: list[str], course: Course) -> None:
+    """Write the cells as the notebook of a unit, with its quiz, and the other units, which it may import."""
+    script, notebook, _ = filenames(unit)
+    content = [{"cell_type": "code", "source": cell, "metadata": {}, "outputs": []} for cell in cells]
+    (folder / notebook).write_text(json.dumps({"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": content}))
+    for name in {name for other in course.units for name in filenames(other)} - {script, notebook}:
+        if Path(name).is_file():
+            (folder / name).write_bytes(Path(name).read_bytes())
+
+
+class NotebookFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds a unit that is a notebook beside this one, where the grader would take it too."""
+
+    def __init__(self, course: Course) -> None:
+        """Take the course, whose units can be found."""
+        self.course = course
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of a unit whose graded file is a notebook; None for all other modules."""
+        if path is not None or target is not None or fullname not in self.course.units:
+            return None
+        source = self._source(fullname)
+        return importlib.util.spec_from_loader(fullname, self) if source and source.is_notebook else None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run the definitions, imports and assignments of the notebook."""
+        source = self._source(module.__name__)
+        assert source
+        labels = [f"{source.filename}, cell {number}" for number in range(1, len(source.cells) + 1)]
+        loader.run(list(source.cells), labels, module, True, lambda _, piece: _defines(piece.tree), lambda *_: None)
+
+    def _source(self, unit: str) -> UnitSource | None:
+        return read_submission("student", Path.cwd(), [unit], self.course.exercises).units[unit].code
+
+
+def _defines(tree: ast.Module | None) -> bool:
+    return tree is not None and type(tree.body[0]).__name__ in _DEFINES

@@ -1,0 +1,155 @@
+"""Turns the script of a unit into a notebook, with a cell that checks each exercise, and a notebook into a script.
+
+Afterwards one of the two files has the student's answers, and it is the one that is graded. No text is lost: what the
+student wrote in the other file is kept under another name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from grader.errors import GraderError
+from grader.files import write_atomically
+from grader.practice.check import answers_folder
+from grader.submissions.names import FOLDER, filenames
+from grader.submissions.notebook import CHECK_MAGIC, code_lines, is_check, source_of
+from grader.submissions.plain_files import unix_lines
+from grader.submissions.source import DEFINITION
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from nbformat import NotebookNode
+
+    from grader.course.model import Course
+
+BACKUP = ".backup"
+"""The suffix of what is kept. A file with it is nobody's answer."""
+
+_FORMAT = "py:percent"
+_LOAD = f"""\
+# Run this cell first. After that, each cell with %{CHECK_MAGIC} runs the visible tests on the code that you have run.
+%load_ext grader"""
+_KERNEL = {
+    "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+    "language_info": {"name": "python"},
+}
+
+
+class Converted(NamedTuple):
+    """The file that was written, which is the one that is graded, and where the student's other file is kept."""
+
+    written: Path
+    kept: Path | None
+
+
+def write_notebook(course: Course, unit: str) -> Converted:
+    """Write a unit's notebook beside its script, and put the script back as students receive it.
+
+    The stub stays beside the notebook, so that git sees no deleted file and updates of the course still apply.
+
+    Raises:
+        GraderError: There is a notebook already, or no folder with answers, or jupytext is missing.
+    """
+    script, notebook = _paths(course, unit)
+    if notebook.exists():
+        raise GraderError(f"`{notebook}` exists already: open it, or rename it to make a new one from `{script.name}`.")
+    stub = _read(course.exercises / script.name)
+    text = _read(script) if script.exists() else stub
+    made = to_notebook(text, unit, course.units[unit].exercises)
+    kept = _keep(script) if script.exists() and text != stub else None
+    write_atomically(notebook, made)
+    if text != stub:
+        write_atomically(script, stub)
+    return Converted(notebook, kept)
+
+
+def write_script(course: Course, unit: str) -> Converted:
+    """Write a unit's script from its notebook, which is kept under another name.
+
+    Raises:
+        GraderError: There is no notebook, or the script has answers too, or jupytext is missing.
+    """
+    script, notebook = _paths(course, unit)
+    if not notebook.exists():
+        raise GraderError(f"There is no `{notebook}` to make a script of: `grader notebook {unit}` makes one.")
+    stub = _read(course.exercises / script.name)
+    if script.exists() and code_lines([_read(script)]) != code_lines([stub]):
+        raise GraderError(
+            f"Both `{script}` and `{notebook.name}` contain answers: rename the one that you do not need."
+        )
+    made = to_script(_read(notebook), notebook)
+    if script.exists() and _read(script) not in (stub, made):
+        _keep(script)
+    write_atomically(script, made)
+    kept = _keep(notebook)
+    notebook.unlink()
+    return Converted(script, kept)
+
+
+def to_notebook(script: str, unit: str, exercises: Collection[str]) -> str:
+    """Return the notebook of a script in percent format, with a cell that checks each of these exercises."""
+    jupytext, nbformat = _libraries()
+    found: NotebookNode = jupytext.reads(script, fmt=_FORMAT)
+    cells: list[NotebookNode] = []
+    for cell in found.cells:
+        cells.append(cell)
+        if cell.cell_type == "code":
+            cells += [_check_cell(name) for name in DEFINITION.findall(cell.source) if name in exercises]
+    is_titled = bool(cells) and cells[0].cell_type == "markdown"
+    cells.insert(int(is_titled), nbformat.v4.new_code_cell(_LOAD))
+    cells.append(_check_cell(unit))
+    return f"{nbformat.writes(nbformat.v4.new_notebook(cells=cells, metadata=_KERNEL))}\n"
+
+
+def to_script(notebook: str, path: Path) -> str:
+    """Return the script of a notebook, without the cells that check. Raises GraderError if it is not a notebook."""
+    jupytext, nbformat = _libraries()
+    try:
+        found: NotebookNode = nbformat.reads(notebook, as_version=4)
+    except Exception as error:  # nbformat raises many kinds
+        raise GraderError(f"`{path}` is not a notebook: open it in Jupyter and save it again.") from error
+    found.cells = [cell for cell in found.cells if cell.cell_type != "code" or not is_check(source_of(cell) or "")]
+    # No header, and of the cells' metadata only what the course's own sources have.
+    found.metadata = {"jupytext": {"notebook_metadata_filter": "-all", "cell_metadata_filter": "nbgrader,-all"}}
+    return str(jupytext.writes(found, fmt=_FORMAT)).rstrip("\n") + "\n"
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import jupytext
+        import nbformat
+    except ImportError:
+        raise GraderError("Notebooks need jupytext: run `pip install jupytext`.") from None
+    return jupytext, nbformat
+
+
+def _check_cell(name: str) -> NotebookNode:
+    _, nbformat = _libraries()
+    cell: NotebookNode = nbformat.v4.new_code_cell(f"%{CHECK_MAGIC} {name}")
+    return cell
+
+
+def _paths(course: Course, unit: str) -> tuple[Path, Path]:
+    """Return where a unit's script and notebook are, or belong."""
+    folder = answers_folder(course)
+    script, notebook, _ = filenames(unit)
+    is_here = (folder / script).exists() or (folder / notebook).exists() or not (folder / FOLDER).is_dir()
+    place = folder if is_here else folder / FOLDER
+    return place / script, place / notebook
+
+
+def _read(path: Path) -> str:
+    try:
+        return unix_lines(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise GraderError(f"`{path}` is not UTF-8 (byte {error.start + 1}): save it as UTF-8.") from None
+
+
+def _keep(path: Path) -> Path:
+    """Copy a file under a name that is free, and return it."""
+    names = [f"{path.name}{BACKUP}", *(f"{path.name}{BACKUP}{number}" for number in range(2, 1000))]
+    free = next(kept for kept in map(path.with_name, names) if not kept.exists())
+    write_atomically(free, path.read_bytes())
+    return free

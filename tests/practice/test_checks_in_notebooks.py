@@ -1,0 +1,68 @@
+"""`%check` in a notebook, run by a real kernel: it checks the cells that were run, saved or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from courses import REPOSITORY
+from nbclient import NotebookClient
+from notebooks import code, write_notebook
+
+UNIT = "simple_attention"
+RIGHT = "def normalize_by_sum(scores):\n    return scores / scores.sum()"
+WRONG = "def normalize_by_sum(scores):\n    return scores / scores.abs().sum()"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the notebook of unit 3. The instructor's grader needs the course around it, so it is a link."""
+    for name in ("autograder.yml", "solutions", "exercises"):
+        (tmp_path / name).symlink_to(REPOSITORY / name)
+    monkeypatch.setenv("CI", "true")  # no process stays for the next check
+    return tmp_path
+
+
+def run(folder: Path, *cells: str) -> list[str]:
+    """Run the cells of a notebook that nobody saves, and return the text that each prints, or its error."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, kernel_name="python3", resources=resources, allow_errors=True).execute()
+    return ["".join(one.get("text") or one["evalue"] for one in cell.outputs) for cell in notebook.cells]
+
+
+def test_the_last_version_of_each_cell_is_checked_whatever_else_was_tried(folder: Path) -> None:
+    printed = run(
+        folder,
+        "import torch\n%load_ext grader",
+        "%check normalize_by_sum",
+        WRONG,
+        "normalize_by_sum('a slip')",
+        "def normalize_by_sum(scores)\n    return",  # not Python, so the definition above stays
+        "%check normalize_by_sum",
+        RIGHT,
+        "%check normalize_by_sum",
+        "%check normalise_by_sum",
+    )
+    assert printed[1] == "Run the cell that defines `normalize_by_sum` first, then this one.\n"
+    assert "✗\x1b[0m normalize_by_sum" in printed[5]
+    assert "0 of 1 exercises pass" in printed[5]
+    assert "raises" not in printed[5]
+    assert "1 of 1 exercise passes the visible tests." in printed[7]
+    assert printed[8].startswith("There is no exercise or unit 'normalise_by_sum'. ")
+
+
+def test_an_error_names_the_cell_by_the_number_beside_it(folder: Path) -> None:
+    failing = "def normalize_by_sum(scores):\n    return scores / nothing"
+    printed = run(folder, "%load_ext grader", RIGHT, failing, "%check normalize_by_sum")
+    assert f"{UNIT}.ipynb, cell 3, line 2" in printed[3]
+
+
+def test_a_notebook_imports_the_answers_of_another_one(folder: Path) -> None:
+    trial = "print('tried')\nraise ValueError"
+    write_notebook(
+        folder / "causal_attention.ipynb", code("import torch"), code("class CausalAttention: n = 7"), code(trial)
+    )
+    printed = run(folder, "%load_ext grader", "from causal_attention import CausalAttention\nprint(CausalAttention.n)")
+    assert printed == ["", "7\n"]

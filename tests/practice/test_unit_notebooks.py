@@ -1,0 +1,114 @@
+"""`grader notebook` and `grader script`: the same answers in either file, of which one is graded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from courses import COURSE, REPOSITORY
+
+from grader.practice.notebook import to_notebook, to_script
+from grader.submissions.reader import read_submission
+
+UNIT = "simple_attention"
+SOLUTION = (REPOSITORY / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
+STUB = (REPOSITORY / "exercises" / f"{UNIT}.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a student who has received unit 1."""
+    (tmp_path / f"{UNIT}.py").write_text(STUB, encoding="utf-8")
+    return tmp_path
+
+
+def grader(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "grader", *arguments, "--course", str(REPOSITORY)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def units(folder: Path) -> tuple[str, list[str], bool]:
+    """Return the file that is graded, the remarks on it, and whether anything counts as handed in."""
+    read = read_submission("ada", folder, [UNIT], COURSE.exercises)
+    code = read.units[UNIT].code
+    assert code
+    return code.path, list(code.remarks), read.handed_in
+
+
+@pytest.mark.parametrize("unit", COURSE.units)
+@pytest.mark.parametrize("kind", ["exercises", "solutions"])
+def test_a_script_is_the_same_to_the_byte_after_it_was_a_notebook(kind: str, unit: str) -> None:
+    script = (REPOSITORY / kind / f"{unit}.py").read_text(encoding="utf-8")
+    notebook = to_notebook(script, unit, COURSE.units[unit].exercises)
+    checks = [cell["source"] for cell in json.loads(notebook)["cells"] if "%check" in "".join(cell["source"])]
+    assert len(checks) == len(COURSE.units[unit].exercises) + 2  # the cell that loads them, and the whole unit
+    assert to_script(notebook, Path("a.ipynb")) == script
+
+
+def test_an_untouched_notebook_is_no_answer(folder: Path) -> None:
+    done = grader(folder, "notebook", UNIT)
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"Wrote {UNIT}.ipynb. Work in it from now on: it is the file that is graded.\n",
+    )
+    assert sorted(path.name for path in folder.iterdir()) == [f"{UNIT}.ipynb", f"{UNIT}.py"]
+    assert units(folder)[1:] == ([], False)
+
+
+def test_a_begun_script_becomes_the_notebook_that_is_graded_and_nothing_is_lost(folder: Path) -> None:
+    (folder / f"{UNIT}.py").write_text(SOLUTION, encoding="utf-8")
+    done = grader(folder, "notebook", "softmax_naive")  # the unit by one of its exercises
+    assert f"Your other file is kept as {UNIT}.py.backup." in done.stdout
+    assert (folder / f"{UNIT}.py.backup").read_text(encoding="utf-8") == SOLUTION
+    assert (folder / f"{UNIT}.py").read_text(encoding="utf-8") == STUB
+    assert units(folder) == (f"{UNIT}.ipynb", [], True)
+    done = grader(folder, "script", UNIT)
+    assert f"Your other file is kept as {UNIT}.ipynb.backup." in done.stdout
+    assert (folder / f"{UNIT}.py").read_text(encoding="utf-8") == SOLUTION
+    assert units(folder) == (f"{UNIT}.py", [], True)
+    # A second time, the first backups stay.
+    grader(folder, "notebook", UNIT)
+    assert (folder / f"{UNIT}.py.backup2").read_text(encoding="utf-8") == SOLUTION
+
+
+@pytest.mark.parametrize(
+    ("script", "command", "problem"),
+    [
+        (STUB, "notebook", "exists already: open it, or rename it to make a new one"),
+        (SOLUTION, "script", "contain answers: rename the one that you do not need."),
+    ],
+)
+def test_no_file_with_answers_is_overwritten(folder: Path, script: str, command: str, problem: str) -> None:
+    grader(folder, "notebook", UNIT)
+    (folder / f"{UNIT}.py").write_text(script, encoding="utf-8")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    done = grader(folder, command, UNIT)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_without_a_notebook_there_is_a_sentence(folder: Path) -> None:
+    assert f"`grader notebook {UNIT}` makes one." in grader(folder, "script", UNIT).stderr
+
+
+def test_a_notebook_earns_the_same_as_its_script(folder: Path) -> None:
+    wrong = SOLUTION.replace("exponentials.sum(dim=dim, keepdim=True)", "exponentials.sum()", 1)
+    assert wrong != SOLUTION
+    (folder / f"{UNIT}.py").write_text(wrong, encoding="utf-8")
+    shutil.copytree(folder, folder / "notebook")
+    grader(folder / "notebook", "notebook", UNIT)
+    reports = []
+    for one in (folder, folder / "notebook"):
+        assert grader(one, "check", UNIT, "--no-background", "--student", "ada", "--out", "out").returncode == 1
+        reports.append(json.loads((one / "out" / "ada.json").read_text(encoding="utf-8")))
+    script, notebook = (
+        [(name, one["points"], [test["outcome"] for test in one["tests"]]) for name, one in exercises.items()]
+        for exercises in (report["units"][UNIT]["exercises"] for report in reports)
+    )
+    assert script == notebook
+    assert [report["messages"] for report in reports] == [[], []]
