@@ -36,6 +36,7 @@ def main() -> int:
     """
     root, suites, units, *modules = sys.argv[1:]
     is_practice = "--practice" in modules
+    modules = [name for name in modules if name != "--practice"]
     requests, replies = os.dup(0), os.dup(1)
     # Standard output carries only results, so what pytest prints goes to standard error.
     os.dup2(2, 1)

@@ -38,6 +38,7 @@ LATE = {
     "meta": re.compile(r"""["']meta["']"""),
 }
 MAX_STARTS = 40
+KILLED = getattr(signal, "SIGKILL", 9)  # Windows has no signals; there a killed process ends with code 1
 # A process closes its connection before it ends.
 ENDING_SECONDS = 0.5
 
@@ -248,7 +249,7 @@ class SandboxClient:
     def _how_it_ended(self, ending: Exited) -> str:
         """Return why the connection was closed. Raises ServerLost if student code did not cause it."""
         code = ending.code
-        if code == -signal.SIGKILL:
+        if code == -KILLED:
             if ending.cpu_seconds + 1 > self.limits.cpu_seconds:
                 return f"Stopped after {self.limits.cpu_seconds} s of processor time, which is all that a unit gets."
             if not ending.was_ended:

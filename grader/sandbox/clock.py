@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ class Clock:
 
     def __init__(self, pid: int | None = None) -> None:
         self._waited: dict[int, float] = {}  # seconds, by descriptor of a schedstat file
-        for task in (pid, "thread-self") if pid else ():
+        for task in (pid, "thread-self") if pid and sys.platform == "linux" else ():
             with contextlib.suppress(OSError):
                 self._waited[os.open(f"/proc/{task}/schedstat", os.O_RDONLY | os.O_CLOEXEC)] = 0.0
         self._is_open = True

@@ -8,6 +8,7 @@ import os
 import select
 import socket
 import subprocess
+import sys
 import threading
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,11 @@ ENVIRONMENT = {
     # page.
     "MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**27),
 }  # fmt: skip
-# What the instructor may set.
+# What the instructor may set; and on Windows what Python needs for sockets, libraries and temporary files.
 PASSED_ON = (users.VARIABLE,)
+PASSED_ON_BY_WINDOWS = (
+    "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "PATH", "TEMP", "TMP", "USERPROFILE", "PROCESSOR_ARCHITECTURE",
+)  # fmt: skip
 START_SECONDS = 120
 END_SECONDS = 10
 READ_BYTES = 2**20
@@ -130,7 +134,8 @@ class ForkServer:
 def start_module(module: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
     """Start a Python process that runs `module` of this package in the grader's environment."""
     command = module_command(module, *arguments)
-    environment = {**ENVIRONMENT, **{name: os.environ[name] for name in PASSED_ON if name in os.environ}}
+    names = (*PASSED_ON, *PASSED_ON_BY_WINDOWS) if sys.platform == "win32" else PASSED_ON
+    environment = {**ENVIRONMENT, **{name: os.environ[name] for name in names if name in os.environ}}
     return subprocess.Popen(command, env=environment, cwd="/", **options)
 
 

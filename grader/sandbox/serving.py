@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections import deque
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 from grader.sandbox import audit_hook, import_stubs, preload
@@ -179,6 +180,9 @@ def _practise(arguments: list[str]) -> None:
     preload.preload_late(late)
     requests, replies = os.dup(0), os.dup(1)
     os.dup2(2, 1)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # as in an isolated process; Windows would end lines with "\r\n"
+            stream.reconfigure(errors="backslashreplace", newline="\n", line_buffering=True)
     start_timer()
     serve(requests, replies, {}, modules)
 
