@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from grader.cli.check import print_report
-from grader.cli.console import err, write_named, writing
+from grader.cli.console import PLAIN, err, write_named, writing
 from grader.cli.progress import print_progress
 from grader.course.model import load_course
 from grader.course.rules import read_rules
@@ -101,7 +101,7 @@ def _prepare(root: Path) -> Callable[[Message], Message]:
     grading.rubric()
 
     def reply_to(asked: Message) -> Message:
-        file = TextIOWrapper(BytesIO(), encoding=asked["encoding"], errors="replace")
+        file = TextIOWrapper(BytesIO(), encoding=asked["encoding"], errors=PLAIN)
         console = Console(
             file=file,
             force_terminal=asked["is_terminal"],

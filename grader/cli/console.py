@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import sys
@@ -23,6 +24,19 @@ if TYPE_CHECKING:
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+PLAIN = "plain"
+"""An error handler: how to write a character that a terminal's encoding lacks, such as cp1252 on Windows."""
+_IN_PLAIN = {"✓": "+", "✗": "x", "→": "->", "·": "-", "×": "x", "…": "..."}
+
+
+def _in_plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_IN_PLAIN.get(one, "?") for one in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(PLAIN, _in_plain)
 
 CourseFolder = Annotated[
     Path | None,
@@ -53,8 +67,8 @@ class Program(TyperGroup):
 def run(app: typer.Typer) -> None:
     """Run the command line. Exit with INTERNAL if it cannot print, for example because a disk is full."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # print "?" for characters that the terminal lacks
-            stream.reconfigure(errors="replace")
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=PLAIN)
     try:
         try:
             app()

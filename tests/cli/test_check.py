@@ -173,6 +173,7 @@ def test_a_terminal_that_lacks_characters_does_not_stop_the_check(folder: Path) 
     environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
     done = subprocess.run([*COMMAND, "dot_product"], cwd=folder, env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr
+    assert b"+ dot_product" in done.stdout  # a tick; a cross is an x
     assert b"1 of 1 exercise passes the visible tests." in done.stdout
 
 

@@ -27,7 +27,7 @@ for module, names in MISSING.items():
             delattr(module, name)
 for name in ("fcntl", "termios", "resource", "pwd", "grp", "tty", "pty", "readline", "curses"):
     sys.modules[name] = None  # type: ignore[assignment]
-# Not "win32" or "darwin", for which Python lacks parts here. What the grader does on Windows alone has a test of its own.
+# Not "win32" or "darwin", for which Python lacks parts here. What is done on Windows alone has a test of its own.
 sysconfig.get_config_vars()  # reads a file that is named after the system
 sys.platform = "freebsd14"
 

@@ -449,7 +449,7 @@ def test_the_quiz_works_in_a_terminal_without_unicode(
         COMMAND, cwd=repository, env=environment, input=b"\xe9\nb\n", capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
-    assert b"1 of 8 ? Order of terms ? one choice, 1 point" in done.stdout
+    assert b"1 of 8 - Order of terms - one choice, 1 point" in done.stdout
     assert sheet().answers == {"order_of_terms": "b"}
 
 
