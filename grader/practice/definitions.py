@@ -31,7 +31,7 @@ class NotPython(Exception):
 
 
 def definition(text: str, name: str) -> str:
-    """Return the lines that define a function or class, with its decorators. Raises NotFound, NotPython."""
+    """Return the lines that define a function or class, with its decorators. Raises NotFound."""
     lines = _lines(text)
     start, end = _span(lines, name)
     return "".join(lines[start:end])
@@ -79,9 +79,10 @@ def added(text: str, new: str, after: list[str]) -> str:
         except NotFound:
             continue
         break
-    is_open = lines and not lines[place - 1].endswith(("\n", "\r"))
-    cell = _with_ends(f"{chr(10) if is_open else ''}\n\n{_CELL}\n{new}", text)
-    return "".join([*lines[:place], cell, *lines[place:]])
+    cell = f"\n\n{_CELL}\n{new}"
+    if lines and not lines[place - 1].endswith(("\n", "\r")):
+        cell = f"\n{cell}"
+    return "".join([*lines[:place], _with_ends(cell, text), *lines[place:]])
 
 
 def _span(lines: list[str], name: str) -> tuple[int, int]:

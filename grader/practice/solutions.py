@@ -8,7 +8,7 @@ from rich.syntax import Syntax
 
 from grader.errors import GraderError
 from grader.practice.check import unit_of_exercise
-from grader.practice.definitions import NotFound, NotPython, definition
+from grader.practice.definitions import NotFound, definition
 from grader.quizzes.screen import CODE_THEME
 from grader.submissions.names import PUBLISHED_FOLDER, is_published
 from grader.submissions.notebook import CODE_LIMIT
@@ -54,7 +54,7 @@ def published_solution(course: Course, folder: Path, exercise: str, now: datetim
         )
     try:
         return definition(text, exercise)
-    except (NotFound, NotPython):
+    except NotFound:
         raise GraderError(f"{path} has no {exercise}: get your instructor's file again, with `git pull`.") from None
 
 

@@ -264,6 +264,12 @@ def test_the_release_imports_from_another_unit(course: Path) -> None:
     assert cells["from_causal_attention"] == "from causal_attention import CausalAttention"
 
 
+def test_no_notebook_has_hints(course: Path) -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (course / "source").rglob("*.ipynb")]
+    assert len(sources) == len(COURSE.units)
+    assert not [text for text in sources if '"hints"' in text]
+
+
 @pytest.fixture
 def gradebook(course: Path) -> Iterator[Gradebook]:
     """nbgrader's own, of the course with every assignment generated."""
