@@ -14,7 +14,7 @@ from grader.documents import nearest
 from grader.errors import GraderError
 from grader.practice.statements import Statements
 from grader.quizzes.questions import FILENAME, read_questions
-from grader.submissions.names import require_folder, require_name
+from grader.submissions.names import is_published, require_folder, require_name
 from grader.submissions.reader import read_submission
 
 if TYPE_CHECKING:
@@ -106,9 +106,14 @@ def answers_folder(course: Course, here: Path | None = None) -> Path:
     here = here or current_folder()
     for folder in (here, *here.parents):
         places = (folder / "exercises", folder)
-        if any((place / file).is_file() for place in places for file in files):
+        if any(_may_hold_answers(place / file) for place in places for file in files):
             return folder.parent if folder.name == "exercises" else folder
     raise GraderError(f"{here} holds none of the course's files, such as {files[0]}: go to your course's folder.")
+
+
+def _may_hold_answers(path: Path) -> bool:
+    """Return whether this is a file, and not one of the solutions that an instructor has published."""
+    return path.is_file() and not is_published(path.read_text(encoding="utf-8", errors="replace"))
 
 
 def student_name(folder: Path) -> str:

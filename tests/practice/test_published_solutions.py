@@ -16,6 +16,7 @@ from grader.course.find import find_course
 from grader.errors import GraderError
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.solutions import release_solutions, require_over
+from grader.practice.check import answers_folder
 from grader.practice.solutions import published_solution, show_code
 from grader.submissions.reader import read_submission
 
@@ -99,3 +100,11 @@ def test_a_repository_with_published_solutions_is_not_taken_for_a_course_of_an_i
     shutil.copy(COURSE.root / "autograder.yml", ada)
     release_solutions(ada, COURSE, [UNIT], OVER)
     assert find_course(around=ada).root == COURSE.root  # the course around the grader itself
+
+
+def test_inside_the_folder_of_published_solutions_the_answers_are_still_the_students(
+    ada: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release_solutions(ada, COURSE, [UNIT], OVER)
+    monkeypatch.chdir(ada / "solutions")
+    assert answers_folder(COURSE) == ada
