@@ -303,8 +303,8 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 #    of the targets (N,). For example, the logits (0, 0) have the loss ln 2 = 0.6931 for each target, and (1000, -1000)
 #    has the loss 2000 for the target 1.
 # 3. One way: `amax(dim=-1, keepdim=True)` for the largest logits; then `.exp()`, `.sum(dim=-1)` and `.log()`. For the
-#    logits of the targets: `torch.arange(len(targets))` and targets together are an index, one row and one column for
-#    each prediction. `.mean()` at the end.
+#    logits of the targets, after the subtraction: `torch.arange(len(targets))` and targets together are an index, with
+#    one row and one column for each prediction. `.mean()` at the end.
 
 # %% [markdown]
 # ## The past, averaged: a loop
@@ -610,8 +610,9 @@ class BigramLanguageModel(nn.Module):
 # %% [markdown] tags=["hints"]
 # 1. The model is one table. The row of a token contains the logits of the token that comes next. To write, draw a token
 #    from the softmax of the last logits, put it at the end, and repeat.
-# 2. idx (B, T) gives logits (B, T, V), and the loss is one number. In `generate`, the last logits are (B, V) and the
-#    new tokens (B, 1). For example, idx (2, 3) and 4 new tokens give (2, 7).
+# 2. `forward` gives the pair of logits and loss: idx (B, T) gives logits (B, T, V), and the loss is one number or None.
+#    In `generate`, the last logits are (B, V) and the new tokens (B, 1). For example, idx (2, 3) and 4 new tokens give
+#    (2, 7).
 # 3. The table is `nn.Embedding` with vocab_size twice; call it with idx. One way for the loss: your
 #    `flatten_for_cross_entropy`, then your `cross_entropy`. One way for each new token: the logits at `[:, -1]`,
 #    `torch.softmax`, `torch.multinomial` with 1 and the generator, `torch.cat` with `dim=1`.

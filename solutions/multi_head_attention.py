@@ -574,8 +574,9 @@ class MultiHeadAttentionWrapper(nn.Module):
 #    next to each other.
 # 2. Each head gives (B, T, d_out), and all H heads together give (B, T, H * d_out). For example, for 2 texts of 5
 #    tokens and 4 heads of width 8, each head gives (2, 5, 8), and the output is (2, 5, 32).
-# 3. In `__init__`: an `nn.ModuleList` with a new `CausalAttention` for each number in `range(num_heads)`. In `forward`,
-#    one way: call every head with the inputs, and join the list of outputs with `torch.cat` and `dim=-1`.
+# 3. In `__init__`: an `nn.ModuleList` with a new `CausalAttention` for each number in `range(num_heads)`. Each gets the
+#    arguments of the wrapper, except num_heads. In `forward`, one way: call every head with the inputs, and join the
+#    list of outputs with `torch.cat` and `dim=-1`.
 
 # %% [markdown]
 # ## Two numbers for each token

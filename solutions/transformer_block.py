@@ -101,7 +101,7 @@ class LayerNorm(nn.Module):
 #    For example, the token (1, 3) has the mean 2 and the variance 1, and becomes about (-1, 1).
 # 3. In `__init__`: store eps, and make two `nn.Parameter`, from `torch.ones(emb_dim)` and `torch.zeros(emb_dim)`. In
 #    `forward`, one way: `x.mean` and `x.var`, both with `dim=-1` and `keepdim=True`; `var` also needs `unbiased=False`.
-#    Add eps before you take `torch.sqrt`.
+#    Add eps before you take `torch.sqrt`. At the end, `*` scale and `+` shift.
 
 # %% [markdown]
 # ## Feed-forward
