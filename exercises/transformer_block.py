@@ -253,7 +253,7 @@ class TransformerBlock(nn.Module):
 #
 # Be careful: `[make_block()] * 12` calls it once, and puts the same block into the list twelve times.
 #
-# Here is the way of one text of eight tokens through a model of width 32. Your (8, 32) of unit 4 stays (8, 32):
+# Follow one text of eight tokens through a model of width 32. Your (8, 32) of unit 4 stays (8, 32):
 #
 # | step | shape |
 # |---|---|

@@ -631,9 +631,9 @@ def two_dimensional_output(d_in: int, context_length: int) -> nn.Module:
 #
 #     MultiHead(X) = Concat(head_0, …, head_(H-1)) · W_o + b_o
 #
-# It can also restore the width. Suppose that a model has tokens of 32 features, and 5 heads of 6 features. The heads
-# together have 5 · 6 = 30 features. A layer from 30 to 32 features, with 30 · 32 + 32 = 992 parameters, makes tokens of
-# the old width again, and unit 7 can add them to the input. In this exercise both widths are d_out.
+# `out_proj` can also restore the width. Suppose that a model has tokens of 32 features, and 5 heads of 6 features. The
+# heads together have 5 · 6 = 30 features. A layer from 30 to 32 features, with 30 · 32 + 32 = 992 parameters, makes
+# tokens of the old width again, and unit 7 can add them to the input. In this exercise both widths are d_out.
 
 
 # %% nbgrader={"grade": false, "grade_id": "MultiHeadAttention", "locked": false, "schema_version": 3, "solution": true, "task": false}
