@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.course import hints
+from grader.course.efforts import EFFORT
 from grader.course.model import Course, left_out
 from grader.errors import GraderError
 from grader.files import write_atomically
@@ -259,9 +260,14 @@ def _check_docstrings(path: Path, text: str) -> None:
     for node in module.body:
         if not isinstance(node, ast.FunctionDef | ast.ClassDef):
             continue
+        docstring = ast.get_docstring(node)
         is_exercise = any(BEGIN_SOLUTION in line for line in lines[node.lineno - 1 : node.end_lineno])
-        if is_exercise and not ast.get_docstring(node):
+        if is_exercise and not docstring:
             raise _problem(path, node.lineno, f"{node.name} has no docstring: state its shapes and rules.")
+        last = (docstring or "").rpartition("\n")[2]
+        if last.startswith("Time:") and not EFFORT.fullmatch(last):
+            advice = "write `Time: 10 minutes. Difficulty: easy.`, or medium or hard."
+            raise _problem(path, node.lineno, f"the last line of {node.name}'s docstring has another form: {advice}")
 
 
 def _problem(path: Path, number: int, sentence: str) -> BuildError:

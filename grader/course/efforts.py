@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 LEVELS = ("easy", "medium", "hard")
 
+EFFORT = re.compile(rf"Time: (?P<minutes>\d+) minutes\. Difficulty: (?P<level>{'|'.join(LEVELS)})\.")
+"""The line."""
+
 # Text and not syntax, because the file may be one that a student is working on.
-_LINE = re.compile(
-    rf"^(?:def|class) (?P<name>\w+)|^ +Time: (?P<minutes>\d+) minutes\. Difficulty: (?P<level>{'|'.join(LEVELS)})\.$",
-    re.MULTILINE,
-)
+_LINES = re.compile(rf"^(?:def|class) (?P<name>\w+)|^ +{EFFORT.pattern}$", re.MULTILINE)
 
 
 class Effort(NamedTuple):
@@ -30,7 +30,7 @@ def efforts(course: Course) -> dict[str, dict[str, Effort]]:
     for unit, described in course.units.items():
         path, name = course.exercises / f"{unit}.py", ""
         of_unit = found[unit] = {}
-        for match in _LINE.finditer(path.read_text(encoding="utf-8") if path.is_file() else ""):
+        for match in _LINES.finditer(path.read_text(encoding="utf-8") if path.is_file() else ""):
             name = match["name"] or name
             if match["minutes"] and name in described.exercises:
                 of_unit[name] = Effort(int(match["minutes"]), match["level"])

@@ -214,6 +214,7 @@ def test_every_stub_raises_not_implemented_error(unit: str) -> None:
         ("    return 2", "    ### BEGIN SOLUTION\n    return 2", "10: a solution begins inside another"),
         ("# TODO: Return", "# Return", "9: no sentence says what to do"),
         ('    """Give twice the number."""\n', "", "6: double has no docstring"),
+        ('number."""', 'number.\n\n    Time: 1 hour.\n    """', "6: the last line of double's docstring has"),
         ('"solution": true', '"solution": false', "9: not an answer cell"),
         (
             "    ### BEGIN SOLUTION\n    return 2 * number\n    ### END SOLUTION\n",
