@@ -63,7 +63,7 @@ size:
 	@$(PYTHON) tests/size.py
 
 .venv/installed: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) grader/machine.py || { echo "To use another Python: make PYTHON=python3.13"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' || command -v uv >/dev/null || { echo "Python's venv module is missing: on Debian and Ubuntu, sudo apt-get install python3-venv"; exit 1; }
 	$(VENV)
 	@$(INSTALL) --index-url $(TORCH_INDEX) "$(TORCH)" 2>/dev/null || $(INSTALL) "$(TORCH)"

@@ -22,8 +22,8 @@ PACKAGE = Path(grader.__file__).parent
 DISTRIBUTIONS = packages_distributions()
 # Each imports only those before it; `grader.nbgrader` is a name for old courses.
 ORDER = (
-    "errors", "files", "text", "git", "documents", "sandbox", "submissions", "quizzes", "course", "testing", "reports",
-    "engine", "practice", "suites", "audit", "classes", "integrations", "nbgrader", "cli", "__main__",
+    "machine", "errors", "files", "text", "git", "documents", "sandbox", "submissions", "quizzes", "course", "testing",
+    "reports", "engine", "practice", "suites", "audit", "classes", "integrations", "nbgrader", "cli", "__main__",
 )  # fmt: skip
 # Exercises with the names of Python's own methods.
 PYTHONS = {"encode", "decode"}

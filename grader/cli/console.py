@@ -16,7 +16,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from typer.core import TyperGroup
 
-from grader.errors import INTERNAL, GraderError, InternalError
+from grader.errors import BAD_INPUT, INTERNAL, GraderError, InternalError
+from grader.machine import missing_torch
 from grader.text import log_lines, printable
 
 if TYPE_CHECKING:
@@ -62,6 +63,10 @@ class Program(TyperGroup):
             return super().invoke(ctx)
         except GraderError as error:
             raise stop(error.exit_code, str(error)) from None
+        except ModuleNotFoundError as error:
+            if error.name == "torch" and (missing := missing_torch()):
+                raise stop(BAD_INPUT, missing) from None
+            raise
 
 
 def run(app: typer.Typer) -> None:

@@ -14,6 +14,7 @@ from grader.cli.console import CourseFolder, Program, out, run, say, stop, writi
 from grader.cli.export import export
 from grader.cli.notebook import notebook, script
 from grader.errors import IMPERFECT
+from grader.machine import missing_torch
 
 Background = Annotated[
     bool,
@@ -227,7 +228,7 @@ def doctor(course: CourseFolder = None) -> None:
     for layer in found:
         if layer.fix:
             say(f"\n{layer.name}: {layer.fix}")
-    for note in course_notes(course):
+    for note in filter(None, [missing_torch(), *course_notes(course)]):
         say(f"\n{note}")
     is_enough = all(layer.fix is None for layer in found if layer.is_needed)
     out.print("\nStudent code can be isolated here." if is_enough else "\nStudent code cannot be isolated here.")

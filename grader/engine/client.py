@@ -10,9 +10,10 @@ import threading
 from collections import deque
 from typing import IO, TYPE_CHECKING, Any
 
+from grader import machine
 from grader.engine.budget import GRACE_SECONDS, longest_grading
 from grader.engine.messages import Handshake, Request, read_handshake, read_reply, to_line
-from grader.errors import InternalError
+from grader.errors import GraderError, InternalError
 from grader.reports.results import Result
 from grader.reports.scoring import passed_exercises
 from grader.sandbox.processes import start_module
@@ -51,8 +52,11 @@ class Engine:
             units: The units whose visible tests are collected; by default, all.
 
         Raises:
+            GraderError: PyTorch is not installed.
             InternalError: The engine cannot be started, or the misconceptions cannot be built.
         """
+        if missing := machine.missing_torch():
+            raise GraderError(missing)
         self._limits = course.limits
         options = [str(course.root), suites, ",".join(units), *([] if isolated else ["--practice"]), *course.modules]
         pipe = subprocess.PIPE

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from grader import machine
 from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, write_atomically
 from grader.integrations.github.repository import Repository, around, identity, origin
@@ -76,6 +77,7 @@ def _prepare(folder: Path, course: Course, mode: GradingMode, author: Mapping[st
     wheel = build_wheel(folder / "course", course)
     files = course_files(course)
     files["constraints.txt"] = _constraints(course).encode()
+    files["course/machine.py"] = (PACKAGE / "machine.py").read_bytes()
     for path, text in _rendered(course, mode, wheel.name).items():
         files[path] = text.encode()
     for path, content in files.items():
@@ -139,7 +141,9 @@ def render(template: str, course: Course, **about: str | None) -> str:
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    return environment.get_template(template).render(course=course, python=PYTHON, **about)
+    oldest, newest = ("{}.{}".format(*version) for version in (machine.OLDEST, machine.NEWEST))
+    needs = {"python": PYTHON, "oldest": oldest, "newest": newest, "gigabytes": machine.GIGABYTES}
+    return environment.get_template(template).render(course=course, **needs, **about)
 
 
 def _constraints(course: Course) -> str:

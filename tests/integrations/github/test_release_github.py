@@ -144,8 +144,8 @@ def test_a_release_is_one_commit_of_all_that_students_receive(first_release: Pat
     assert git(first_release, "ls-files").splitlines() == sorted(
         [
             ".course.json", ".devcontainer/devcontainer.json", ".gitattributes", ".github/workflows/classroom.yml",
-            ".gitignore", "README.md", "autograder.yml", "constraints.txt", f"course/{wheel}", CHECKING,
-            "exercises/quizzes.json", STUB, SHEET, "exercises/test_sums.py", "requirements.txt",
+            ".gitignore", "README.md", "autograder.yml", "constraints.txt", f"course/{wheel}", "course/machine.py",
+            CHECKING, "exercises/quizzes.json", STUB, SHEET, "exercises/test_sums.py", "requirements.txt",
         ]
     )  # fmt: skip
     assert json.loads((first_release / ".devcontainer" / "devcontainer.json").read_bytes())["name"] == "A small course"
