@@ -130,7 +130,7 @@ def repository(first_release: Path, tmp_path: Path) -> Path:
 
 
 def wheels(repository: Path) -> list[str]:
-    return [path.name for path in (repository / "course").iterdir()]
+    return [path.name for path in (repository / "course").glob("*.whl")]
 
 
 # -- a new release ---------------------------------------------------------------------------------------------------
