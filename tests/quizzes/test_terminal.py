@@ -271,8 +271,8 @@ def test_the_output_does_not_depend_on_whether_answers_are_right(
 ) -> None:
     shown = []
     for part, lines in {
-        1: ["b", "a c", "b", "-0.5", "20", "(5,)", "b c a d", "d"],
-        0: ["a", "b d", "a", "-1.0", "72", "(3,)", "d a c b", "a"],
+        1: ["b", "a c", "b", "-0.50", "20", "(5,)", "b c a d", "d"],
+        0: ["a", "b d", "a", "-1.00", "72", "(3,)", "d a c b", "a"],
     }.items():
         for line, item in zip(lines, quiz.items.values(), strict=True):
             assert mark(item, line, variant=7, weight=1).points == part * item.points
@@ -355,13 +355,13 @@ def test_a_damaged_or_outdated_item_is_reported_and_left_unchanged(
     text = put(even_sums="a", is_larger="a")
     damaged = text.replace(old, new)
     path.write_text(damaged, encoding="utf-8")
-    done = take("b", "a", "", "", "7", "stop")
+    done = take("b", "a", "", "", "7.00", "stop")
     assert done.exit_code == 0
     assert asked(done) == [1, 2, 2, 3, 4, 5]
     assert words(done.stdout).count(sentence) >= 3
     assert "sums_quiz.md" in done.stdout
     assert sheet().answers.keys() - {"even_sums"} == {"order_of_terms", "is_larger", "mean_of_two"}
-    changed = damaged.replace("- [ ] b) Nothing.", "- [x] b) Nothing.").replace("Answer: ______", "Answer: 7", 1)
+    changed = damaged.replace("- [ ] b) Nothing.", "- [x] b) Nothing.").replace("Answer: ______", "Answer: 7.00", 1)
     assert path.read_text(encoding="utf-8") == changed
 
 
