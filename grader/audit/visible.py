@@ -9,10 +9,12 @@ from grader.audit.cases import with_imports
 from grader.audit.run import names_in
 from grader.course import rules
 from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
+from grader.engine.drawing import pictures_of_unit
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.testing import expected_values
 from grader.testing.backend import InProcessBackend
+from grader.testing.pictures import Collected, collecting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,13 +90,14 @@ def _values(
     """Return what the solution gives in each visible test. Values that differ only by rounding stay as they are."""
     backend = InProcessBackend(unit, solution_names(course, unit))
     found = {}
-    for criterion in visible:
-        with expected_values.written_values() as values:
+    for criterion in [*visible, *pictures_of_unit(course, unit)]:
+        with expected_values.written_values() as values, collecting() as collected:
             outcome = criterion.run(backend)
         if not outcome.passed:
             raise GraderError(
-                f"exercises/test_{unit}.py: the solution fails {criterion.name}: {outcome.reason} {outcome.detail}"
+                f"exercises/: {unit}: the solution fails {criterion.name}: {outcome.reason} {outcome.detail}"
             )
+        values |= _drawn(criterion, collected)
         old = known.get(criterion.name, {})
         if values:
             found[criterion.name] = {
@@ -102,6 +105,20 @@ def _values(
                 for name, value in values.items()
             }
     return found
+
+
+def _drawn(criterion: Criterion, collected: Collected) -> expected_values.Values:
+    """Return the numbers that a picture draws for the solution, by panel. Raises GraderError."""
+    wrong = None
+    if len(set(collected.names)) != len(collected.names):
+        wrong = "draws two panels with one name: give each a name of its own"
+    if large := [panel.name for panel in collected.panels.values() if panel.values is None]:
+        wrong = f"draws too many numbers as {large[0]!r}: draw a part of them"
+    if criterion.name.startswith("question") and len(collected.questions) != 1:
+        wrong = "does not ask one question"
+    if wrong:
+        raise GraderError(f"exercises/pictures_{criterion.unit}.py: {criterion.name} {wrong}.")
+    return {name: collected.panels[name].values for name in collected.names if name in collected.solved}
 
 
 def _json(values: Mapping[str, Mapping[str, expected_values.Values]]) -> str:

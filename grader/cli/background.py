@@ -20,6 +20,8 @@ from grader.course.rules import read_rules
 from grader.errors import IMPERFECT, GraderError
 from grader.practice import spare
 from grader.practice.check import answers_folder, check_answers, unit_of, visible_grading
+from grader.practice.pictures.files import pictures_of, require_picture, write_picture
+from grader.practice.pictures.show import exercises_to_draw, print_pictures
 from grader.practice.progress import Progress
 from grader.reports.exporters.html import page
 from grader.reports.model import write_report
@@ -31,17 +33,18 @@ if TYPE_CHECKING:
     from grader.practice.spare import Message
 
 
-def check(asked: Message, console: Console, grading: Grading | None = None) -> int:
+def check(asked: Message, console: Console, grading: Grading | None = None) -> Message:
     """Check answers and print the result.
 
     Args:
         asked: The folder of the course (`root`), the current one (`here`), what to check (`name`), the student's name
-            (`student`), the folder of the report (`into`) and the file of the page (`html`); the last four may be None.
+            (`student`), the folder of the report (`into`), and the file of the page (`html`); the last four may be
+            None. `is_asking` says whether questions on the student's code are wanted.
         console: Where to print.
         grading: A grading by the visible tests that was prepared earlier.
 
     Returns:
-        The exit code.
+        The exit code (`code`), and the questions (`questions`).
 
     Raises:
         GraderError: There is nothing to check, something cannot be read or written, or the grading failed.
@@ -50,9 +53,13 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> i
     # A workflow names the student. Then the current folder is the submission, even if it is empty.
     folder = answers_folder(course, here) if asked["student"] is None else here
     # A report has all exercises of a unit.
+    names = [name] if name else []
     is_kept = asked["into"] or asked["html"]
-    names = [] if name is None else [unit_of(name, course) if is_kept else name]
-    report = check_answers(course, folder, names, asked["student"], grading)
+    wanted = [unit_of(name, course)] if name and is_kept else names
+    drawn = [exercise for unit in course.units.values() for exercise in unit.exercises] if asked["html"] else []
+    drawn = drawn or (names if asked["is_asking"] else [])
+    graded = check_answers(course, folder, wanted, asked["student"], grading, drawn)
+    report = graded.report
     if asked["student"] is None:
         with writing("What was found could not be kept for `grader`"):
             Progress(course, folder).remember(report)
@@ -61,11 +68,43 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> i
             Path(asked["into"]).mkdir(parents=True, exist_ok=True)
             write_report(report, None, Path(asked["into"]))
     if asked["html"]:
-        write_named(Path(asked["html"]), page(report), "--html")
-    return 0 if print_report(report, read_rules(course), [] if name is None else [name], console) else IMPERFECT
+        write_named(Path(asked["html"]), page(report, pictures_of(graded.drawings)), "--html")
+    is_right = print_report(report, read_rules(course), names, console)
+    questions = [vars(one) for one in graded.questions if one.exercise in names and is_right]
+    return {"code": 0 if is_right else IMPERFECT, "questions": questions}
 
 
-def progress(asked: Message, console: Console, grading: Grading | None = None) -> int:
+def show(asked: Message, console: Console, grading: Grading | None = None) -> Message:
+    """Check answers, print the result, and draw what the code computes.
+
+    Args:
+        asked: The folder of the course (`root`), the current one (`here`), what to draw (`name`), and the file of the
+            picture (`picture`), which may be None.
+        console: Where to print.
+        grading: A grading by the visible tests that was prepared earlier.
+
+    Returns:
+        The exit code (`code`).
+
+    Raises:
+        GraderError: There is nothing to draw, something cannot be read or written, or the grading failed.
+    """
+    course, name = load_course(Path(asked["root"])), asked["name"]
+    folder = answers_folder(course, Path(asked["here"]))
+    exercises = exercises_to_draw(course, name)
+    picture = Path(asked["picture"]) if asked["picture"] else None
+    if picture:
+        require_picture(picture)
+    graded = check_answers(course, folder, exercises, grading=grading, drawn=exercises)
+    is_right = print_report(graded.report, read_rules(course), exercises, console)
+    print_pictures(graded.drawings, console)
+    if picture:
+        with writing(f"The picture could not be written to {picture}"):
+            write_picture(graded.drawings, picture)
+    return {"code": 0 if is_right else IMPERFECT}
+
+
+def progress(asked: Message, console: Console, grading: Grading | None = None) -> Message:
     """Check the exercises that were changed since their last check, and print how far the student is.
 
     Args:
@@ -74,7 +113,7 @@ def progress(asked: Message, console: Console, grading: Grading | None = None) -
         grading: A grading by the visible tests that was prepared earlier.
 
     Returns:
-        0.
+        The exit code 0 (`code`).
 
     Raises:
         GraderError: The folder has no answers, something cannot be read or written, or the grading failed.
@@ -86,13 +125,13 @@ def progress(asked: Message, console: Console, grading: Grading | None = None) -
         if changed := [step.exercise for step in known.steps() if step.state == "changed"]:
             if grading is None:
                 err.print(f"Checking what was changed since the last check: {len(changed)} of your exercises.")
-            known.remember(check_answers(course, folder, changed, grading=grading))
+            known.remember(check_answers(course, folder, changed, grading=grading).report)
     print_progress(course, known.steps(), console)
     console.print("All commands: grader --help", style="dim")
-    return 0
+    return {"code": 0}
 
 
-COMMANDS = {"check": check, "progress": progress}
+COMMANDS = {"check": check, "show": show, "progress": progress}
 
 
 def _prepare(root: Path) -> Callable[[Message], Message]:
@@ -110,13 +149,12 @@ def _prepare(root: Path) -> Callable[[Message], Message]:
             legacy_windows=False,
             highlight=False,
         )
-        code, error = 0, ""
         try:
-            code = COMMANDS[asked["do"]](asked, console, grading)
+            done = COMMANDS[asked["do"]](asked, console, grading)
         except GraderError as problem:
-            code, error = problem.exit_code, str(problem)
+            done = {"code": problem.exit_code, "error": str(problem)}
         file.seek(0)
-        return {"code": code, "error": error, "printed": file.read()}
+        return done | {"printed": file.read()}
 
     return reply_to
 

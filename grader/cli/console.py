@@ -95,6 +95,11 @@ def stop(code: int, *sentences: str) -> typer.Exit:
     return typer.Exit(code)
 
 
+def can_ask(console: Console) -> bool:
+    """Return whether someone sits at this terminal, who can be asked."""
+    return console.is_terminal and sys.stdin.isatty() and "CI" not in os.environ
+
+
 def say(text: str) -> None:
     """Print one line of any text."""
     out.print(safe(text, out), soft_wrap=True)

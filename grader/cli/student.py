@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from grader import __version__
-from grader.cli.console import CourseFolder, Program, out, run, say, stop, writing
+from grader.cli.console import CourseFolder, Program, can_ask, out, run, say, stop, writing
 from grader.cli.export import export
 from grader.cli.notebook import notebook, script
 from grader.errors import IMPERFECT
@@ -57,7 +57,7 @@ def program(
 ) -> None:
     """The options of the grader itself."""
     if context.invoked_subcommand is None:
-        raise typer.Exit(_run("progress", None, NO_CI))
+        raise typer.Exit(_run("progress", None, NO_CI)["code"])
 
 
 def main() -> None:
@@ -76,10 +76,17 @@ def check(
 ) -> None:
     """Run the visible tests on your answers. Exit 1 where something is not right yet."""
     files = {option: str(path.absolute()) if path else None for option, path in (("into", into), ("html", html))}
-    raise typer.Exit(_run("check", course, background, name=name, student=student, **files))
+    is_asking = name is not None and can_ask(out)
+    done = _run("check", course, background, name=name, student=student, is_asking=is_asking, **files)
+    if done["questions"] and is_asking:
+        from grader.practice.own_questions import ask
+        from grader.testing.drawings import OwnQuestion
+
+        ask([OwnQuestion(**question) for question in done["questions"]], out)
+    raise typer.Exit(done["code"])
 
 
-def _run(command: str, course: Path | None, background: bool, **asked: str | None) -> int:
+def _run(command: str, course: Path | None, background: bool, **asked: Any) -> dict[str, Any]:
     """Have the spare process do a command, or do it here if there is none. Then start the next spare process."""
     from grader.course.root import current_folder, find_root
     from grader.practice import spare
@@ -92,20 +99,19 @@ def _run(command: str, course: Path | None, background: bool, **asked: str | Non
         "width": out.width,
         "colors": None if out.no_color or out.legacy_windows else out.color_system,
     }
-    reply = spare.ask(root, asked | terminal) if background else None
-    if reply:
-        code = int(reply["code"])
-        out.file.write(reply["printed"])
-        if reply["error"]:
-            stop(code, reply["error"])
+    done = spare.ask(root, asked | terminal) if background else None
+    if done:
+        out.file.write(done["printed"])
     else:
         from grader.cli.background import COMMANDS
 
-        code = COMMANDS[command](asked, out)
+        done = COMMANDS[command](asked, out)
     out.file.flush()
     if background:
         spare.start("grader.cli.background", root)
-    return code
+    if "error" in done:
+        raise stop(done["code"], done["error"])
+    return done
 
 
 @app.command()
@@ -126,6 +132,18 @@ def stop_spare() -> None:
 
     count = spare.stop()
     out.print(f"{count} {'process' if count == 1 else 'processes'} ended.")
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(metavar="EXERCISE", help="An exercise, or a unit.")],
+    into: Annotated[Path | None, typer.Option("--out", help="Also write the picture: a name in .svg or .png.")] = None,
+    course: CourseFolder = None,
+    background: Background = NO_CI,
+) -> None:
+    """Draw what your code computes beside what is expected. Exit 1 where something is not right yet."""
+    picture = str(into.absolute()) if into else None
+    raise typer.Exit(_run("show", course, background, name=name, picture=picture)["code"])
 
 
 @app.command()

@@ -9,6 +9,8 @@ from grader.cli.check import print_exercises
 from grader.cli.console import safe
 from grader.cli.progress import print_next, print_progress
 from grader.course.rules import read_rules
+from grader.practice.hints import show_next_hint
+from grader.practice.pictures.show import print_pictures
 from grader.practice.progress import Progress, next_step
 from grader.practice.watch import Checked, Checker, Event, Pressed, Saved, keys, saves
 
@@ -44,6 +46,7 @@ class _Session:
 
     def __init__(self, course: Course, folder: Path, checker: Checker, console: Console) -> None:
         self.course = course
+        self.folder = folder
         self.checker = checker
         self.console = console
         self.rules = read_rules(course)
@@ -60,13 +63,19 @@ class _Session:
         match event:
             case Saved():
                 if changed := self.progress.read_again():
-                    self._check(changed)
+                    self.checker.check(changed)
             case Checked():
                 self._show(event)
             case Pressed("q" | "" | "\x03"):
                 return False
             case Pressed("n"):
                 self._go_on()
+            case Pressed("h") if self.focus:
+                self._clear()
+                show_next_hint(self.course, self.folder, self.focus, self.console)
+                self.console.print(KEYS)
+            case Pressed("s") if self.focus:
+                self.checker.check([self.focus], drawn=[self.focus])
             case Pressed("l"):
                 self._clear()
                 print_progress(self.course, self.progress.steps(), self.console)
@@ -75,24 +84,23 @@ class _Session:
 
     def _go_on(self) -> None:
         if step := next_step(self.progress.steps(), self.focus):
-            self._check([step.exercise])
+            self.checker.check([step.exercise])
         else:
             print_next([], None, self.console)
-
-    def _check(self, names: list[str]) -> None:
-        self.checker.check(names)
 
     def _show(self, done: Checked) -> None:
         """Show the verdict on what changed, and the next step."""
         self._clear()
-        if done.report is None:
+        if done.graded is None:
             self.console.print(safe(done.problem, self.console))
             return
-        self.progress.remember(done.report)
+        self.progress.remember(done.graded.report)
         steps = self.progress.steps()
         states = {step.exercise: step.state for step in steps}
         self.focus = next((name for name in done.names if states[name] != "passes"), done.names[-1])
-        print_exercises(done.report, self.rules, done.names, self.console)
+        print_exercises(done.graded.report, self.rules, done.names, self.console)
+        if done.graded.drawings:
+            print_pictures(done.graded.drawings, self.console)
         print_next(steps, self.focus, self.console)
         self.console.print(KEYS)
 

@@ -1,4 +1,4 @@
-"""Find the hidden and visible tests of exercises that autograder.yml leaves out."""
+"""Find the tests and pictures of exercises that autograder.yml leaves out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _is_left_out(item: pytest.Item, missing: dict[str, list[str]]) -> bool:
 
 
 def tests_left_out(text: str, names: Collection[str]) -> dict[str, ast.FunctionDef]:
-    """Return the visible tests, and their helpers, that are examples of these exercises or call them."""
+    """Return the visible tests or pictures, and their helpers, that are about these exercises or call them."""
     functions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
     found: dict[str, ast.FunctionDef] = {}
     while more := {
@@ -42,7 +42,10 @@ def tests_left_out(text: str, names: Collection[str]) -> dict[str, ast.FunctionD
 
 def _needs(node: ast.AST, names: Collection[str], helpers: Collection[str]) -> bool:
     match node:
-        case ast.Call(func=ast.Attribute(attr="example"), args=[ast.Constant(value=str(name))]):
+        case ast.Call(
+            func=ast.Attribute(attr="example") | ast.Name(id="picture" | "question"),
+            args=[ast.Constant(value=str(name))],
+        ):
             return name in names
         case ast.Attribute(value=ast.Name(id="student"), attr=name):
             return name in names

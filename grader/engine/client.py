@@ -107,7 +107,9 @@ class Engine:
         """Return the engine's first message. Raises InternalError if there is none."""
         return read_handshake(self._next_line(START_SECONDS))
 
-    def grade(self, submissions: Iterable[Submission], at_once: int) -> Iterator[tuple[Submission, Result | str]]:
+    def grade(
+        self, submissions: Iterable[Submission], at_once: int, drawn: Iterable[str] = ()
+    ) -> Iterator[tuple[Submission, Result | str]]:
         """Grade submissions.
 
         A submission whose grading process failed is graded once more. One that exceeded a limit of its grading process
@@ -116,6 +118,7 @@ class Engine:
         Args:
             submissions: The submissions; each is taken from the iterable when a process is free for it.
             at_once: How many to grade at the same time.
+            drawn: The exercises whose pictures are drawn too.
 
         Yields:
             Each submission with its result, or with the reason why there is none, in the order of completion.
@@ -130,7 +133,7 @@ class Engine:
 
         def start(number: int, submission: Submission, retries: set[str]) -> None:
             running[number] = submission, retries
-            self._requests.put(to_line(_request(number, submission)))
+            self._requests.put(to_line(_request(number, submission, drawn)))
 
         while True:
             while len(running) < at_once and (following := next(waiting, None)):
@@ -179,7 +182,7 @@ class Engine:
         return code
 
 
-def _request(number: int, submission: Submission) -> Request:
+def _request(number: int, submission: Submission, drawn: Iterable[str]) -> Request:
     kept = submission.kept.units if submission.kept else {}
     sources = {**submission.siblings, **submission.sources}
     graded = submission.sources.keys() - kept.keys()
@@ -188,6 +191,7 @@ def _request(number: int, submission: Submission) -> Request:
         units={name: source for name, source in sources.items() if name in graded},
         siblings={name: source for name, source in sources.items() if name not in graded},
         untested=[*submission.untested, *(name for unit in kept.values() for name in passed_exercises(unit))],
+        drawn=list(drawn),
     )
 
 

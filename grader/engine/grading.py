@@ -13,7 +13,7 @@ from grader.sandbox import lockdown
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from grader.course.model import Course
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from grader.quizzes.source import Quiz
     from grader.reports.model import Report, Suites
     from grader.submissions.source import Submission
+    from grader.testing.drawings import Drawing, OwnQuestion
 
 
 class SandboxUnavailable(InternalError):
@@ -34,10 +35,12 @@ class SandboxUnavailable(InternalError):
 
 
 class Graded(NamedTuple):
-    """The report of a submission, and pytest's own report, which only the instructor gets."""
+    """The report of a submission, pytest's own report, which only the instructor gets, and what was drawn and asked."""
 
     report: Report
     pytest: dict[str, Any] | None
+    drawings: Sequence[Drawing] = ()
+    questions: Sequence[OwnQuestion] = ()
 
 
 class Grading:
@@ -88,11 +91,16 @@ class Grading:
             engine.kill()
 
     def reports(
-        self, submissions: Iterable[Submission], at_once: int, now: datetime.datetime
+        self,
+        submissions: Iterable[Submission],
+        at_once: int,
+        now: datetime.datetime,
+        drawn: Iterable[str] = (),
     ) -> Iterator[tuple[Submission, Graded | str]]:
         """Yield each submission with its reports, or with the reason why there are none, in the order of completion.
 
-        Raises InternalError, or SandboxUnavailable before anything is graded.
+        The pictures of the exercises in `drawn` are drawn too. Raises InternalError, or SandboxUnavailable before
+        anything is graded.
         """
         submissions = iter(submissions)
         first = next(submissions, None)
@@ -103,14 +111,14 @@ class Grading:
             handshake = self._handshake
             assert self._engine
             assert handshake
-            for submission, result in self._engine.grade(itertools.chain([first], submissions), at_once):
+            for submission, result in self._engine.grade(itertools.chain([first], submissions), at_once, drawn):
                 if isinstance(result, str):
                     yield submission, result
                 else:
                     report = make_report(
                         submission, result, rubric, self._course, handshake.missing, handshake.versions, now
                     )
-                    yield submission, Graded(report, result.pytest)
+                    yield submission, Graded(report, result.pytest, result.drawings, result.questions)
         except BaseException:
             # An engine that is stopped midway still sends results, which would be mistaken for later ones.
             self.__exit__(*sys.exc_info())

@@ -9,6 +9,7 @@ from typing import Any
 from grader.reports.model import Message
 from grader.reports.results import Described, Diagnosed, Judged, Result
 from grader.submissions.source import UnitSource
+from grader.testing.drawings import Drawing, OwnQuestion, Panel
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,14 @@ class Request:
         units: The sources of the units to grade.
         siblings: The sources of other units, which the graded ones may import.
         untested: The exercises that are not tested: they are known to be right, or no tested one uses them.
+        drawn: The exercises whose pictures are drawn and whose questions are answered, after the tests.
     """
 
     number: int
     units: dict[str, UnitSource]
     siblings: dict[str, UnitSource] = field(default_factory=dict)
     untested: list[str] = field(default_factory=list)
+    drawn: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,8 @@ def read_handshake(line: bytes) -> Handshake:
 def read_request(line: bytes | bytearray) -> Request:
     """Decode a request."""
     fields = json.loads(line)
-    return Request(fields["number"], _sources(fields["units"]), _sources(fields["siblings"]), fields["untested"])
+    sources = _sources(fields["units"]), _sources(fields["siblings"])
+    return Request(fields["number"], *sources, fields["untested"], fields["drawn"])
 
 
 def read_reply(line: bytes) -> Reply:
@@ -77,6 +81,10 @@ def read_reply(line: bytes) -> Reply:
     found["outcomes"] = [Judged(**one) for one in found["outcomes"]]
     found["misconceptions"] = [Diagnosed(**one) for one in found["misconceptions"]]
     found["messages"] = [Message(**one) for one in found["messages"]]
+    found["drawings"] = [
+        Drawing(**one | {"panels": [Panel(**panel) for panel in one["panels"]]}) for one in found["drawings"]
+    ]
+    found["questions"] = [OwnQuestion(**one) for one in found["questions"]]
     return Reply(fields["number"], Result(**found))
 
 

@@ -17,6 +17,7 @@ import torch
 from grader.engine import failure_matrix
 from grader.engine.budget import LimitExceeded
 from grader.engine.diagnosis import diagnose
+from grader.engine.drawing import Drawn, draw
 from grader.engine.graders import Graders
 from grader.engine.messages import Handshake, Reply, Request, read_request, to_line
 from grader.engine.outcomes import Outcome
@@ -143,6 +144,7 @@ class Engine:
         report_plugin = config._json_report  # type: ignore[attr-defined]
         report_plugin.pytest_sessionstart(session)  # restarts its clock
         exceeded = []
+        drawn = Drawn([], [])
         try:
             for unit, of_unit in itertools.groupby(tests, lambda test: test[1].unit):
                 try:
@@ -152,6 +154,9 @@ class Engine:
                 except LimitExceeded as error:
                     exceeded.append(unit)
                     runner.fail([criterion for _, criterion in tests if criterion.unit == unit], str(error))
+            if request.drawn:
+                with contextlib.suppress(LimitExceeded), budget.of_a_unit() if budget else contextlib.nullcontext():
+                    drawn = draw(runner, self.course, request.units, request.drawn)
         finally:
             runner.client.close()
         tested = {one for _, one in tests}
@@ -164,6 +169,8 @@ class Engine:
             messages=runner.messages,
             layers=runner.client.layers,
             exceeded=exceeded,
+            drawings=drawn.drawings,
+            questions=drawn.questions,
             seconds=round(time.monotonic() - begun, 3),
             pytest=self.pytest_report,
         )

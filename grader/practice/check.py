@@ -18,11 +18,10 @@ from grader.submissions.names import is_published, require_folder, require_name
 from grader.submissions.reader import read_submission
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from grader.course.model import Course
-    from grader.engine.grading import Grading
-    from grader.reports.model import Report
+    from grader.engine.grading import Graded, Grading
     from grader.submissions.source import Submission
 
 # Where code has the name of a unit.
@@ -36,7 +35,8 @@ def check_answers(
     names: Iterable[str] = (),
     student: str | None = None,
     grading: Grading | None = None,
-) -> Report:
+    drawn: Collection[str] = (),
+) -> Graded:
     """Grade the answers in a folder by the visible tests.
 
     Args:
@@ -45,9 +45,11 @@ def check_answers(
         names: The exercises or units to check; by default, all units.
         student: The student's name; by default the folder's.
         grading: A grading by the visible tests that was prepared earlier; by default, one is started.
+        drawn: The exercises whose pictures are drawn and whose questions are answered, too.
 
     Returns:
-        The report. If only exercises are named, it has the results of these and of those that they use.
+        The report, with the pictures and questions. If only exercises are named, it has the results of these and of
+        those that they use.
 
     Raises:
         GraderError: There is nothing to check, the submission cannot be read, or the grading failed.
@@ -55,10 +57,10 @@ def check_answers(
     submission = _narrowed(read_answers(course, folder, student), course, set(names))
     now = datetime.datetime.now(datetime.UTC)
     with contextlib.nullcontext(grading) if grading else visible_grading(course, submission.units) as prepared:
-        [(_, graded)] = prepared.reports([submission], at_once=1, now=now)
+        [(_, graded)] = prepared.reports([submission], at_once=1, now=now, drawn=drawn)
     if isinstance(graded, str):
         raise GraderError(f"Your answers could not be checked: {graded}.")
-    return graded.report
+    return graded
 
 
 def visible_grading(course: Course, units: Iterable[str] = ()) -> Grading:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grader.course.model import Course
-    from grader.engine.grading import Grading
-    from grader.reports.model import Report
+    from grader.engine.grading import Graded, Grading
     from grader.reports.scoring import Rubric
 
 QUIET_MS = 30
@@ -38,10 +37,10 @@ class Pressed(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A check of these exercises ended, with a report or with the reason why there is none."""
+    """A check of these exercises ended, with what was found or with the reason why nothing was."""
 
     names: Sequence[str]
-    report: Report | None
+    graded: Graded | None
     problem: str = ""
 
 
@@ -73,15 +72,15 @@ class Checker:
         self._current = self._started()
         self._reserve: Started | None = None
 
-    def check(self, names: Sequence[str]) -> None:
-        """Start a check of these exercises."""
+    def check(self, names: Sequence[str], drawn: Sequence[str] = ()) -> None:
+        """Start a check of these exercises, which also draws some of them."""
         with self._lock:
             self._number += 1
             if self._is_running:
                 self._current.grading.abort()
                 self._current, self._reserve = self._reserve or self._started(), None
             self._is_running = True
-            self._pool.submit(self._check, self._number, names, self._current)
+            self._pool.submit(self._check, self._number, names, drawn, self._current)
 
     def close(self) -> None:
         """End all processes."""
@@ -91,17 +90,18 @@ class Checker:
                 started.grading.abort()
         self._pool.shutdown()
 
-    def _check(self, number: int, names: Sequence[str], started: Started) -> None:
+    def _check(self, number: int, names: Sequence[str], drawn: Sequence[str], started: Started) -> None:
         try:
             started.prepared.result()
-            done = Checked(names, check_answers(self._course, self._folder, names, grading=started.grading))
+            graded = check_answers(self._course, self._folder, names, grading=started.grading, drawn=drawn)
+            done = Checked(names, graded)
         except (GraderError, OSError) as error:
             done = Checked(names, None, str(error))
         with self._lock:
             if number != self._number:
                 return
             self._is_running = False
-            if done.report is None:  # perhaps the engine has ended
+            if done.graded is None:  # perhaps the engine has ended
                 self._current.grading.abort()
                 self._current = self._started()
             self._reserve = self._reserve or self._started()

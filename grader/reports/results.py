@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grader.reports.model import Message
+    from grader.testing.drawings import Drawing, OwnQuestion
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ class Result:
         messages: What the student's code printed, raised or attempted.
         layers: The layers that isolated the student process; empty if there was no such process.
         exceeded: The units that used more than the grading process may use.
+        drawings: The pictures of the exercises that were to be drawn.
+        questions: The questions on the student's own code for these exercises.
         seconds: How long grading took.
         pytest: Pytest's own report, for the instructor only.
     """
@@ -75,5 +78,7 @@ class Result:
     messages: list[Message] = field(default_factory=list)
     layers: dict[str, bool] = field(default_factory=dict)
     exceeded: list[str] = field(default_factory=list)
+    drawings: list[Drawing] = field(default_factory=list)
+    questions: list[OwnQuestion] = field(default_factory=list)
     seconds: float = 0.0
     pytest: dict[str, Any] = field(default_factory=dict)

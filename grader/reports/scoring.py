@@ -208,7 +208,7 @@ class _Scorer:
             possible=sum(test.possible for test in tests),
             tests=tests,
             misconceptions=misconceptions,
-            waiting_for=_depends_on(waiting) if waiting and level != "points" else None,
+            waiting_for=depends_on(waiting) if waiting and level != "points" else None,
             line=handed_in.code.line_of(name) if handed_in.code else None,
             remarks=remarks,
         )
@@ -238,7 +238,8 @@ def _substitutes(outcomes: Iterable[Judged]) -> list[str]:
     return list(dict.fromkeys(name for outcome in outcomes for name in outcome.substitutes))
 
 
-def _depends_on(names: list[str]) -> str:
+def depends_on(names: list[str]) -> str:
+    """Return what to fix first, where these exercises are not right yet."""
     return (
         f"Depends on {in_words([f'`{name}`' for name in names])}; fix {'that' if len(names) == 1 else 'those'} first."
     )

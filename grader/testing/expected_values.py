@@ -55,7 +55,7 @@ def solution_value(known: dict[str, dict[str, Values]], name: str, yours: Any) -
     if written is not None:
         if name in written:
             raise InternalError(f"{running_test()} compares two values as {name!r}: give each a name of its own")
-        written[name] = _plain(torch.as_tensor(yours).detach())
+        written[name] = plain(torch.as_tensor(yours).detach())
         return torch.as_tensor(written[name])
     unit, _, test = running_test().partition("/")
     try:
@@ -75,7 +75,7 @@ def unchanged(old: Any, new: Any) -> bool:
     return bool(torch.isclose(one.double(), other.double(), rtol=RELATIVE / 2, atol=ABSOLUTE / 2, equal_nan=True).all())
 
 
-def _plain(value: torch.Tensor) -> Any:
+def plain(value: torch.Tensor) -> Any:
     """Return a tensor as lists of numbers with six digits."""
     if value.is_floating_point():
         return _rounded(value.double().tolist())

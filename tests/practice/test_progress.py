@@ -47,7 +47,7 @@ def test_stubs_are_not_written_and_the_first_exercise_is_next(folder: Path) -> N
 def test_a_check_is_remembered_until_the_code_or_what_it_uses_is_changed(folder: Path) -> None:
     write(folder, "inputs @ query", "inputs @ query * 2")
     progress = Progress(COURSE, folder)
-    progress.remember(check_answers(COURSE, folder, [UNIT]))
+    progress.remember(check_answers(COURSE, folder, [UNIT]).report)
     found = states(folder)
     assert found.pop("attention_scores") == "fails"
     assert set(found.values()) == {"passes"}

@@ -26,6 +26,8 @@ INSTRUCTORS = ("course/new", "suites", "audit", "classes", "integrations", "nbgr
 
 PLAYGROUND = ("playground.py", "playground.txt")
 """A script with which students train models that they have built, and the text that it reads."""
+CHECKED = ("test_", "pictures_")
+"""What the names of a unit's files with its visible tests and its pictures begin with."""
 
 _CODE = {".py", ".ini", ".typed", ".j2", ".html", ".css", ".js"}
 _DATA = {".md", ".json", ".ini"}
@@ -70,15 +72,14 @@ def received(course: Course) -> dict[str, bytes]:
     missing = left_out(course)
     folder = sorted(path for path in course.exercises.iterdir() if path.is_file() and not path.name.startswith("."))
     code = {"conftest.py", "checking.py", *_playground(course, missing), *(f"{name}.py" for name in course.units)}
-    code |= {f"test_{name}.py" for name in course.units}
+    code |= {f"{prefix}{name}.py" for name in course.units for prefix in CHECKED}
     quizzes = {QUESTIONS, *(f"{name}{SHEET_SUFFIX}" for name in course.quizzes)} if course.quizzes else set()
     files = {}
     for path in folder:
         is_quiz = path.name == QUESTIONS or path.name.endswith(SHEET_SUFFIX)
         if path.name in (quizzes if is_quiz else code) or (path.suffix in _DATA and not is_quiz):
-            unit = path.stem.removeprefix("test_")
-            is_test = path.name == f"test_{unit}.py"
-            files[path.name] = _without_tests(path.read_bytes(), missing.get(unit, []) if is_test else [])
+            unit = next((path.stem.removeprefix(one) for one in CHECKED if path.name.startswith(one)), "")
+            files[path.name] = _without_tests(path.read_bytes(), missing.get(unit, []))
     return files
 
 
@@ -91,7 +92,7 @@ def _playground(course: Course, missing: dict[str, list[str]]) -> tuple[str, ...
 
 
 def _without_tests(content: bytes, names: list[str]) -> bytes:
-    """Return a file of visible tests without those that test or call these exercises."""
+    """Return a file of visible tests or pictures without those that are about these exercises or call them."""
     if not names:
         return content
     lines = content.decode("utf-8").splitlines(keepends=True)

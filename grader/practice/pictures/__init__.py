@@ -1,0 +1,1 @@
+"""Draws what a student's code computes: in a terminal, as SVG, and as PNG."""
