@@ -97,7 +97,7 @@ def _values(
             raise GraderError(
                 f"exercises/: {unit}: the solution fails {criterion.name}: {outcome.reason} {outcome.detail}"
             )
-        values |= _drawn(criterion, collected)
+        values |= _drawn(course, criterion, collected)
         old = known.get(criterion.name, {})
         if values:
             found[criterion.name] = {
@@ -107,9 +107,11 @@ def _values(
     return found
 
 
-def _drawn(criterion: Criterion, collected: Collected) -> expected_values.Values:
+def _drawn(course: Course, criterion: Criterion, collected: Collected) -> expected_values.Values:
     """Return the numbers that a picture draws for the solution, by panel. Raises GraderError."""
     wrong = None
+    if criterion.exercise not in course.units[criterion.unit].exercises:
+        wrong = f"belongs to {criterion.exercise}, which autograder.yml does not have"
     if len(set(collected.names)) != len(collected.names):
         wrong = "draws two panels with one name: give each a name of its own"
     if large := [panel.name for panel in collected.panels.values() if panel.values is None]:

@@ -76,7 +76,7 @@ def right_answer(asked: OwnQuestion) -> str:
         case "shape":
             return str(tuple(asked.answer))
         case _:
-            return f"“{asked.answer}”"
+            return f'"{asked.answer}"'
 
 
 def _show(text: str, console: Console, before: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from courses import COURSE
 
 from grader.audit.visible import files_of, solution_names
+from grader.course import selection
 from grader.course.model import load_course
 from grader.engine.client import Engine
 from grader.engine.drawing import pictures_of_unit
@@ -141,6 +142,10 @@ def test_every_unit_has_pictures_and_questions_that_its_solution_draws_and_answe
         ('draw("x", lambda: student.add(1, 2)); draw("x", lambda: 1)', "draws two panels with one name"),
         ('draw("x", lambda: list(range(300)))', "draws too many numbers as 'x'"),
         ('draw("x", lambda: student.nothing())', "the solution fails picture_sum_of_two"),
+        (
+            "pass\n\n@picture('sub')\ndef other(student):\n    pass",
+            "belongs to sub, which autograder.yml does not have",
+        ),
     ],
 )
 @pytest.mark.usefixtures("forgotten")
@@ -154,3 +159,9 @@ def test_grader_build_refuses_a_picture_that_the_solution_cannot_draw(
     (own_small_course / "exercises" / "pictures_sums.py").write_text(picture, encoding="utf-8")
     with pytest.raises(GraderError, match=problem):
         files_of(load_course(own_small_course))
+
+
+def test_pictures_of_an_exercise_that_the_course_leaves_out_are_left_out() -> None:
+    text = '@picture("add")\ndef sums(student): pass\n@question("scale")\ndef scales(student): student.add(1)\n'
+    assert set(selection.tests_left_out(text, ["add"])) == {"sums", "scales"}
+    assert set(selection.tests_left_out(text, ["scale"])) == {"scales"}
