@@ -31,6 +31,20 @@ from grader.suites.causal import (
     expect_steady,
     texts_with_other_ends,
 )
+from grader.suites.generation import (
+    STEPS,
+    GenerateWith,
+    T,
+    V,
+    expect_continued,
+    expect_drawn_from_the_softmax,
+    expect_each_token_follows_the_one_before,
+    expect_every_token_drawn_by_itself,
+    expect_prompt_first,
+    expect_prompts_of_any_size,
+    fresh_ids,
+    token_draws,
+)
 from grader.testing.cases import case
 from grader.testing.checks import (
     ABSOLUTE,
@@ -60,7 +74,7 @@ from grader.testing.inputs import Fresh
 from grader.testing.student import Refused, RemoteObject, Student
 
 # All different, so that mixed-up dimensions show. No width is 4, whose half is its square root.
-B, T, V, N_EMBD, HEAD_SIZE, BLOCK = 2, 5, 7, 8, 6, 9
+B, N_EMBD, HEAD_SIZE, BLOCK = 2, 8, 6, 9  # with T = 5 and V = 7
 DTYPES = (torch.float32, torch.float64)
 SAME_STATE, OTHER_STATE = "The same state gives other draws.", "Another state gives the same draws."
 SECOND_CALL = "A second call gives the same draws as the first."
@@ -210,11 +224,6 @@ def text_from(value: object) -> str:
 def expect_one_character_each(value: object, ids: list[int]) -> None:
     """Expect any characters that are equal for equal ids and different for different ones."""
     expect_one_to_one(text_from(value), [str(number) for number in ids])
-
-
-def fresh_ids(fresh: Fresh, count: int, vocabulary_size: int) -> list[int]:
-    """Each id below vocabulary_size `count` times, in random order."""
-    return (fresh.order(count * vocabulary_size) % vocabulary_size).tolist()
 
 
 def expect_refused(student: Student, *wrong: list[int]) -> None:
@@ -563,18 +572,13 @@ def expect_loss(value: object, expected: torch.Tensor) -> None:
     expect_number(value, expected.item(), within=loss_error(expected))
 
 
-def fresh_targets(fresh: Fresh, *shape: int) -> torch.Tensor:
-    """Ids below V of this shape."""
-    return fresh(*shape, V).argmax(-1)
-
-
 @pytest.mark.exercise(
     "cross_entropy",
     rule="the mean, over all rows, of minus the natural logarithm of the target's probability after softmax",
 )
 def test_the_mean_of_minus_the_logarithms(student: Student, fresh: Fresh) -> None:
     """The loss should be one number: the mean over the rows of minus the logarithm of the target's probability."""
-    logits, targets = 2 * fresh(T, V), fresh_targets(fresh, T)
+    logits, targets = 2 * fresh(T, V), fresh_ids(fresh, T)
     expect_loss(student.cross_entropy(logits, targets), mean_loss(student, logits, targets))
     remark_ready_made(LOSSES, student.cross_entropy, logits, targets)
 
@@ -587,7 +591,7 @@ def test_large_logits_stay_finite(student: Student, fresh: Fresh) -> None:
     mixed[:, ::2] += 1000
     mixed[:, 1::2] -= 1000
     low, high = torch.tensor([1]), torch.tensor([2])
-    for logits, targets in ((high_and_low, fresh_targets(fresh, 2)), (mixed, high), (mixed, low)):
+    for logits, targets in ((high_and_low, fresh_ids(fresh, 2)), (mixed, high), (mixed, low)):
         found, expected = student.cross_entropy(logits, targets), mean_loss(student, logits, targets)
         number = found.item() if isinstance(found, torch.Tensor) and found.numel() == 1 else found
         # If an epsilon or a clamp keeps the loss finite, its value depends on that number, so the reason names none.
@@ -601,7 +605,7 @@ def test_a_loss_of_any_number_of_rows(student: Student, fresh: Fresh) -> None:
     """There may be any number of rows, including a single one."""
     for count in (1, 11):
         # The same prediction in all rows, so that the loss of one row is the mean.
-        logits, targets = fresh(1, V).expand(count, V).clone(), fresh_targets(fresh, 1).expand(count).clone()
+        logits, targets = fresh(1, V).expand(count, V).clone(), fresh_ids(fresh, 1).expand(count).clone()
         expect_loss(student.cross_entropy(logits, targets), mean_loss(student, logits, targets))
 
 
@@ -907,7 +911,7 @@ def test_the_table_is_an_embedding(student: Student) -> None:
 )
 def test_logits_are_rows_of_the_table(student: Student, fresh: Fresh) -> None:
     """Without targets, the logits should be the row of the table that belongs to each token: (B, T, V)."""
-    table, idx = fresh(V, V), fresh_targets(fresh, B, T)
+    table, idx = fresh(V, V), fresh_ids(fresh, B, T)
     logits, _ = expect_values(model_with(student, table)(idx), 2)
     expect_close(logits, table[idx], "The logits")
 
@@ -918,7 +922,7 @@ def test_logits_are_the_same_with_targets(student: Student, fresh: Fresh) -> Non
     table = fresh(V, V)
     model = model_with(student, table)
     for texts, count in ((B, T), (1, T), (B, 1)):
-        idx, targets = fresh_targets(fresh, texts, count), fresh_targets(fresh, texts, count)
+        idx, targets = fresh_ids(fresh, texts, count), fresh_ids(fresh, texts, count)
         logits, _ = expect_values(model(idx, targets), 2)
         expect_close(logits, table[idx], "The logits")
 
@@ -929,7 +933,7 @@ def test_logits_are_the_same_with_targets(student: Student, fresh: Fresh) -> Non
 )
 def test_the_loss_is_the_mean_over_all_predictions(student: Student, fresh: Fresh) -> None:
     """With targets, the loss should be the mean cross-entropy of all B · T predictions, each with its own target."""
-    table, idx, targets = fresh(V, V), fresh_targets(fresh, B, T), fresh_targets(fresh, B, T)
+    table, idx, targets = fresh(V, V), fresh_ids(fresh, B, T), fresh_ids(fresh, B, T)
     _, loss = expect_values(model_with(student, table)(idx, targets), 2)
     expect_loss(loss, flat_loss(student, table.double()[idx], targets))
 
@@ -937,7 +941,7 @@ def test_the_loss_is_the_mean_over_all_predictions(student: Student, fresh: Fres
 @pytest.mark.exercise("BigramLanguageModel", rule="without targets, the loss is None")
 def test_there_is_no_loss_without_targets(student: Student, fresh: Fresh) -> None:
     """Without targets the loss should be None."""
-    logits, loss = expect_values(model_with(student, fresh(V, V))(fresh_targets(fresh, B, T)), 2)
+    logits, loss = expect_values(model_with(student, fresh(V, V))(fresh_ids(fresh, B, T)), 2)
     expect_tensor(logits)
     expect_true(loss is None, "There is a loss, although there are no targets.")
 
@@ -945,7 +949,7 @@ def test_there_is_no_loss_without_targets(student: Student, fresh: Fresh) -> Non
 @pytest.mark.exercise("BigramLanguageModel", rule="gradients of the loss reach the table")
 def test_gradients_reach_the_table(student: Student, fresh: Fresh) -> None:
     """Gradients of the loss should reach the table."""
-    table, idx, targets = fresh(V, V), fresh_targets(fresh, B, T), fresh_targets(fresh, B, T)
+    table, idx, targets = fresh(V, V), fresh_ids(fresh, B, T), fresh_ids(fresh, B, T)
     model = model_with(student, table)
     name = table_name(model)
 
@@ -966,7 +970,7 @@ def test_gradients_reach_the_table(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("BigramLanguageModel", rule="idx and targets are not changed")
 def test_predicting_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
     """Logits and loss should be correct, and the call should not change idx or targets."""
-    table, idx, targets = fresh(V, V), fresh_targets(fresh, B, T), fresh_targets(fresh, B, T)
+    table, idx, targets = fresh(V, V), fresh_ids(fresh, B, T), fresh_ids(fresh, B, T)
     result, after = expect_values(model_with(student, table).with_arguments(idx, targets), 2)
     logits, _ = expect_values(result, 2)
     expect_close(logits, table[idx], "The logits")
@@ -975,32 +979,10 @@ def test_predicting_leaves_its_arguments_alone(student: Student, fresh: Fresh) -
 
 
 # -- BigramLanguageModel: generate -------------------------------------------------------------------------------
-# Two kinds of tables. If the rule is not about chance, one token follows each with a probability of nearly one: another
-# is drawn once in 1e20 times. If it is, the probabilities are known. exp(60) is finite in float32, so softmax works
-# without subtracting the maximum.
-
-SURE, NEVER = 60.0, -60.0
-STEPS = 4
 
 
-def successors(fresh: Fresh) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the successor of each token (V,), in one cycle through all tokens, and a table (V, V) with these."""
-    order = fresh.order(V)
-    following = torch.empty_like(order)
-    following[order] = order.roll(-1)
-    return following, SURE * torch.nn.functional.one_hot(following, V)
-
-
-def expect_continued(value: object, idx: torch.Tensor, count: int) -> torch.Tensor:
-    """Return the new tokens (B, count), after the unchanged prompt (B, T)."""
-    expect_true(isinstance(value, torch.Tensor), "generate should return one tensor.")
-    assert isinstance(value, torch.Tensor)
-    texts, length = idx.shape
-    expect_true(value.shape != (texts, count), "Only the new tokens are returned, without the prompt.")
-    what = f"The result should not have the shape {tuple(value.shape)}."
-    expect_true(value.shape == (texts, length + count), what)
-    expect_true(torch.equal(value[:, :length].long(), idx), "The prompt has changed.")
-    return value[:, length:].long()
+def generating_with(student: Student) -> GenerateWith:
+    return lambda table: model_with(student, table).method("generate")
 
 
 @pytest.mark.exercise(
@@ -1009,22 +991,7 @@ def expect_continued(value: object, idx: torch.Tensor, count: int) -> torch.Tens
 )
 def test_the_prompt_comes_first(student: Student, fresh: Fresh) -> None:
     """The result should be the prompt, as ids, followed by the new tokens: (B, T + max_new_tokens)."""
-    following, table = successors(fresh)
-    # All texts are equal and end with their first token, so it does not matter which of these a new token follows.
-    idx = fresh_targets(fresh, 1, T).expand(40, T).clone()
-    idx[:, -1] = idx[:, 0]
-    generate = model_with(student, table).method("generate")
-    text = generate(idx, 1)
-    new = expect_continued(text, idx, 1)
-    expect_true(
-        torch.equal(new[:, 0], following[idx[:, -1]]), "The new tokens are not those with nearly all the probability."
-    )
-    expect_continued(generate(idx, STEPS), idx, STEPS)
-    expect_true(not text.is_floating_point(), "The ids of the prompt have become floats.")
-
-
-# With this many draws, 3 √n is 5.5 % of them.
-DRAWS = 3000
+    expect_prompt_first(fresh, generating_with(student))
 
 
 @pytest.mark.exercise(
@@ -1032,28 +999,7 @@ DRAWS = 3000
 )
 def test_tokens_are_drawn_from_the_softmax(student: Student, fresh: Fresh) -> None:
     """Over many texts, each token should be drawn as often as the softmax of the last token's logits says."""
-    last, first, *others = fresh.order(V).tolist()
-    table = torch.full((V, V), NEVER)
-    table[:, others[3:]] = 0.0
-    table[last] = NEVER
-    # Shifted by a constant, which softmax ignores.
-    table[last, others[:3]] = torch.tensor([0.8, 0.15, 0.05]).log() - 1.5
-    shares = Parts(student).softmax(table[last].double())
-    idx = torch.tensor([[first, last]]).expand(DRAWS, 2).clone()
-    new = expect_continued(model_with(student, table).method("generate")(idx, 1), idx, 1)[:, 0]
-    expect_true(bool(((new >= 0) & (new < V)).all()), "Tokens are drawn that do not exist.")
-    # A draw by the cumulative sum may hit a rounding error at its ends, once in some millions of draws.
-    are_possible = (shares[new] > 1e-6).double().mean() > 0.99
-    if not are_possible:
-        expect_number((shares[new] <= 1e-6).double().mean().item(), 0.0, within=0.02)
-        expect_true(False, "Tokens are drawn that have almost no probability.")
-    expect_true(len(new.unique()) > 1, "The same token is drawn every time.")
-    excess = ((new == others[0]).double().sum() - shares[others[0]] * DRAWS).item() / DRAWS**0.5
-    expect_true(excess <= 3, "The most likely token is drawn too often.")
-    expect_true(excess >= -3, "The most likely token is drawn too rarely.")
-    for other in others[1:3]:
-        reason = "A less likely token is not drawn as often as it should."
-        expect_count(new == other, shares[other].item(), reason)
+    expect_drawn_from_the_softmax(student, fresh, generating_with(student))
 
 
 @pytest.mark.exercise(
@@ -1062,20 +1008,7 @@ def test_tokens_are_drawn_from_the_softmax(student: Student, fresh: Fresh) -> No
 )
 def test_each_token_follows_from_the_one_before(student: Student, fresh: Fresh) -> None:
     """Each new token should depend on the token drawn before it, in each text separately."""
-    following, table = successors(fresh)
-    idx = torch.stack([fresh.order(V)[:T] for _ in range(3)])
-    idx[:, -1] = fresh.order(V)[:3]
-    generate = model_with(student, table).method("generate")
-    new = expect_continued(generate(idx, V + 1), idx, V + 1)
-    again = expect_continued(generate(idx, V + 1), idx, V + 1)
-    if not torch.equal(new, again):
-        many = idx.repeat(400, 1)
-        step = expect_continued(generate(many, 1), many, 1)[:, 0]
-        expect_number((step == following[many[:, -1]]).double().mean().item(), 1.0, within=0.3)
-    expected = [idx[:, -1]]
-    for _ in range(V + 1):
-        expected.append(following[expected[-1]])
-    expect_close(new, torch.stack(expected[1:], dim=1), "The new tokens")
+    expect_each_token_follows_the_one_before(fresh, generating_with(student))
 
 
 @pytest.mark.exercise(
@@ -1084,18 +1017,13 @@ def test_each_token_follows_from_the_one_before(student: Student, fresh: Fresh) 
 )
 def test_every_token_is_drawn_by_itself(student: Student, fresh: Fresh) -> None:
     """Each text and each step should be drawn independently."""
-    # All logits are equal, so two independent draws are equal with a probability of 1 / V.
-    idx = fresh_targets(fresh, 1, 1).expand(400, 1).clone()
-    generate = model_with(student, torch.zeros(V, V)).method("generate")
-    new = expect_continued(generate(idx, STEPS), idx, STEPS)
-    expect_count(new[0::2] == new[1::2], 1 / V, "The draw for a text depends on the text before.")
-    expect_count(new[:, 0::2] == new[:, 1::2], 1 / V, "The draw at a step depends on the step before.")
+    expect_every_token_drawn_by_itself(fresh, generating_with(student))
 
 
 @pytest.mark.exercise("BigramLanguageModel", rule="max_new_tokens=0 returns only the prompt")
 def test_no_new_token_gives_the_prompt(student: Student, fresh: Fresh) -> None:
     """If no new token is asked for, only the prompt should be returned; if one is asked for, one more."""
-    idx = fresh_targets(fresh, B, T)
+    idx = fresh_ids(fresh, B, T)
     generate = model_with(student, fresh(V, V)).method("generate")
     expect_continued(generate(idx, 1), idx, 1)
     expect_continued(generate(idx, 0), idx, 0)
@@ -1104,36 +1032,19 @@ def test_no_new_token_gives_the_prompt(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("BigramLanguageModel", rule="any number of texts and of tokens in the prompt, including one")
 def test_prompts_of_any_size(student: Student, fresh: Fresh) -> None:
     """A prompt may have any number of texts and of tokens, including a single one."""
-    following, table = successors(fresh)
-    generate = model_with(student, table).method("generate")
-    for texts, count in ((40, 1), (1, T), (1, 1)):
-        idx = fresh_targets(fresh, 1, 1).expand(texts, count).clone()
-        new = expect_continued(generate(idx, 1), idx, 1)
-        reason = "The new tokens are not those with nearly all the probability."
-        expect_true(torch.equal(new[:, 0], following[idx[:, -1]]), reason)
-
-
-def token_draws(student: Student, fresh: Fresh) -> Draw:
-    # All tokens are equally likely, so two results of 6 · 6 tokens are equal by chance once in 7^36 times.
-    generate = model_with(student, torch.zeros(V, V)).method("generate")
-    idx = fresh_targets(fresh, 6, T)
-
-    def draw(**options: object) -> torch.Tensor:
-        return expect_continued(generate(idx, 6, **options), idx, 6)
-
-    return draw
+    expect_prompts_of_any_size(fresh, generating_with(student))
 
 
 @pytest.mark.exercise("BigramLanguageModel", rule="with a generator, every random draw comes from it and advances it")
 def test_tokens_come_from_the_generator(student: Student, fresh: Fresh) -> None:
     """With a generator, the call should advance only its state, and another state should give other tokens."""
-    expect_draws_from_a_generator(student, token_draws(student, fresh), OTHER_STATE)
+    expect_draws_from_a_generator(student, token_draws(fresh, generating_with(student)), OTHER_STATE)
 
 
 @pytest.mark.exercise("BigramLanguageModel", rule="with the same generator state the result is the same")
 def test_the_same_state_gives_the_same_tokens(student: Student, fresh: Fresh) -> None:
     """With the same generator state the tokens should be the same, for any state of torch's global generator."""
-    expect_draws_by_state(student, token_draws(student, fresh), SAME_STATE, OTHER_STATE)
+    expect_draws_by_state(student, token_draws(fresh, generating_with(student)), SAME_STATE, OTHER_STATE)
 
 
 @pytest.mark.exercise(
@@ -1141,7 +1052,7 @@ def test_the_same_state_gives_the_same_tokens(student: Student, fresh: Fresh) ->
 )
 def test_without_a_generator_the_global_one_gives_the_tokens(student: Student, fresh: Fresh) -> None:
     """Without a generator, torch.manual_seed should control the tokens, and a second call should give others."""
-    expect_global_draws(student, token_draws(student, fresh), SAME_STATE, OTHER_STATE, SECOND_CALL)
+    expect_global_draws(student, token_draws(fresh, generating_with(student)), SAME_STATE, OTHER_STATE, SECOND_CALL)
 
 
 # -- rules that several exercises share --------------------------------------------------------------------------
@@ -1168,7 +1079,7 @@ def attending(student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32
 
 
 def generating(student: Student, fresh: Fresh) -> Given:
-    idx = fresh_targets(fresh, B, T)
+    idx = fresh_ids(fresh, B, T)
     generate = model_with(student, fresh(V, V)).method("generate")
     return Given(generate, [idx, STEPS], lambda text: expect_continued(text, idx, STEPS))
 
@@ -1179,7 +1090,7 @@ FLATTEN = asking(
 LOSS = asking(
     "cross_entropy",
     # One row, so that the mean and the sum are equal.
-    lambda fresh, dtype=torch.float32: [fresh(1, V, dtype=dtype), fresh_targets(fresh, 1)],
+    lambda fresh, dtype=torch.float32: [fresh(1, V, dtype=dtype), fresh_ids(fresh, 1)],
     lambda student, loss, *given: expect_loss(loss, mean_loss(student, *given)),
 )
 LOOP, MATMUL, SOFTMAX = (
@@ -1207,7 +1118,7 @@ def test_dtypes(student: Student, fresh: Fresh, ask: Asking, dtypes: tuple[torch
     case("gradients_of_the_loss", "cross_entropy", "gradients flow to the logits",
          "Gradients of the loss should flow to the logits: to the target's, and to all others of its row.",
          "cross_entropy", lambda student: functools.partial(mean_loss, student),
-         lambda fresh: [fresh(T, V), fresh_targets(fresh, T)]),
+         lambda fresh: [fresh(T, V), fresh_ids(fresh, T)]),
     case("gradients_of_the_loop", "running_mean_loop", *GRADIENTS, "running_mean_loop", *MEAN_GRADIENTS),
     case("gradients_of_the_product", "running_mean_matmul", *GRADIENTS, "running_mean_matmul", *MEAN_GRADIENTS),
     case("gradients_of_the_softmax", "running_mean_softmax", *GRADIENTS, "running_mean_softmax", *MEAN_GRADIENTS),

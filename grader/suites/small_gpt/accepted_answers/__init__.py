@@ -1,0 +1,1 @@
+"""Right answers of the capstone in several styles."""
