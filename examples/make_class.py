@@ -141,7 +141,7 @@ def make_class(root: Path, out: Path) -> None:
         elif student == "dina":
             files = {f"{unit}.ipynb": _notebook(root, unit) for unit in units}
         elif student == "gus":
-            names = [name for unit in units for name in (f"{unit}.py", f"{unit}_quiz.md")]
+            names = [f"{unit}.py" for unit in units] + [quiz.questions.filename for quiz in quizzes.values()]
             files = {name: (root / "exercises" / name).read_text(encoding="utf-8") for name in names}
         for unit, given in answers.get(student, {}).items():
             if unit not in quizzes:

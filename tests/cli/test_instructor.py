@@ -259,7 +259,7 @@ def test_without_a_terminal_the_output_is_a_plain_table(graded: tuple[Done, Path
     assert [row.split()[0] for row in rows if not row.startswith(" ")] == sorted(CLASS)
     assert any(row.split() == ["wrong", "1", "1/5", "add:", "subtracts"] for row in rows)
     assert any(row.split()[:5] == ["right", "5", "5/5", "sums_quiz.md", "is"] for row in rows)
-    legend = "unit 1: sums, of 5 points; its quiz counts from 2100-01-01"
+    legend = "1: sums, of 5 points; its quiz counts from 2100-01-01"
     assert done.stdout.endswith(f"{legend}\nReports: {into}/<student>.json\n")
 
 
@@ -427,14 +427,14 @@ def test_after_the_due_date_the_quiz_counts(own_small_course: Path, ada: Path, t
     (ada / "sums_quiz.md").write_text(write_sheet(quiz.questions, 1, {"mean_of_two": "2.75", "is_larger": "a"}))
     command = ("grade", ada, "--out", tmp_path / "reports")
     before = run_grader(own_small_course, *command)
-    assert before.stdout.splitlines()[-2] == "unit 1: sums, of 5 points; its quiz counts from 2100-01-01"
+    assert before.stdout.splitlines()[-2] == "1: sums, of 5 points; its quiz counts from 2100-01-01"
     assert read_reports(tmp_path / "reports")["ada"]["points"] == 5
 
     course = own_small_course / "autograder.yml"
     course.write_text(course.read_text().replace("2100-", "2020-"))
     after = run_grader(own_small_course, *command)
     assert after.stderr == "graded ada (1 of 1)\n"
-    assert after.stdout.splitlines()[-2] == "unit 1: sums, of 18 points, 13 of them the quiz's"
+    assert after.stdout.splitlines()[-2] == "1: sums, of 18 points, 13 of them the quiz's"
     report = read_reports(tmp_path / "reports")["ada"]
     assert (report["points"], report["possible"]) == (7, 18)
     assert report["units"]["sums"]["quiz"]["points"] == 2

@@ -47,8 +47,8 @@ def _one_thread() -> Iterator[None]:
 # -- rules for every quiz ------------------------------------------------------------------------------------
 
 
-def test_every_unit_has_its_quiz() -> None:
-    assert list(QUIZZES) == list(COURSE.units)
+def test_every_unit_but_the_capstone_has_its_quiz() -> None:
+    assert list(QUIZZES) == [unit for unit in COURSE.units if unit != "small_gpt"]
     assert {path.name.removesuffix("_quiz.yml") for path in (REPOSITORY / "solutions").glob("*_quiz.yml")} == set(
         QUIZZES
     )
@@ -60,8 +60,8 @@ def test_a_quiz_has_at_least_ten_items(unit: str) -> None:
 
 
 @pytest.mark.parametrize("unit", QUIZZES)
-def test_the_title_of_a_quiz_has_the_number_of_its_unit(unit: str) -> None:
-    assert QUIZZES[unit].title.startswith(f"Quiz {list(COURSE.units).index(unit) + 1}: ")
+def test_the_title_of_a_quiz_has_the_number_of_its_unit_without_the_capstone(unit: str) -> None:
+    assert QUIZZES[unit].title.startswith(f"Quiz {list(QUIZZES).index(unit) + 1}: ")
 
 
 @pytest.mark.parametrize("unit", QUIZZES)

@@ -54,7 +54,7 @@ def print_table(reports: list[Report], missed: set[str], course: Course, into: P
     """Print one line for each student: points by unit, and the main issue."""
     if not reports:
         return
-    # Units have numbers, because eight names would leave no room for anything else.
+    # Units have numbers, because their names would leave no room for anything else.
     # Where single units were graded, reports may have different units: take the first report with each unit.
     first = {unit: report.units[unit] for report in reversed(reports) for unit in report.units}
     units = {unit: str(number) for number, unit in enumerate(course.units, 1) if unit in first}
@@ -74,7 +74,7 @@ def print_table(reports: list[Report], missed: set[str], course: Course, into: P
     console.out.print()
     for unit, number in units.items():
         possible, quiz = first[unit].possible, first[unit].quiz
-        legend = f"unit {number}: {unit}, of {possible} points"
+        legend = f"{number}: {unit}, of {possible} points"
         if quiz and not quiz.possible:
             legend += "; its quiz is worth none"
         elif quiz and quiz.points is None:

@@ -298,7 +298,7 @@ def expect_logits(student: Student, values: Values, idx: torch.Tensor, needs_nor
     "of each text has position 0",
 )
 def test_tokens_and_positions_are_added(student: Student, fresh: Fresh) -> None:
-    """The row of each token and the row of its position should be added, with position 0 for the first token."""
+    """The row of each token and the row of its position should be added, with positions counted from zero."""
     expect_logits(student, without_matrices(fresh_values(fresh)), fresh_ids(fresh, B, T), needs_norm=False)
 
 
