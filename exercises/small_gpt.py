@@ -40,10 +40,10 @@ from torch import nn
 #
 # - **Wrong:** a mistake costs points only in the unit where it is. Here your model is graded with another part in its
 #   place, so a right model keeps its points.
-# - **Not written yet, or no file:** the grader does the same if it can. If it cannot, the exercise waits, and the report
-#   says which part it waits for.
-# - **On your computer**, `grader check` uses your own parts. If one of them raises `NotImplementedError`, or gives wrong
-#   numbers, finish that unit first. Or use PyTorch's part for the moment, for example `nn.LayerNorm`.
+# - **Not written yet, or no file:** the grader does the same if it can. If it cannot, the exercise waits, and the
+#   report says which part it waits for.
+# - **On your computer**, `grader check` uses your own parts. If one of them raises `NotImplementedError`, or gives
+#   wrong numbers, finish that unit first. Or use PyTorch's part for the moment, for example `nn.LayerNorm`.
 
 # %%
 # isort: split
@@ -210,7 +210,7 @@ def generate_text(
 # Nothing is graded here. In a notebook, run the cell; with a script, run `python small_gpt.py`. It takes about ten
 # seconds. The model has the sizes of the table above, and reads the text of unit 6, character by character.
 #
-# Before training, the loss is near $\ln V$: the model knows nothing. Compare the end with the bigram model of unit 6,
+# Before training, the loss is above $\ln V = 3.30$: the model knows nothing. Compare the end with the bigram model of unit 6,
 # which cannot get below 1.32 on this text, because it sees only one character. Your GPT sees eight.
 
 # %%

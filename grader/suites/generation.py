@@ -34,7 +34,7 @@ DRAWS = 3000
 UNLIKELY = "The new tokens are not those with nearly all the probability."
 
 
-def fresh_ids(fresh: Fresh, *shape: int) -> torch.Tensor:
+def random_ids(fresh: Fresh, *shape: int) -> torch.Tensor:
     """Ids below V of this shape."""
     return fresh(*shape, V).argmax(-1)
 
@@ -63,7 +63,7 @@ def expect_prompt_first(fresh: Fresh, generate_with: GenerateWith) -> None:
     """Expect the prompt, as ids, followed by the new tokens."""
     following, table = successors(fresh)
     # All texts are equal and end with their first token, so it does not matter which of these a new token follows.
-    idx = fresh_ids(fresh, 1, T).expand(40, T).clone()
+    idx = random_ids(fresh, 1, T).expand(40, T).clone()
     idx[:, -1] = idx[:, 0]
     generate = generate_with(table)
     text = generate(idx, 1)
@@ -121,7 +121,7 @@ def expect_each_token_follows_the_one_before(fresh: Fresh, generate_with: Genera
 def expect_every_token_drawn_by_itself(fresh: Fresh, generate_with: GenerateWith) -> None:
     """Expect each text and each step to be drawn independently."""
     # All logits are equal, so two independent draws are equal with a probability of 1 / V.
-    idx = fresh_ids(fresh, 1, 1).expand(400, 1).clone()
+    idx = random_ids(fresh, 1, 1).expand(400, 1).clone()
     new = expect_continued(generate_with(torch.zeros(V, V))(idx, STEPS), idx, STEPS)
     expect_count(new[0::2] == new[1::2], 1 / V, "The draw for a text depends on the text before.")
     expect_count(new[:, 0::2] == new[:, 1::2], 1 / V, "The draw at a step depends on the step before.")
@@ -132,7 +132,7 @@ def expect_prompts_of_any_size(fresh: Fresh, generate_with: GenerateWith) -> Non
     following, table = successors(fresh)
     generate = generate_with(table)
     for texts, count in ((40, 1), (1, T), (1, 1)):
-        idx = fresh_ids(fresh, 1, 1).expand(texts, count).clone()
+        idx = random_ids(fresh, 1, 1).expand(texts, count).clone()
         new = expect_continued(generate(idx, 1), idx, 1)
         expect_true(torch.equal(new[:, 0], following[idx[:, -1]]), UNLIKELY)
 
@@ -140,7 +140,7 @@ def expect_prompts_of_any_size(fresh: Fresh, generate_with: GenerateWith) -> Non
 def token_draws(fresh: Fresh, generate_with: GenerateWith) -> Draw:
     """Return a function that draws tokens, all of them equally likely."""
     # Two results of 6 · 6 tokens are equal by chance once in 7^36 times.
-    generate, idx = generate_with(torch.zeros(V, V)), fresh_ids(fresh, 6, T)
+    generate, idx = generate_with(torch.zeros(V, V)), random_ids(fresh, 6, T)
 
     def draw(**options: object) -> torch.Tensor:
         return expect_continued(generate(idx, 6, **options), idx, 6)

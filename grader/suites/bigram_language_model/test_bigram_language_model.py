@@ -42,7 +42,7 @@ from grader.suites.generation import (
     expect_every_token_drawn_by_itself,
     expect_prompt_first,
     expect_prompts_of_any_size,
-    fresh_ids,
+    random_ids,
     token_draws,
 )
 from grader.testing.cases import case
@@ -224,6 +224,11 @@ def text_from(value: object) -> str:
 def expect_one_character_each(value: object, ids: list[int]) -> None:
     """Expect any characters that are equal for equal ids and different for different ones."""
     expect_one_to_one(text_from(value), [str(number) for number in ids])
+
+
+def fresh_ids(fresh: Fresh, count: int, vocabulary_size: int) -> list[int]:
+    """Each id below vocabulary_size `count` times, in random order."""
+    return (fresh.order(count * vocabulary_size) % vocabulary_size).tolist()
 
 
 def expect_refused(student: Student, *wrong: list[int]) -> None:
@@ -578,7 +583,7 @@ def expect_loss(value: object, expected: torch.Tensor) -> None:
 )
 def test_the_mean_of_minus_the_logarithms(student: Student, fresh: Fresh) -> None:
     """The loss should be one number: the mean over the rows of minus the logarithm of the target's probability."""
-    logits, targets = 2 * fresh(T, V), fresh_ids(fresh, T)
+    logits, targets = 2 * fresh(T, V), random_ids(fresh, T)
     expect_loss(student.cross_entropy(logits, targets), mean_loss(student, logits, targets))
     remark_ready_made(LOSSES, student.cross_entropy, logits, targets)
 
@@ -591,7 +596,7 @@ def test_large_logits_stay_finite(student: Student, fresh: Fresh) -> None:
     mixed[:, ::2] += 1000
     mixed[:, 1::2] -= 1000
     low, high = torch.tensor([1]), torch.tensor([2])
-    for logits, targets in ((high_and_low, fresh_ids(fresh, 2)), (mixed, high), (mixed, low)):
+    for logits, targets in ((high_and_low, random_ids(fresh, 2)), (mixed, high), (mixed, low)):
         found, expected = student.cross_entropy(logits, targets), mean_loss(student, logits, targets)
         number = found.item() if isinstance(found, torch.Tensor) and found.numel() == 1 else found
         # If an epsilon or a clamp keeps the loss finite, its value depends on that number, so the reason names none.
@@ -605,7 +610,7 @@ def test_a_loss_of_any_number_of_rows(student: Student, fresh: Fresh) -> None:
     """There may be any number of rows, including a single one."""
     for count in (1, 11):
         # The same prediction in all rows, so that the loss of one row is the mean.
-        logits, targets = fresh(1, V).expand(count, V).clone(), fresh_ids(fresh, 1).expand(count).clone()
+        logits, targets = fresh(1, V).expand(count, V).clone(), random_ids(fresh, 1).expand(count).clone()
         expect_loss(student.cross_entropy(logits, targets), mean_loss(student, logits, targets))
 
 
@@ -911,7 +916,7 @@ def test_the_table_is_an_embedding(student: Student) -> None:
 )
 def test_logits_are_rows_of_the_table(student: Student, fresh: Fresh) -> None:
     """Without targets, the logits should be the row of the table that belongs to each token: (B, T, V)."""
-    table, idx = fresh(V, V), fresh_ids(fresh, B, T)
+    table, idx = fresh(V, V), random_ids(fresh, B, T)
     logits, _ = expect_values(model_with(student, table)(idx), 2)
     expect_close(logits, table[idx], "The logits")
 
@@ -922,7 +927,7 @@ def test_logits_are_the_same_with_targets(student: Student, fresh: Fresh) -> Non
     table = fresh(V, V)
     model = model_with(student, table)
     for texts, count in ((B, T), (1, T), (B, 1)):
-        idx, targets = fresh_ids(fresh, texts, count), fresh_ids(fresh, texts, count)
+        idx, targets = random_ids(fresh, texts, count), random_ids(fresh, texts, count)
         logits, _ = expect_values(model(idx, targets), 2)
         expect_close(logits, table[idx], "The logits")
 
@@ -933,7 +938,7 @@ def test_logits_are_the_same_with_targets(student: Student, fresh: Fresh) -> Non
 )
 def test_the_loss_is_the_mean_over_all_predictions(student: Student, fresh: Fresh) -> None:
     """With targets, the loss should be the mean cross-entropy of all B · T predictions, each with its own target."""
-    table, idx, targets = fresh(V, V), fresh_ids(fresh, B, T), fresh_ids(fresh, B, T)
+    table, idx, targets = fresh(V, V), random_ids(fresh, B, T), random_ids(fresh, B, T)
     _, loss = expect_values(model_with(student, table)(idx, targets), 2)
     expect_loss(loss, flat_loss(student, table.double()[idx], targets))
 
@@ -941,7 +946,7 @@ def test_the_loss_is_the_mean_over_all_predictions(student: Student, fresh: Fres
 @pytest.mark.exercise("BigramLanguageModel", rule="without targets, the loss is None")
 def test_there_is_no_loss_without_targets(student: Student, fresh: Fresh) -> None:
     """Without targets the loss should be None."""
-    logits, loss = expect_values(model_with(student, fresh(V, V))(fresh_ids(fresh, B, T)), 2)
+    logits, loss = expect_values(model_with(student, fresh(V, V))(random_ids(fresh, B, T)), 2)
     expect_tensor(logits)
     expect_true(loss is None, "There is a loss, although there are no targets.")
 
@@ -949,7 +954,7 @@ def test_there_is_no_loss_without_targets(student: Student, fresh: Fresh) -> Non
 @pytest.mark.exercise("BigramLanguageModel", rule="gradients of the loss reach the table")
 def test_gradients_reach_the_table(student: Student, fresh: Fresh) -> None:
     """Gradients of the loss should reach the table."""
-    table, idx, targets = fresh(V, V), fresh_ids(fresh, B, T), fresh_ids(fresh, B, T)
+    table, idx, targets = fresh(V, V), random_ids(fresh, B, T), random_ids(fresh, B, T)
     model = model_with(student, table)
     name = table_name(model)
 
@@ -970,7 +975,7 @@ def test_gradients_reach_the_table(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("BigramLanguageModel", rule="idx and targets are not changed")
 def test_predicting_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
     """Logits and loss should be correct, and the call should not change idx or targets."""
-    table, idx, targets = fresh(V, V), fresh_ids(fresh, B, T), fresh_ids(fresh, B, T)
+    table, idx, targets = fresh(V, V), random_ids(fresh, B, T), random_ids(fresh, B, T)
     result, after = expect_values(model_with(student, table).with_arguments(idx, targets), 2)
     logits, _ = expect_values(result, 2)
     expect_close(logits, table[idx], "The logits")
@@ -1023,7 +1028,7 @@ def test_every_token_is_drawn_by_itself(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("BigramLanguageModel", rule="max_new_tokens=0 returns only the prompt")
 def test_no_new_token_gives_the_prompt(student: Student, fresh: Fresh) -> None:
     """If no new token is asked for, only the prompt should be returned; if one is asked for, one more."""
-    idx = fresh_ids(fresh, B, T)
+    idx = random_ids(fresh, B, T)
     generate = model_with(student, fresh(V, V)).method("generate")
     expect_continued(generate(idx, 1), idx, 1)
     expect_continued(generate(idx, 0), idx, 0)
@@ -1079,7 +1084,7 @@ def attending(student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32
 
 
 def generating(student: Student, fresh: Fresh) -> Given:
-    idx = fresh_ids(fresh, B, T)
+    idx = random_ids(fresh, B, T)
     generate = model_with(student, fresh(V, V)).method("generate")
     return Given(generate, [idx, STEPS], lambda text: expect_continued(text, idx, STEPS))
 
@@ -1090,7 +1095,7 @@ FLATTEN = asking(
 LOSS = asking(
     "cross_entropy",
     # One row, so that the mean and the sum are equal.
-    lambda fresh, dtype=torch.float32: [fresh(1, V, dtype=dtype), fresh_ids(fresh, 1)],
+    lambda fresh, dtype=torch.float32: [fresh(1, V, dtype=dtype), random_ids(fresh, 1)],
     lambda student, loss, *given: expect_loss(loss, mean_loss(student, *given)),
 )
 LOOP, MATMUL, SOFTMAX = (
@@ -1118,7 +1123,7 @@ def test_dtypes(student: Student, fresh: Fresh, ask: Asking, dtypes: tuple[torch
     case("gradients_of_the_loss", "cross_entropy", "gradients flow to the logits",
          "Gradients of the loss should flow to the logits: to the target's, and to all others of its row.",
          "cross_entropy", lambda student: functools.partial(mean_loss, student),
-         lambda fresh: [fresh(T, V), fresh_ids(fresh, T)]),
+         lambda fresh: [fresh(T, V), random_ids(fresh, T)]),
     case("gradients_of_the_loop", "running_mean_loop", *GRADIENTS, "running_mean_loop", *MEAN_GRADIENTS),
     case("gradients_of_the_product", "running_mean_matmul", *GRADIENTS, "running_mean_matmul", *MEAN_GRADIENTS),
     case("gradients_of_the_softmax", "running_mean_softmax", *GRADIENTS, "running_mean_softmax", *MEAN_GRADIENTS),

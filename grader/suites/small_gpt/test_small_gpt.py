@@ -29,7 +29,7 @@ from grader.suites.generation import (
     expect_every_token_drawn_by_itself,
     expect_prompt_first,
     expect_prompts_of_any_size,
-    fresh_ids,
+    random_ids,
     token_draws,
 )
 from grader.testing.checks import (
@@ -37,7 +37,6 @@ from grader.testing.checks import (
     RELATIVE,
     expect_any_error,
     expect_close,
-    expect_gradients,
     expect_same,
     expect_tensor,
     expect_true,
@@ -52,7 +51,7 @@ from grader.testing.draws import (
     expect_global_draws,
 )
 from grader.testing.inputs import Fresh
-from grader.testing.properties import LOOKS_AHEAD
+from grader.testing.properties import GRADIENTS, LOOKS_AHEAD
 from grader.testing.student import Raised, RemoteObject, Student
 
 # All different, so that mixed-up dimensions show; 3 · C, 4 · C and C / H differ too.
@@ -78,7 +77,7 @@ class Attention(nn.Module):
         parts = self.all_three(x).unflatten(-1, (3, self.num_heads, -1)).movedim(-3, 0)  # (3, B, T, H, head_dim)
         queries, keys, values = parts.transpose(-3, -2)  # (B, H, T, head_dim) each
         attended = nn.functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-        return self.output(attended.transpose(-3, -2).flatten(-2))  # type: ignore[no-any-return]
+        return self.output(attended.transpose(-3, -2).flatten(-2))
 
 
 class Network(nn.Sequential):
@@ -101,7 +100,7 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.join(x, self.attention(self.norm1(x)))
-        return self.join(x, self.feed_forward(self.norm2(x)))  # type: ignore[no-any-return]
+        return self.join(x, self.feed_forward(self.norm2(x)))
 
 
 def in_sequence(make_block: Callable[[], nn.Module], num_blocks: int) -> nn.Module:
@@ -131,7 +130,7 @@ class Expected(nn.Module):
 
     def forward(self, idx: torch.Tensor) -> torch.Tensor:
         x = self.tokens(idx) + self.positions.weight[: idx.shape[1]]  # (B, T, C) + (T, C) -> (B, T, C)
-        return self.output(self.norm(self.blocks(x)))  # type: ignore[no-any-return]
+        return self.output(self.norm(self.blocks(x)))
 
 
 def expected_models(student: Student, values: Values, needs_norm: bool = True) -> list[Expected]:
@@ -299,13 +298,13 @@ def expect_logits(student: Student, values: Values, idx: torch.Tensor, needs_nor
 )
 def test_tokens_and_positions_are_added(student: Student, fresh: Fresh) -> None:
     """The row of each token and the row of its position should be added, with positions counted from zero."""
-    expect_logits(student, without_matrices(fresh_values(fresh)), fresh_ids(fresh, B, T), needs_norm=False)
+    expect_logits(student, without_matrices(fresh_values(fresh)), random_ids(fresh, B, T), needs_norm=False)
 
 
 @pytest.mark.exercise("SmallGPT", rule="this sum goes through the blocks, one after the other")
 def test_the_sum_goes_through_the_blocks(student: Student, fresh: Fresh) -> None:
     """The sum of tokens and positions should go through all blocks: attention with its heads, then feed-forward."""
-    expect_logits(student, fresh_values(fresh), fresh_ids(fresh, B, T), needs_norm=False)
+    expect_logits(student, fresh_values(fresh), random_ids(fresh, B, T), needs_norm=False)
 
 
 @pytest.mark.exercise(
@@ -316,14 +315,14 @@ def test_the_norm_comes_before_the_output(student: Student, fresh: Fresh) -> Non
     """final_norm should normalise the output of the blocks, and the output layer should turn the result into logits."""
     values = without_matrices(fresh_values(fresh))
     values[CONTEXT, C] = torch.zeros(CONTEXT, C)  # another test is about the positions
-    expect_logits(student, values, fresh_ids(fresh, B, T), needs_norm=True)
+    expect_logits(student, values, random_ids(fresh, B, T), needs_norm=True)
 
 
 @pytest.mark.exercise("SmallGPT", rule="no logits depend on a later token")
 def test_no_logits_depend_on_a_later_token(student: Student, fresh: Fresh) -> None:
     """If the last token changes, only its own logits should change."""
     values = fresh_values(fresh)
-    model, idx = model_with(student, values), fresh_ids(fresh, 1, T)
+    model, idx = model_with(student, values), random_ids(fresh, 1, T)
     other = idx.clone()
     other[:, -1] = (idx[:, -1] + 1) % V
     logits = expect_tensor(model(torch.cat([idx, other])), (2, T, V))
@@ -339,9 +338,10 @@ def test_no_logits_depend_on_a_later_token(student: Student, fresh: Fresh) -> No
 )
 def test_any_number_of_texts_and_tokens(student: Student, fresh: Fresh) -> None:
     """A text should have the same logits alone as in a batch, and its beginning the same as in the whole text."""
-    # The matrices are zero, so that it does not matter here whether a token sees later ones.
-    values = without_matrices(fresh_values(fresh))
-    model, idx = model_with(student, values), fresh_ids(fresh, B + 1, CONTEXT)
+    values = fresh_values(fresh)
+    if not student.substitute("TransformerBlock", None):  # whose output does not depend on the token if these are zero
+        values = without_matrices(values)  # so that it does not matter here whether a token sees later ones
+    model, idx = model_with(student, values), random_ids(fresh, B + 1, CONTEXT)
     idx[1, 0] = (idx[0, 0] + 1) % V
     logits = expect_tensor(model(idx), (B + 1, CONTEXT, V))
     expected_models(student, values)  # records the substitutes
@@ -355,9 +355,9 @@ def test_any_number_of_texts_and_tokens(student: Student, fresh: Fresh) -> None:
 def test_too_many_tokens_are_an_error(student: Student, fresh: Fresh) -> None:
     """A text of context_length tokens should have logits, and a longer one should raise an error."""
     model = with_substitutes(student).SmallGPT(*SIZES, 0.0)
-    expect_tensor(model(fresh_ids(fresh, B, CONTEXT)), (B, CONTEXT, V))
+    expect_tensor(model(random_ids(fresh, B, CONTEXT)), (B, CONTEXT, V))
     for more in (1, CONTEXT):
-        expect_any_error(functools.partial(model, fresh_ids(fresh, B, CONTEXT + more)))
+        expect_any_error(functools.partial(model, random_ids(fresh, B, CONTEXT + more)))
 
 
 # -- SmallGPT: dropout -------------------------------------------------------------------------------------------
@@ -410,7 +410,7 @@ def test_numbers_are_dropped_in_training(student: Student) -> None:
 @pytest.mark.exercise("SmallGPT", rule="in eval mode nothing is dropped")
 def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
     """In eval mode a model with dropout should give the same logits as a model without dropout."""
-    values, idx = fresh_values(fresh), fresh_ids(fresh, B, T)
+    values, idx = fresh_values(fresh), random_ids(fresh, B, T)
     logits = expect_tensor(model_with(student, values, dropout=0.5)(idx), (B, T, V))
     plain = expect_tensor(model_with(student, values)(idx), (B, T, V))
     expected_models(student, values)  # records the substitutes
@@ -421,7 +421,7 @@ def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None
 def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
     """With a dropout of zero the logits in training should be those of eval mode."""
     # 1,296 numbers are added: even if only a twentieth is dropped, all of them are kept in 0.95^1296 = 1e-29 of runs.
-    values, idx = fresh_values(fresh), fresh_ids(fresh, 2 * B, CONTEXT)
+    values, idx = fresh_values(fresh), random_ids(fresh, 2 * B, CONTEXT)
     model = model_with(student, values)
     plain = expect_tensor(model(idx), (*idx.shape, V))
     expected_models(student, values)  # records the substitutes
@@ -451,7 +451,7 @@ def by_shape(gradients: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 @pytest.mark.exercise("SmallGPT", rule="gradients reach all parameters")
 def test_gradients_of_the_model(student: Student, fresh: Fresh) -> None:
     """Gradients of the logits should reach both tables, every block, the final norm and the output layer."""
-    values, idx = fresh_values(fresh), fresh_ids(fresh, B, CONTEXT)
+    values, idx = fresh_values(fresh), random_ids(fresh, B, CONTEXT)
     model = model_with(student, values)
     logits, found = expect_values(model.gradients(idx), 2)
     expected = closest(expected_models(student, values), idx, logits)
@@ -465,9 +465,10 @@ def test_gradients_of_the_model(student: Student, fresh: Fresh) -> None:
     asked = {name: value for name, value in model.parameters().items() if not is_unasked(name, value)}
     for name in asked:
         expect_true(found.get(name) is not None, f"No gradient reaches {shown(name)}.")
-    expect_gradients(
-        by_shape({name: found[name] for name in asked}), by_shape(oracle_gradients(forward, [], parameters))
-    )
+    gradients = by_shape({name: found[name] for name in asked})
+    for key, gradient in by_shape(oracle_gradients(forward, [], parameters)).items():
+        # Many gradients of different sizes are added up in float32.
+        expect_close(gradients.get(key), gradient, GRADIENTS, within=1e-4 * (1 + gradient.abs().max().item()))
 
 
 # -- generate_text -----------------------------------------------------------------------------------------------
@@ -559,7 +560,7 @@ def test_every_token_is_drawn_by_itself(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("generate_text", rule="max_new_tokens=0 returns only the prompt")
 def test_no_new_token_gives_the_prompt(student: Student, fresh: Fresh) -> None:
     """If no new token is asked for, only the prompt should be returned; if one is asked for, one more."""
-    idx, generate = fresh_ids(fresh, B, T), generating_with(student)(fresh(V, V))
+    idx, generate = random_ids(fresh, B, T), generating_with(student)(fresh(V, V))
     expect_continued(generate(idx, 1), idx, 1)
     expect_continued(generate(idx, 0), idx, 0)
 
@@ -597,7 +598,7 @@ def test_without_a_generator_the_global_one_gives_the_tokens(student: Student, f
 @pytest.mark.exercise("generate_text", rule="after the call the model is in the same mode as before, training or eval")
 def test_the_mode_of_the_model_is_kept(student: Student, fresh: Fresh) -> None:
     """A model in training should be in training after the call, and a model in eval mode in eval mode."""
-    idx, model = fresh_ids(fresh, B, T), table_model(student, fresh(V, V))
+    idx, model = random_ids(fresh, B, T), table_model(student, fresh(V, V))
     for name, change in (("training", model.train), ("eval mode", model.eval)):
         change()
         expect_continued(student.generate_text(model, idx, STEPS, LONG), idx, STEPS)
@@ -608,7 +609,7 @@ def test_the_mode_of_the_model_is_kept(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("generate_text", rule="idx is not changed")
 def test_generating_leaves_idx_alone(student: Student, fresh: Fresh) -> None:
     """The text should be continued in a new tensor, and the call should not change idx."""
-    idx, model = fresh_ids(fresh, B, T), table_model(student, fresh(V, V))
+    idx, model = random_ids(fresh, B, T), table_model(student, fresh(V, V))
     for context_length in (LONG, T):
         text, after = expect_values(student.generate_text.with_arguments(model, idx, STEPS, context_length), 2)
         expect_continued(text, idx, STEPS)
