@@ -248,6 +248,14 @@ BREAKAGES = {
             "abs(given - exact(value)) <= item.tolerance", "abs(given - exact(value)) < item.tolerance",
             "tests/quizzes/test_marking.py"),
         Change(
+            "a graded item can be a practice item too", "grader/quizzes/source.py",
+            "        if key in graded", "        if key in ()",
+            "tests/quizzes/test_practice.py"),
+        Change(
+            "the practice page marks a number off by the tolerance as wrong", "grader/quizzes/page.js",
+            "* denominator <= numerator", "* denominator < numerator",
+            "tests/quizzes/test_practice_page.py"),
+        Change(
             "a comma begins another property of an annotation", "grader/reports/exporters/escape.py",
             '.replace(":", "%3A").replace(",", "%2C")', '.replace(":", "%3A")',
             "tests/reports/exporters/test_escape.py"),

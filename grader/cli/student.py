@@ -220,7 +220,8 @@ def practice(
         return
     from grader.quizzes.practice_page import write_page
 
-    with writing("The page could not be written"):
+    with writing(f"{page} could not be written"):
+        page.parent.mkdir(parents=True, exist_ok=True)
         write_page(unit, page, course)
     say(f"{page} is written: open it in a browser. It works without a network.")
 

@@ -185,7 +185,15 @@ def test_with_it_alone_a_student_runs_pytest(programs: Path, checkout: Path) -> 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("quiz", "--help"), ("doctor",), ("export", "--help")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("quiz", "--help"),
+        ("practice", "simple_attention", "--page", "practice.html"),
+        ("doctor",),
+        ("export", "--help"),
+    ],
+)
 def test_with_it_alone_the_other_commands_work(arguments: tuple[str, ...], programs: Path, checkout: Path) -> None:
     done = run(programs / "grader", *arguments, folder=checkout)
     assert done.returncode == 0, done.stdout + done.stderr
