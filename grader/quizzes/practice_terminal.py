@@ -117,7 +117,8 @@ class _Session:
         for sentence in marked.sentences:
             self.screen.explain(sentence)
         if not is_right:
-            self.screen.explain(f"The answer: {accepted_answer(item, variant)}")
+            answer = accepted_answer(item, variant).replace("\n", "  \n")  # two blanks keep a line end in Markdown
+            self.screen.explain(f"The answer: {answer}")
         self.screen.blank()
         self.screen.explain(explanation(item, variant))
         return is_right
