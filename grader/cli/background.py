@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from grader.cli.check import print_report
-from grader.cli.console import PLAIN, err, write_named, writing
+from grader.cli.console import PLAIN, err, safe, write_named, writing
 from grader.cli.progress import print_progress
 from grader.course.model import load_course
 from grader.course.rules import read_rules
@@ -70,6 +70,8 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> M
     if asked["html"]:
         write_named(Path(asked["html"]), page(report, pictures_of(graded.drawings)), "--html")
     is_right = print_report(report, read_rules(course), names, console)
+    if asked["html"]:
+        console.print(safe(f"{asked['html']} is written: open it in a browser.", console), soft_wrap=True)
     questions = [vars(one) for one in graded.questions if one.exercise in names and is_right]
     return {"code": 0 if is_right else IMPERFECT, "questions": questions}
 
