@@ -58,6 +58,14 @@ def shapes_of_split_and_merge(student: Student) -> None:
     })  # fmt: skip
 
 
+@picture("split_heads")
+def tokens_stay_whole(student: Student) -> None:
+    """The six features of each word, split into two heads. In each head the three rows are still "the", "cat" and
+    "sleeps". A single reshape gives the same shape, but its rows are parts of other words."""
+    draw("the queries", lambda: QUERIES, rows=CAT, expected=None)
+    draw("split", lambda: student.split_heads(QUERIES, 2), rows=CAT, groups=HEADS)
+
+
 @picture("head_scores")
 def scores_of_heads(student: Student) -> None:
     """Each head scores every query (row) with every key (column), with its own three features. In head 0 "the"

@@ -38,7 +38,8 @@ def pictures_of_unit(course: Course, unit: str) -> list[Criterion]:
     path = course.exercises / f"pictures_{unit}.py"
     if not path.is_file():
         return []
-    removed = tests_left_out(path.read_text(encoding="utf-8"), left_out(course).get(unit, []))
+    missing = left_out(course).get(unit, [])
+    removed = tests_left_out(path.read_text(encoding="utf-8"), missing) if missing else {}
     return [
         Criterion(
             unit,
