@@ -128,7 +128,7 @@ def make_class(root: Path, out: Path) -> None:
         raise ClassError(f"{out} holds the answers written by hand, which would be deleted: name another folder.")
     course = load_course(root)
     units = list(course.units)
-    quizzes = load_quizzes(root / "solutions", units)
+    quizzes = load_quizzes(root / "solutions", course.quizzes)
     # The base loader reads every answer as text: 0.50 stays 0.50.
     answers = yaml.load((root / "examples" / "answers.yml").read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
     for student, folder in FOLDERS.items():

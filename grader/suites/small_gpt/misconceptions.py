@@ -139,7 +139,7 @@ ROWS = [
     row("SmallGPT", "positions_of_the_texts",
         replace(POSITIONS, "torch.arange(idx.shape[0], device=idx.device)[:, None]"),
         "The position is the number of the text in the batch: `idx.shape[0]` is the number of texts. Take the number "
-        "of tokens, `idx.shape[1]`."),
+        "of tokens, the second size."),
     row("SmallGPT", "one_position_for_all", replace(POSITIONS, "torch.zeros_like(idx[0])"),
         "All tokens get the same row of position_embedding. Each token needs the row of its own position: "
         "`torch.arange(T)`."),
@@ -274,12 +274,11 @@ ROWS = [
         replace(LOOP, f"assert idx.shape[1] > 1\n        {LOOP}"),
         "A prompt of a single token raises an error. It is the usual start of a new text."),
     row("generate_text", "texts_cut_instead_of_tokens", replace(WINDOW, "idx[-context_length:]"),
-        "The last context_length texts are taken, and not the last tokens: the first index of idx is the text. Write "
-        "`idx[:, -context_length:]`."),
+        "The last context_length texts are taken, and not the last tokens: the first index of idx is the text, and the "
+        "second one the token."),
     # generate_text: what the model gets
     row("generate_text", "text_not_cut", replace(WINDOW, "idx"),
-        "The model gets the whole text. Your GPT has only context_length positions: give it the last ones, `idx[:, "
-        "-context_length:]`."),
+        "The model gets the whole text. Your GPT has only context_length positions: give it the last tokens only."),
     row("generate_text", "first_tokens_taken", replace(WINDOW, "idx[:, :context_length]"),
         "The model gets the first context_length tokens, so after some steps it does not see the newest ones. Take "
         "the last tokens, with a minus."),
