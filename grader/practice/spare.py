@@ -159,7 +159,9 @@ def _write(key_file: Path, content: Message) -> None:
 
 def _connect(known: Message, wanted: str) -> Connection[Any, Any]:
     """Connect to a process. If it is not made of what is wanted, end it. Raises one of FAILURES."""
-    connection = Client(known["address"], authkey=bytes.fromhex(known["key"]))
+    address = known["address"]
+    address = tuple(address) if isinstance(address, list) else address  # of a socket of the network, read from JSON
+    connection = Client(address, authkey=bytes.fromhex(known["key"]))
     if known["made_of"] != wanted:
         with connection:
             connection.send_bytes(STOP)
