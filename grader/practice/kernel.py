@@ -22,7 +22,7 @@ from grader.errors import GraderError
 from grader.practice.check import unit_of
 from grader.sandbox import loader
 from grader.submissions.names import filenames
-from grader.submissions.notebook import CHECK_MAGIC, is_check
+from grader.submissions.notebook import CHECK_MAGIC
 from grader.submissions.reader import read_submission
 from grader.submissions.source import DEFINITION
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.submissions.source import UnitSource
 
-# Statements that run again when another notebook imports a unit: what it defines, and not what it tries out or prints.
+# Statements that count in a check, and when another notebook imports a unit: not what is tried out or printed.
 _DEFINES = ("FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Assign", "AnnAssign")
 
 
@@ -99,12 +99,12 @@ class Checks:
         """Return the code of each cell at the place of its execution count, "" for a cell that no longer counts.
 
         A cell that was run again, or that defines the same names as a later one, no longer counts. Neither does one
-        that failed. So an error in cell 12 is in the cell that shows [12].
+        that failed, or that only tries something out: it may take long. An error in cell 12 is in the cell with [12].
         """
         last: dict[object, int] = {}
         sources: Sequence[str] = self.shell.history_manager.input_hist_raw
         for number, source in enumerate(sources):
-            if number not in self._failed and not is_check(source):
+            if number not in self._failed and any(_defines(piece.tree) for piece in loader.split(source, True)):
                 last[tuple(DEFINITION.findall(source)) or source] = number
         kept = set(last.values())
         return [source if number in kept else "" for number, source in enumerate(sources)][1:]

@@ -38,7 +38,7 @@ def test_the_last_version_of_each_cell_is_checked_whatever_else_was_tried(folder
         "import torch\n%load_ext grader",
         "%check normalize_by_sum",
         WRONG,
-        "normalize_by_sum('a slip')",
+        "print('a trial')\nnormalize_by_sum('a slip')",
         "def normalize_by_sum(scores)\n    return",  # not Python, so the definition above stays
         "%check normalize_by_sum",
         RIGHT,
@@ -49,6 +49,7 @@ def test_the_last_version_of_each_cell_is_checked_whatever_else_was_tried(folder
     assert "✗\x1b[0m normalize_by_sum" in printed[5]
     assert "0 of 1 exercises pass" in printed[5]
     assert "raises" not in printed[5]
+    assert "a trial" not in printed[5]
     assert "1 of 1 exercise passes the visible tests." in printed[7]
     assert printed[8].startswith("There is no exercise or unit 'normalise_by_sum'. ")
 
