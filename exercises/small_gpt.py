@@ -107,8 +107,8 @@ from transformer_block import FeedForward, LayerNorm, TransformerBlock, stack_bl
 # | output layer | 32 · 27, no bias | 864 |
 # | **together** | | **27,264** |
 #
-# The number of heads makes no difference: heads only divide the same features. A block has $12 C^2 + 10 C$ parameters.
-# `gpt2_parameter_count` of unit 7 has $12 C^2 + 13 C$, because GPT-2 also has a bias for queries, keys and values. And
+# The number of heads makes no difference: heads only divide the same features. A block has 12·C² + 10·C parameters.
+# `gpt2_parameter_count` of unit 7 has 12·C² + 13·C, because GPT-2 also has a bias for queries, keys and values. And
 # there the output layer shares the matrix of the token embedding. Here both have their own.
 
 
@@ -210,8 +210,8 @@ def generate_text(
 # Nothing is graded here. In a notebook, run the cell; with a script, run `python small_gpt.py`. It takes about ten
 # seconds. The model has the sizes of the table above, and reads the text of unit 6, character by character.
 #
-# Before training, the loss is above $\ln V = 3.30$: the model knows nothing. Compare the end with the bigram model of unit 6,
-# which cannot get below 1.32 on this text, because it sees only one character. Your GPT sees eight.
+# Before training, the loss is above ln V = 3.30: the model knows nothing. Compare the end with the bigram model of unit
+# 6, which cannot get below 1.32 on this text, because it sees only one character. Your GPT sees eight.
 
 # %%
 if __name__ == "__main__":
