@@ -45,5 +45,5 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(9)
 
 
-socket.socketpair = _socketpair
-subprocess.Popen.kill = _kill  # type: ignore[method-assign]
+socket.socketpair = _socketpair  # type: ignore[assignment]
+subprocess.Popen.kill = _kill  # type: ignore[method-assign, assignment]

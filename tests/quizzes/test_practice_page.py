@@ -127,7 +127,7 @@ def marked_by_python(item: Item, raw: str, variant: int) -> tuple[str, int]:
 def test_the_script_marks_every_practice_item_as_the_grader_does(unit: str, opened: Any) -> None:
     items = list(PRACTICE[unit].items.values())
     cases = [
-        [number, variant, raw]
+        (number, variant, raw)
         for number, item in enumerate(items)
         for variant in range(len(item.variants) if isinstance(item, VariedItem) and item.variants else 1)
         for raw in raws(item, variant)

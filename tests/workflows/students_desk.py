@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from pathlib import Path
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
@@ -84,7 +85,7 @@ def expect_watch(folder: Path, file: Path) -> None:
         encoding="utf-8",
     )
     assert watch.stdout
-    threading.Thread(target=lambda: [lines.put(line) for line in watch.stdout or ()], daemon=True).start()
+    threading.Thread(target=lambda: deque(map(lines.put, watch.stdout or ()), maxlen=0), daemon=True).start()
     printed = ""
     try:
         for wanted in ("✗ attention_scores", "✓ attention_scores"):
