@@ -1,0 +1,56 @@
+"""`grader hint`, `reset`, `solution` and `release solutions`, as they are typed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from courses import REPOSITORY
+
+
+@pytest.fixture(scope="module")
+def ada(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A student's folder with stubs."""
+    folder = tmp_path_factory.mktemp("class") / "ada"
+    shutil.copytree(REPOSITORY / "exercises", folder / "exercises", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def grader(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    state = next(one for one in (folder, *folder.parents) if one.name == "ada").parent / "state"
+    command = [sys.executable, "-m", "grader", *arguments]
+    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_hint_is_shown_from_inside_the_folder_of_exercises_too(ada: Path) -> None:
+    assert "hint 1 of 3" in grader(ada, "hint", "context_vector").stdout
+    assert "hint 2 of 3" in grader(ada / "exercises", "hint", "context_vector").stdout
+
+
+def test_a_reset_names_the_file_and_the_backup(ada: Path) -> None:
+    file = ada / "exercises" / "simple_attention.py"
+    stub = file.read_text(encoding="utf-8")
+    file.write_text(stub.replace("raise NotImplementedError()", "return 0"), encoding="utf-8")
+    done = grader(ada, "reset", "dot_product")
+    assert done.returncode == 0, done.stderr
+    sentence, _, backup = done.stdout.strip().partition(" Your old file is ")
+    assert sentence == "dot_product in exercises/simple_attention.py is as you received it again."
+    assert Path(backup).read_text(encoding="utf-8") == stub.replace("raise NotImplementedError()", "return 0")
+    assert "nothing was changed" in grader(ada, "reset", "dot_product").stdout
+
+
+def test_a_unit_that_does_not_exist_has_no_solutions_to_publish(ada: Path) -> None:
+    done = grader(ada, "release", "solutions", "simple_atention", ".")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "There is no unit 'simple_atention'" in done.stderr
+
+
+def test_a_solution_that_is_not_published_is_not_printed(ada: Path) -> None:
+    done = grader(ada, "solution", "dot_product")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "simple_attention" in done.stderr
