@@ -169,6 +169,15 @@ class SmallGPT(nn.Module):
         ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. You have written all the parts before. Make two tables, the blocks, a norm and a linear layer in `__init__`, and use
+#    them in this order in `forward`. Only one thing is new: the position of a token chooses a row of the second table.
+# 2. For 4 texts of 8 tokens with emb_dim = 32 and 27 kinds of tokens: idx (4, 8); token embeddings (4, 8, 32);
+#    position embeddings (8, 32); their sum, the blocks and the norm (4, 8, 32); logits (4, 8, 27).
+# 3. One way: `torch.arange` of the number of tokens gives the positions. For the blocks, write a small function that
+#    makes a new `MultiHeadAttention` and a new `FeedForward` and returns a `TransformerBlock` with them, and give the
+#    function itself, without calling it, to `stack_blocks`.
+
 # %% [markdown]
 # ## Let it write
 #
@@ -228,6 +237,14 @@ def generate_text(
     return idx
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. This is `generate` of unit 6 with one more step: before you call the model, keep only the last tokens of the text.
+# 2. For 4 texts of 12 tokens, context_length 8 and 27 kinds of tokens: the model gets (4, 8) and returns (4, 8, 27).
+#    The logits of the last token are (4, 27), the drawn tokens (4, 1), and the longer text is (4, 13).
+# 3. One way: a slice with a negative start keeps the last tokens, and a text that is shorter stays as it is. Then
+#    `torch.softmax`, `torch.multinomial` with `num_samples=1` and `generator=generator`, and `torch.cat` along the last
+#    dimension.
 
 # %% [markdown]
 # ## Train it, and read what it writes

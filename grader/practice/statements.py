@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from itertools import filterfalse
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Statements:
                 self.broken.add(unit)
                 self._statements.append(_Statement(frozenset(), frozenset(), "\n".join(source.cells)))
             else:
-                self._statements += map(_statement, nodes)
+                self._statements += map(_statement, filterfalse(_is_for_a_program, nodes))
         self._by_name: dict[str, list[_Statement]] = {}
         for statement in self._statements:
             for name in statement.defines:
@@ -63,6 +64,13 @@ class Statements:
         return hashlib.sha256("\n".join(code).encode()).hexdigest()
 
 
+def _is_for_a_program(node: ast.stmt) -> bool:
+    """Return whether a statement runs only when the file is started as a program: `if __name__ == "__main__"`."""
+    return isinstance(node, ast.If) and "__name__" in {
+        one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)
+    }
+
+
 def _statement(node: ast.stmt) -> _Statement:
     defines, uses = set[str](), set[str]()
     for one in ast.walk(node):
@@ -77,5 +85,7 @@ def _statement(node: ast.stmt) -> _Statement:
             case ast.Attribute():
                 uses.add(one.attr)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        defines = {node.name}  # the names that it binds are its own
+        # The names that it binds are its own.
+        uses -= defines | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+        defines = {node.name}
     return _Statement(frozenset(defines), frozenset(uses), ast.dump(node))

@@ -16,7 +16,9 @@ class Second:
     def run(self, x): return aid(x)
 def third(x):
     SIZE = 4
-    return x
+    return x * SIZE
+if __name__ == "__main__":
+    x = first(third(2))
 """
 OTHER = "def helper(x): return base(x)\ndef base(x): return x\n"
 
@@ -36,7 +38,9 @@ def test_an_exercise_uses_what_its_code_names_directly_or_through_others(name: s
 
 def test_a_digest_changes_with_the_code_that_is_used_and_not_with_comments_or_other_code() -> None:
     before = statements()
-    after = statements(CODE.replace("SIZE = 3", "SIZE = 5  # more").replace("return x\n", "return x  # the same\n"))
+    after = statements(
+        CODE.replace("SIZE = 3", "SIZE = 5  # more").replace("return x * SIZE", "return x * SIZE  # the same")
+    )
     changed = {name for name in ("first", "Second", "third") if before.digest(name) != after.digest(name)}
     assert changed == {"first"}
 
