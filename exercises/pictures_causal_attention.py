@@ -68,7 +68,7 @@ def dropped(student: Student) -> None:
     }.items():
         after = student.attention_dropout(before, 0.5)
         labels = WORDS if len(before) > 1 else ()
-        doubled = before * 2 * (after != 0)
+        doubled = before * 2 * (after.reshape(before.shape) != 0)
         draw(
             f"{name} after dropout", lambda after=after: after, "weights", rows=labels, columns=labels, expected=doubled
         )

@@ -219,7 +219,7 @@ def _tensor(name: str, result: Any) -> torch.Tensor:
 
 def _squeezed(tensor: torch.Tensor) -> torch.Tensor:
     """Return a tensor without leading dimensions of size 1 that are too many to draw."""
-    while tensor.dim() > 2 and tensor.shape[0] == 1:
+    while tensor.dim() > 3 and tensor.shape[0] == 1:
         tensor = tensor[0]
     return tensor.detach()
 

@@ -98,14 +98,17 @@ def test_students_receive_nothing_that_is_left_out(root: Path) -> None:
     files = received(load_course(root))
     assert {name for name in files if name.endswith((".py", "_quiz.md"))} == {
         "conftest.py", "checking.py", f"{UNIT}_quiz.md", *(f"{unit}.py" for unit in LISTED),
-        *(f"test_{unit}.py" for unit in LISTED),
+        *(f"test_{unit}.py" for unit in LISTED), *(f"pictures_{unit}.py" for unit in LISTED),
     }  # fmt: skip
     for unit, listed in LISTED.items():
         tests = files[f"test_{unit}.py"].decode()
         assert set(re.findall(r'mark\.example\(\s*"(\w+)"', tests)) == set(listed)
         # An example that calls what is left out goes as well.
-        assert not {name for name in LEFT_OUT if f"student.{name}" in tests}
+        pictures = files[f"pictures_{unit}.py"].decode()
+        assert set(re.findall(r'@(?:picture|question)\(\s*"(\w+)"', pictures)) <= set(listed)
+        assert not {name for name in LEFT_OUT if f"student.{name}" in tests + pictures}
         ast.parse(tests)
+        ast.parse(pictures)
 
 
 @pytest.mark.proof(part="grading")

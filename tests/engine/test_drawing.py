@@ -98,7 +98,7 @@ def test_hooks_draw_what_named_layers_gave_before_the_code_failed(engine: Engine
     text = changed("raise RuntimeError('oh')", "return weights @ values")
     drawing = drawings_of(engine, text, "CausalAttention")["picture_inside_causal_attention"]
     shapes = {panel.name: panel.shape for panel in drawing.panels}
-    assert shapes["what W_query returns"] == [6, 2]
+    assert shapes["what W_query returns"] == [1, 6, 2]
     assert shapes["the output"] is None
     assert drawing.problem.endswith("It raised a RuntimeError. oh.")
 
