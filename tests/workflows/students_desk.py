@@ -121,7 +121,6 @@ def main() -> None:
         expect_watch(folder, file)
         expect(folder, ["notebook", UNIT], 0, f"{UNIT}.ipynb")
         expect(folder, ["check", "attention_scores", "--no-background"], 0, "✓ attention_scores")
-        expect(folder, ["reset", "attention_scores"], 0)
         expect(folder, ["script", UNIT], 0, f"{UNIT}.py")
 
 
