@@ -2,34 +2,6 @@
 
 import torch
 import torch.nn.functional as F
-from multi_head_attention import MultiHeadAttention
-from torch import nn
-from transformer_block import FeedForward, LayerNorm, TransformerBlock, stack_blocks
-
-# -- SmallGPT ----------------------------------------------------------------------------------------------------------
-
-
-class bias_of_the_output__and__no_final_norm(nn.Module):
-    def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
-        super().__init__()
-        self.token_embedding = nn.Embedding(vocab_size, emb_dim)
-        self.position_embedding = nn.Embedding(context_length, emb_dim)
-        self.blocks = stack_blocks(
-            lambda: TransformerBlock(
-                MultiHeadAttention(emb_dim, emb_dim, context_length, dropout, num_heads),
-                FeedForward(emb_dim),
-                emb_dim,
-                dropout,
-            ),
-            num_blocks,
-        )
-        self.final_norm = LayerNorm(emb_dim)
-        self.output = nn.Linear(emb_dim, vocab_size)
-
-    def forward(self, idx):
-        x = self.token_embedding(idx) + self.position_embedding(torch.arange(idx.shape[1]))
-        return self.output(self.blocks(x))
-
 
 # -- generate_text -----------------------------------------------------------------------------------------------------
 

@@ -170,6 +170,7 @@ class narrow_feed_forward(GPT):
 
 class no_positions(GPT):
     def embedded(self, idx):
+        assert idx.shape[1] <= self.context_length
         return F.embedding(idx, self.token_embedding.weight)
 
 
@@ -191,6 +192,7 @@ class positions_from_the_end(GPT):
 
 class one_position_for_all(GPT):
     def embedded(self, idx):
+        assert idx.shape[1] <= self.context_length
         return self.token_embedding(idx) + self.position_embedding.weight[0]
 
 
@@ -467,8 +469,7 @@ def softmax_taken_twice(model, idx, max_new_tokens, context_length, generator=No
 
 def softmax_over_the_texts(model, idx, max_new_tokens, context_length, generator=None):
     for _ in range(max_new_tokens):
-        e = model(idx[:, -context_length:])[:, -1].double().exp()
-        new = torch.multinomial(e / e.sum(0), 1, generator=generator)
+        new = nn.Softmax(dim=0)(model(idx[:, -context_length:])[:, -1]).multinomial(1, generator=generator)
         idx = torch.hstack([idx, new])
     return idx
 

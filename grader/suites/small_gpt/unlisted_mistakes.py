@@ -3,28 +3,59 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from multi_head_attention import MultiHeadAttention
-from transformer_block import FeedForward, TransformerBlock, stack_blocks
+
+
+# Right; each wrong answer overrides a part of it.
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads, dropout, bias=False):
+        super().__init__()
+        self.heads, self.p = heads, dropout
+        self.q = nn.Linear(width, width, bias=bias)
+        self.k = nn.Linear(width, width, bias=bias)
+        self.v = nn.Linear(width, width, bias=bias)
+        self.proj = nn.Linear(width, width)
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = (layer(x).view(B, T, self.heads, C // self.heads).transpose(1, 2) for layer in (self.q, self.k, self.v))
+        p = self.p if self.training else 0.0
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=p, is_causal=True)
+        return self.proj(y.transpose(1, 2).reshape(B, T, C))
+
+
+class Layer(nn.Module):
+    def __init__(self, width, attention, network, dropout):
+        super().__init__()
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention, self.network, self.drop = attention, network, nn.Dropout(dropout)
+
+    def forward(self, x):
+        x = x + self.drop(self.attention(self.ln_1(x)))
+        return x + self.drop(self.network(self.ln_2(x)))
+
+
+def network(width, times=4):
+    return nn.Sequential(nn.Linear(width, times * width), nn.ReLU(), nn.Linear(times * width, width))
 
 
 class GPT(nn.Module):
-    """Right; each wrong answer overrides a part of it."""
-
     def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
         super().__init__()
+        self.context_length, self.emb_dim = context_length, emb_dim
         self.token_embedding = nn.Embedding(vocab_size, emb_dim)
         self.position_embedding = nn.Embedding(context_length, emb_dim)
-
-        def make_block():
-            attention = MultiHeadAttention(emb_dim, emb_dim, context_length, dropout, num_heads)
-            return TransformerBlock(attention, FeedForward(emb_dim), emb_dim, dropout)
-
-        self.blocks = stack_blocks(make_block, num_blocks)
+        self.blocks = nn.Sequential(*self.layers(emb_dim, num_heads, num_blocks, dropout))
         self.final_norm = nn.LayerNorm(emb_dim)
         self.output = nn.Linear(emb_dim, vocab_size, bias=False)
 
+    def layers(self, width, heads, count, dropout):
+        return [Layer(width, Attention(width, heads, dropout), network(width), dropout) for _ in range(count)]
+
     def embedded(self, idx):
-        return self.token_embedding(idx) + self.position_embedding(torch.arange(idx.shape[1]))
+        T = idx.size(1)
+        return self.token_embedding(idx) + self.position_embedding.weight[torch.arange(T)]
 
     def forward(self, idx):
         return self.output(self.final_norm(self.blocks(self.embedded(idx))))
@@ -131,14 +162,6 @@ def generate_text__stops_at_a_zero(model, idx, max_new_tokens, context_length, g
 def generate_text__half_of_the_context(model, idx, max_new_tokens, context_length, generator=None):
     for _ in range(max_new_tokens):
         window = idx[:, -max(context_length // 2, 1) :]
-        probabilities = F.softmax(model(window)[:, -1], dim=-1)
-        idx = torch.cat([idx, torch.multinomial(probabilities, 1, generator=generator)], dim=1)
-    return idx
-
-
-def generate_text__window_in_reverse(model, idx, max_new_tokens, context_length, generator=None):
-    for _ in range(max_new_tokens):
-        window = idx[:, -context_length:].flip(1)
         probabilities = F.softmax(model(window)[:, -1], dim=-1)
         idx = torch.cat([idx, torch.multinomial(probabilities, 1, generator=generator)], dim=1)
     return idx
