@@ -30,7 +30,7 @@ from grader.testing.misconceptions import misconceptions_of
 pytestmark = pytest.mark.proof(part="nbgrader")
 
 UNITS = list(COURSE.units)
-QUIZZES = load_quizzes(REPOSITORY / "solutions", UNITS)
+QUIZZES = load_quizzes(REPOSITORY / "solutions", COURSE.quizzes)
 ATTACKS = REPOSITORY / "tests" / "attacks"
 HOSTILE = {
     "agreeing_tensor": "self_attention",
@@ -215,7 +215,8 @@ def points_in(report: dict[str, Any]) -> Earned:
     earned: Earned = {}
     for unit, found in report["units"].items():
         earned |= {f"{unit}/{name}": exercise["points"] for name, exercise in found["exercises"].items()}
-        earned |= {f"{unit}/quiz_{name}": item["points"] for name, item in found["quiz"]["items"].items()}
+        quiz = found["quiz"] or {"items": {}}
+        earned |= {f"{unit}/quiz_{name}": item["points"] for name, item in quiz["items"].items()}
     return earned
 
 
