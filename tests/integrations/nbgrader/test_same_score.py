@@ -29,8 +29,8 @@ from grader.testing.misconceptions import misconceptions_of
 
 pytestmark = pytest.mark.proof(part="nbgrader")
 
-UNITS = list(COURSE.units)
-QUIZZES = load_quizzes(REPOSITORY / "solutions", COURSE.quizzes)
+UNITS = COURSE.quizzes  # the capstone has no quiz
+QUIZZES = load_quizzes(REPOSITORY / "solutions", UNITS)
 ATTACKS = REPOSITORY / "tests" / "attacks"
 HOSTILE = {
     "agreeing_tensor": "self_attention",
@@ -213,10 +213,9 @@ def reported(root: Path, submissions: Path, out: Path) -> dict[str, Earned]:
 
 def points_in(report: dict[str, Any]) -> Earned:
     earned: Earned = {}
-    for unit, found in report["units"].items():
+    for unit, found in ((unit, report["units"][unit]) for unit in UNITS):
         earned |= {f"{unit}/{name}": exercise["points"] for name, exercise in found["exercises"].items()}
-        quiz = found["quiz"] or {"items": {}}
-        earned |= {f"{unit}/quiz_{name}": item["points"] for name, item in quiz["items"].items()}
+        earned |= {f"{unit}/quiz_{name}": item["points"] for name, item in found["quiz"]["items"].items()}
     return earned
 
 
