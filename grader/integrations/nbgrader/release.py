@@ -215,7 +215,8 @@ def _self_contained(cell: NotebookNode, solutions: Path) -> NotebookNode:
 
 def _definitions(source: Path, names: set[str]) -> str:
     """Return the definitions of these names in a unit's solution, and of all names that they use."""
-    statements = ast.parse(source.read_text(encoding="utf-8")).body
+    # A demo binds names too, but no definition uses them.
+    statements = [one for one in ast.parse(source.read_text(encoding="utf-8")).body if not isinstance(one, ast.If)]
     needed: list[ast.stmt] = []
     while missing := [one for one in statements if one not in needed and names & _bound(one)]:
         needed += missing
