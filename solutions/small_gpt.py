@@ -170,8 +170,8 @@ class SmallGPT(nn.Module):
 
 
 # %% [markdown] tags=["hints"]
-# 1. You have written all the parts before. Make two tables, the blocks, a norm and a linear layer in `__init__`, and use
-#    them in this order in `forward`. Only one thing is new: the position of a token chooses a row of the second table.
+# 1. You have written all the parts before. Make two tables, the blocks, a norm and a linear layer, and use them in
+#    this order. Only one thing is new: the position of a token chooses a row of the second table.
 # 2. For 4 texts of 8 tokens with emb_dim = 32 and 27 kinds of tokens: idx (4, 8); token embeddings (4, 8, 32);
 #    position embeddings (8, 32); their sum, the blocks and the norm (4, 8, 32); logits (4, 8, 27).
 # 3. One way: `torch.arange` of the number of tokens gives the positions. For the blocks, write a small function that

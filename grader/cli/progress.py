@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from grader.cli.console import safe
+from grader.course.efforts import efforts
 from grader.practice.progress import next_step
 
 if TYPE_CHECKING:
@@ -32,10 +33,10 @@ def print_progress(course: Course, steps: Sequence[Step], console: Console) -> N
             for step in own:
                 console.print(f"  {MARKS[step.state]} {escape(step.exercise)}")
     console.print()
-    print_next(steps, None, console)
+    print_next(course, steps, None, console)
 
 
-def print_next(steps: Sequence[Step], focus: str | None, console: Console) -> None:
+def print_next(course: Course, steps: Sequence[Step], focus: str | None, console: Console) -> None:
     """Print how many exercises pass, and which one is next: the one in focus until it passes."""
     count = sum(step.state == "passes" for step in steps)
     console.print(Text(f"{count} of {len(steps)} exercises pass the visible tests.", style="bold"))
@@ -45,5 +46,9 @@ def print_next(steps: Sequence[Step], focus: str | None, console: Console) -> No
         console.print("All exercises pass. Have you answered the quizzes? grader quiz UNIT")
     else:
         verb = {"fails": "fix", "changed": "check"}.get(following.state, "write")
-        place = f" ({following.place})" if following.place else ""
-        console.print(f"Next: {verb} {safe(following.exercise + place, console)}", soft_wrap=True)
+        effort = efforts(course).get(following.unit, {}).get(following.exercise)
+        time = f"{effort.minutes} minutes, {effort.difficulty}" if effort and verb == "write" else ""
+        details = "; ".join(filter(None, [following.place, time]))
+        console.print(
+            safe(f"Next: {verb} {following.exercise}{f' ({details})' if details else ''}", console), soft_wrap=True
+        )

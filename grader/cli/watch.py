@@ -86,7 +86,7 @@ class _Session:
         if step := next_step(self.progress.steps(), self.focus):
             self.checker.check([step.exercise])
         else:
-            print_next([], None, self.console)
+            print_next(self.course, [], None, self.console)
 
     def _show(self, done: Checked) -> None:
         """Show the verdict on what changed, and the next step."""
@@ -101,7 +101,7 @@ class _Session:
         print_exercises(done.graded.report, self.rules, done.names, self.console)
         if done.graded.drawings:
             print_pictures(done.graded.drawings, self.console)
-        print_next(steps, self.focus, self.console)
+        print_next(self.course, steps, self.focus, self.console)
         self.console.print(KEYS)
 
     def _clear(self) -> None:

@@ -717,12 +717,6 @@ def test_if_libseccomp_is_missing_the_package_to_install_is_named(small_course: 
 # -- starting up ----------------------------------------------------------------------------------------------
 
 
-def test_without_a_command_the_help_is_shown(small_course: Path) -> None:
-    done = run_grader(small_course)
-    for command in ("grade", "build", "release", "doctor"):
-        assert command in done.stdout + done.stderr
-
-
 def test_the_command_line_starts_without_the_heavy_libraries(small_course: Path) -> None:
     code = (
         "import sys, grader.cli.instructor\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.course import find
+from grader.course import root
 from grader.course.find import find_course
 from grader.course.new import new_course
 from grader.documents import CourseError
@@ -15,7 +15,7 @@ from grader.documents import CourseError
 @pytest.fixture(autouse=True)
 def installed_grader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Act as a grader that is installed apart from any course."""
-    monkeypatch.setattr(find, "PACKAGE", tmp_path / "site-packages" / "grader")
+    monkeypatch.setattr(root, "PACKAGE", tmp_path / "site-packages" / "grader")
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from grader.quizzes.source import load_practice, load_quizzes
 SOLUTIONS = REPOSITORY / "solutions"
 QUIZZES = load_quizzes(SOLUTIONS, COURSE.quizzes)
 PRACTICE = load_practice(SOLUTIONS, COURSE.units, QUIZZES.values())
-ALL_ITEMS = {unit: {**QUIZZES[unit].items, **PRACTICE[unit].items} for unit in COURSE.units}
+ALL_ITEMS = {unit: {**QUIZZES[unit].items, **PRACTICE[unit].items} for unit in COURSE.quizzes}
 
 
 @pytest.fixture(autouse=True)
