@@ -199,7 +199,7 @@ def solution(
     """Print the solution of an exercise, once your instructor has published it."""
     from grader.course.find import find_course
     from grader.practice.check import answers_folder
-    from grader.practice.solutions import published_solution, show_code
+    from grader.practice.published import published_solution, show_code
 
     found = find_course(course)
     now = datetime.datetime.now(datetime.UTC)

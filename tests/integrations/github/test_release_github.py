@@ -192,7 +192,7 @@ gpgsign = true
     command = courses.grader_command("release", "github", tmp_path / "sums")
     done = subprocess.run(command, cwd=first_course, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "15 files in one commit" in done.stdout
+    assert "16 files in one commit" in done.stdout
     assert git(tmp_path / "sums", "log", "--format=%an <%ae> %cn <%ce>", "main") == " ".join(
         ["Grace Hopper <grace@example.org>"] * 2
     )

@@ -17,7 +17,7 @@ from grader.errors import GraderError
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.solutions import release_solutions, require_over
 from grader.practice.check import answers_folder
-from grader.practice.solutions import published_solution, show_code
+from grader.practice.published import published_solution, show_code
 from grader.submissions.reader import read_submission
 
 ONE_MINUTE = datetime.timedelta(minutes=1)
