@@ -69,7 +69,7 @@ def loaded(course: Path) -> Quiz:
 # -- the items of this course -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("number", "unit"), enumerate(COURSE.quizzes, start=1))
+@pytest.mark.parametrize(("number", "unit"), list(enumerate(COURSE.quizzes, start=1)))
 def test_a_unit_has_six_items_of_four_kinds_and_two_of_them_with_numbers_and_slips(number: int, unit: str) -> None:
     items = PRACTICE[unit].items.values()
     assert len(items) >= 6

@@ -375,18 +375,19 @@ P = 0.3
 OUTPUT = "output.weight"
 
 
-def share_of_equal(student: Student) -> float:
-    """Return how often both features of a token are equal after one block in training, with dropout P.
+def shares_of_equal(student: Student) -> tuple[float, ...]:
+    """Return how often both features of a token may be equal after one block in training, with dropout P.
 
     Each of its two modules adds the same number to both features, and each number is kept or dropped.
     """
     alike = P**2 + (1 - P) ** 2
     if student.substitute("TransformerBlock", None):  # drops the product of what both modules give
-        return alike
-    if student.substitute("Residual", None):  # gives the numbers of the two modules different factors
-        return alike**2
+        return (alike,)
+    # The substitute gives the numbers of the two modules different factors. Then both have to be alike. This is right
+    # whether it was called or not: other criteria judge what the modules give.
+    student.substitute("Residual", None)
     shares = (P**2, 2 * P * (1 - P), (1 - P) ** 2)  # no number is kept, one, or both
-    return sum(share**2 for share in shares)
+    return alike**2, sum(share**2 for share in shares)
 
 
 @pytest.mark.exercise(
@@ -410,11 +411,13 @@ def test_numbers_are_dropped_in_training(student: Student) -> None:
         named = {name: one if name == OUTPUT or one.dim() == 1 else 0 * one for name, one in named.items()}
     model.set(named)
     model.train()
-    idx = torch.zeros(250, CONTEXT - 1, dtype=torch.long)
+    idx = torch.zeros(1000, CONTEXT - 1, dtype=torch.long)
     logits = expect_tensor(model(idx), (*idx.shape, V))
     equal = (logits[..., 0] - logits[..., 1]).abs() < 1e-4
     expect_true(not bool(equal.all()), "In training nothing is dropped.")
-    expect_count(equal, share_of_equal(student), "The fraction of dropped numbers is not near `dropout`.")
+    found = equal.float().mean().item()
+    nearest = min(shares_of_equal(student), key=lambda share: abs(share - found))
+    expect_count(equal, nearest, "The fraction of dropped numbers is not near `dropout`.")
 
 
 @pytest.mark.exercise("SmallGPT", rule="in eval mode nothing is dropped")
