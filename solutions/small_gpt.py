@@ -239,7 +239,7 @@ def generate_text(
 
 
 # %% [markdown] tags=["hints"]
-# 1. This is `generate` of unit 6 with one more step: before you call the model, keep only the last tokens of the text.
+# 1. This is the method of unit 6 with one more step: before you call the model, keep only the last tokens of the text.
 # 2. For 4 texts of 12 tokens, context_length 8 and 27 kinds of tokens: the model gets (4, 8) and returns (4, 8, 27).
 #    The logits of the last token are (4, 27), the drawn tokens (4, 1), and the longer text is (4, 13).
 # 3. One way: a slice with a negative start keeps the last tokens, and a text that is shorter stays as it is. Then
