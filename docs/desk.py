@@ -1,7 +1,7 @@
 """Draws docs/watch.svg, docs/show.svg and docs/practice.png: what a student sees of these three commands.
 
 The first two run in a pseudo-terminal, on unit 1 with a mistake that is saved while `grader watch` runs, and on a wrong
-mask of unit 3. The third is the page of unit 2 in chromium, with one answer.
+mask of unit 3. The third is the page of unit 2 in chromium, with one wrong answer.
 """
 
 from __future__ import annotations
@@ -81,14 +81,14 @@ def draw(name: str, title: str, screen: str) -> None:
 
 
 def photograph(folder: Path, environment: dict[str, str]) -> None:
-    """Write a picture of the practice page, with the first answer that it offers."""
+    """Write a picture of the practice page, with one wrong answer."""
     command = [sys.executable, "-m", "grader", "practice", "self_attention", "--page", "practice.html"]
     subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
         page = browser.new_page(viewport={"width": 760, "height": 900})
         page.goto((folder / "practice.html").as_uri())
-        page.locator("input").first.click()
+        page.locator("input").first.fill("(3, 2)")
         page.locator("button").first.click()
         page.screenshot(path=ROOT / "docs" / "practice.png")
         browser.close()
