@@ -1,5 +1,5 @@
 # make grade      grades the example class
-# make test       runs linters, type checks and all quick tests; under five minutes on two cores
+# make test       runs linters, type checks and all quick tests; about ten minutes on two cores
 # make prove      runs the slow tests: the audit, all attacks, nbgrader and GitHub; PART=attacks runs one part
 # make docs       builds the documentation in build/site, and fails if a link leads nowhere
 # make breakages  breaks the code on purpose, and reports which tests notice

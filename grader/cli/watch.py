@@ -83,10 +83,11 @@ class _Session:
         return True
 
     def _go_on(self) -> None:
-        if step := next_step(self.progress.steps(), self.focus):
+        steps = self.progress.steps()
+        if step := next_step(steps, self.focus):
             self.checker.check([step.exercise])
         else:
-            print_next(self.course, [], None, self.console)
+            print_next(self.course, steps, None, self.console)
 
     def _show(self, done: Checked) -> None:
         """Show the verdict on what changed, and the next step."""
