@@ -29,12 +29,23 @@ def model_of(unit: Any, draw: Draw, dropout: float = 0.0) -> tuple[Any, tuple[in
     sizes = (draw.size(2, 9), draw.size(1, 7), num_heads * draw.size(1, 3), num_heads, num_blocks)
     model = unit.SmallGPT(*sizes, dropout)
     with torch.no_grad():
-        # No rule names the parameters inside the blocks. So those of one shape have the same values.
         for parameter in model.parameters():
-            values = torch.Generator().manual_seed(sum(n * size for n, size in enumerate(parameter.shape, 1)))
-            scale = parameter.shape[-1] ** -0.5 if parameter.dim() > 1 else 0.3
-            parameter.copy_(torch.randn(parameter.shape, generator=values) * scale + (parameter.dim() == 1))
+            parameter.copy_(values_for(parameter.shape, parameter.shape[0]))
+        # No rule says whether queries, keys, values and heads have one layer or several. So the rows are those of one
+        # head, again and again.
+        head_dim = sizes[2] // num_heads
+        for parameter in model.blocks.parameters():
+            if parameter.dim() == 2 and parameter.shape[0] % head_dim == 0:
+                parameter.copy_(values_for(parameter.shape, head_dim))
     return model, sizes
+
+
+def values_for(shape: torch.Size, rows: int) -> Tensor:
+    """Return values that depend only on the shape and repeat after so many rows: no rule names these parameters."""
+    generator = torch.Generator().manual_seed(sum(n * size for n, size in enumerate((rows, *shape[1:]), 1)))
+    scale = shape[-1] ** -0.5 if len(shape) > 1 else 0.3
+    values = torch.randn(rows, *shape[1:], generator=generator) * scale + (len(shape) == 1)
+    return torch.cat([values] * (shape[0] // rows))
 
 
 def ids(draw: Draw, kinds: int, texts: int, tokens: int) -> Tensor:

@@ -165,7 +165,7 @@ def test_a_source_notebook_runs_from_top_to_bottom_in_jupyterlab(course: Course)
     prompts = page.locator(".jp-CodeCell .jp-InputPrompt")
     expect(prompts.last).to_have_text(re.compile(r"\[\d+\]:"))
     assert prompts.all_text_contents() == [f"[{number}]:" for number in range(1, prompts.count() + 1)]
-    expect(page.locator(".jp-OutputArea-output")).to_have_count(0)
-    expect(page.locator("mjx-container").first).to_be_visible()
-    expect(page.locator("mjx-merror")).to_have_count(0)
+    # Only the last cell, 'Try it', shows something.
+    expect(page.locator(".jp-OutputArea-output")).to_have_count(1)
+    expect(page.locator(".jp-OutputArea-output")).to_contain_text("softmax_naive:\ntensor([")
     assert browser.errors_of(page) == []
