@@ -13,6 +13,11 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 
 def main() -> None:
     """Run the command."""
+    from grader.cli.quick import run_quickly
+
+    code = run_quickly(sys.argv[1:])
+    if code is not None:
+        sys.exit(code)
     has_instructors = importlib.util.find_spec("grader.cli.instructor") is not None
     importlib.import_module(f"grader.cli.{'instructor' if has_instructors else 'student'}").main()
 

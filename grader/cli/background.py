@@ -5,6 +5,8 @@ As a program it is that process.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import sys
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -19,11 +21,12 @@ from grader.course.model import load_course
 from grader.course.rules import read_rules
 from grader.errors import IMPERFECT, GraderError
 from grader.practice import spare
-from grader.practice.check import answers_folder, check_answers, unit_of, visible_grading
+from grader.practice.check import answers_folder, check_answers, read_answers, unit_of, visible_grading
 from grader.practice.pictures.files import pictures_of, require_picture, write_picture
 from grader.practice.pictures.show import exercises_to_draw, print_pictures
 from grader.practice.progress import Progress
 from grader.reports.exporters.html import page
+from grader.reports.fingerprint import grader_digest
 from grader.reports.model import write_report
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> M
     Raises:
         GraderError: There is nothing to check, something cannot be read or written, or the grading failed.
     """
-    course, here, name = load_course(Path(asked["root"])), Path(asked["here"]), asked["name"]
+    course, here, name = _course(Path(asked["root"])), Path(asked["here"]), asked["name"]
     # A workflow names the student. Then the current folder is the submission, even if it is empty.
     folder = answers_folder(course, here) if asked["student"] is None else here
     # A report has all exercises of a unit.
@@ -58,11 +61,12 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> M
     wanted = [unit_of(name, course)] if name and is_kept else names
     drawn = [exercise for unit in course.units.values() for exercise in unit.exercises] if asked["html"] else []
     drawn = drawn or (names if asked["is_asking"] else [])
-    graded = check_answers(course, folder, wanted, asked["student"], grading, drawn)
+    answers = read_answers(course, folder, asked["student"])
+    graded = check_answers(course, answers, wanted, grading, drawn)
     report = graded.report
     if asked["student"] is None:
         with writing("What was found could not be kept for `grader`"):
-            Progress(course, folder).remember(report)
+            Progress(course, folder, answers).remember(report)
     if asked["into"]:
         with writing(f"The report could not be written to {asked['into']}"):
             Path(asked["into"]).mkdir(parents=True, exist_ok=True)
@@ -91,13 +95,13 @@ def show(asked: Message, console: Console, grading: Grading | None = None) -> Me
     Raises:
         GraderError: There is nothing to draw, something cannot be read or written, or the grading failed.
     """
-    course, name = load_course(Path(asked["root"])), asked["name"]
+    course, name = _course(Path(asked["root"])), asked["name"]
     folder = answers_folder(course, Path(asked["here"]))
     exercises = exercises_to_draw(course, name)
     picture = Path(asked["picture"]) if asked["picture"] else None
     if picture:
         require_picture(picture)
-    graded = check_answers(course, folder, exercises, grading=grading, drawn=exercises)
+    graded = check_answers(course, read_answers(course, folder), exercises, grading, drawn=exercises)
     is_right = print_report(graded.report, read_rules(course), exercises, console)
     print_pictures(graded.drawings, console)
     if picture:
@@ -120,26 +124,33 @@ def progress(asked: Message, console: Console, grading: Grading | None = None) -
     Raises:
         GraderError: The folder has no answers, something cannot be read or written, or the grading failed.
     """
-    course = load_course(Path(asked["root"]))
+    course = _course(Path(asked["root"]))
     folder = answers_folder(course, Path(asked["here"]))
     with writing("What was found earlier cannot be read or kept"):
-        known = Progress(course, folder)
+        known = Progress(course, folder, read_answers(course, folder))
         if changed := [step.exercise for step in known.steps() if step.state == "changed"]:
             if grading is None:
                 err.print(f"Checking what was changed since the last check: {len(changed)} of your exercises.")
-            known.remember(check_answers(course, folder, changed, grading=grading).report)
+            known.remember(check_answers(course, known.answers, changed, grading).report)
     print_progress(course, known.steps(), console)
     console.print("All commands: grader --help", style="dim")
     return {"code": 0}
 
 
+# A spare process loads its course before it is asked.
+_course = functools.cache(load_course)
+
 COMMANDS = {"check": check, "show": show, "progress": progress}
 
 
 def _prepare(root: Path) -> Callable[[Message], Message]:
-    """Import torch and collect the visible tests of all units."""
-    grading = visible_grading(load_course(root))
+    """Import torch, collect the visible tests of all units, and read what most likely stays as it is."""
+    course = _course(root)
+    grading = visible_grading(course)
     grading.rubric()
+    grader_digest(course, "visible")
+    with contextlib.suppress(GraderError, OSError):
+        read_answers(course, answers_folder(course, root))
 
     def reply_to(asked: Message) -> Message:
         file = TextIOWrapper(BytesIO(), encoding=asked["encoding"], errors=PLAIN)
@@ -148,6 +159,7 @@ def _prepare(root: Path) -> Callable[[Message], Message]:
             force_terminal=asked["is_terminal"],
             width=asked["width"],
             color_system=asked["colors"],
+            _environ=asked.get("environment"),
             legacy_windows=False,
             highlight=False,
         )

@@ -8,12 +8,11 @@ import os
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from typer.core import TyperGroup
 
 from grader.errors import BAD_INPUT, INTERNAL, GraderError, InternalError
@@ -70,7 +69,7 @@ class Program(TyperGroup):
 
 
 def run(app: typer.Typer) -> None:
-    """Run the command line. Exit with INTERNAL if it cannot print, for example because a disk is full."""
+    """Run the command line. Exit with INTERNAL if it cannot print."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=PLAIN)
@@ -82,10 +81,15 @@ def run(app: typer.Typer) -> None:
     except OSError as error:
         if error.filename is not None:
             raise
-        # Python would try to print the rest again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        err.print(f"The output could not be written: {error.strerror}.")
-        sys.exit(INTERNAL)
+        unwritable(error)
+
+
+def unwritable(error: OSError) -> NoReturn:
+    """Exit with INTERNAL because nothing can be printed, for example because a disk is full."""
+    # Python would try to print the rest again at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    err.print(f"The output could not be written: {error.strerror}.")
+    sys.exit(INTERNAL)
 
 
 def stop(code: int, *sentences: str) -> typer.Exit:
@@ -133,6 +137,9 @@ def write_named(path: Path, content: str, option: str) -> None:
 @contextlib.contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
     """Show what is done: as a bar in a terminal, and as one line each in a log."""
+    # slow to import, and only long commands need it
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     is_watched = sys.stderr.isatty()
     with Progress(

@@ -100,7 +100,7 @@ def _run(command: str, course: Path | None, background: bool, **asked: Any) -> d
         "colors": None if out.no_color or out.legacy_windows else out.color_system,
     }
     done = spare.ask(root, asked | terminal) if background else None
-    if done:
+    if done is not None:
         out.file.write(done["printed"])
     else:
         from grader.cli.background import COMMANDS

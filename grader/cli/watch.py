@@ -9,6 +9,7 @@ from grader.cli.check import print_exercises
 from grader.cli.console import safe
 from grader.cli.progress import print_next, print_progress
 from grader.course.rules import read_rules
+from grader.practice.check import read_answers
 from grader.practice.hints import show_next_hint
 from grader.practice.pictures.show import print_pictures
 from grader.practice.progress import Progress, next_step
@@ -28,7 +29,7 @@ def watch(course: Course, folder: Path, console: Console) -> None:
     """Check what changes in a student's folder after each save, until the student quits."""
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     places = [place for place in (folder, folder / "exercises") if place.is_dir()]
-    checker = Checker(course, folder, events.put)
+    checker = Checker(course, events.put)
     try:
         with saves(places, events.put), keys(events.put):
             session = _Session(course, folder, checker, console)
@@ -50,7 +51,7 @@ class _Session:
         self.checker = checker
         self.console = console
         self.rules = read_rules(course)
-        self.progress = Progress(course, folder)
+        self.progress = Progress(course, folder, read_answers(course, folder))
         self.focus: str | None = None
 
     def begin(self) -> None:
@@ -63,7 +64,7 @@ class _Session:
         match event:
             case Saved():
                 if changed := self.progress.read_again():
-                    self.checker.check(changed)
+                    self.checker.check(self.progress.answers, changed)
             case Checked():
                 self._show(event)
             case Pressed("q" | "" | "\x03"):
@@ -75,7 +76,7 @@ class _Session:
                 show_next_hint(self.course, self.folder, self.focus, self.console)
                 self.console.print(KEYS)
             case Pressed("s") if self.focus:
-                self.checker.check([self.focus], drawn=[self.focus])
+                self.checker.check(self.progress.answers, [self.focus], drawn=[self.focus])
             case Pressed("l"):
                 self._clear()
                 print_progress(self.course, self.progress.steps(), self.console)
@@ -85,7 +86,7 @@ class _Session:
     def _go_on(self) -> None:
         steps = self.progress.steps()
         if step := next_step(steps, self.focus):
-            self.checker.check([step.exercise])
+            self.checker.check(self.progress.answers, [step.exercise])
         else:
             print_next(self.course, steps, None, self.console)
 

@@ -7,7 +7,7 @@ import dataclasses
 import datetime
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.course.root import current_folder
 from grader.documents import nearest
@@ -29,21 +29,26 @@ IMPORT = r"^\s*(?:from|import)\s+{}\b"
 MENTION = r"\b{}\b"
 
 
+class Answers(NamedTuple):
+    """A student's answers as they were read, and their code taken apart."""
+
+    submission: Submission
+    code: Statements
+
+
 def check_answers(
     course: Course,
-    folder: Path,
+    answers: Answers,
     names: Iterable[str] = (),
-    student: str | None = None,
     grading: Grading | None = None,
     drawn: Collection[str] = (),
 ) -> Graded:
-    """Grade the answers in a folder by the visible tests.
+    """Grade answers by the visible tests.
 
     Args:
         course: The course.
-        folder: The student's folder.
+        answers: The student's answers.
         names: The exercises or units to check; by default, all units.
-        student: The student's name; by default the folder's.
         grading: A grading by the visible tests that was prepared earlier; by default, one is started.
         drawn: The exercises whose pictures are drawn and whose questions are answered, too.
 
@@ -52,9 +57,9 @@ def check_answers(
         those that they use.
 
     Raises:
-        GraderError: There is nothing to check, the submission cannot be read, or the grading failed.
+        GraderError: There is nothing to check, or the grading failed.
     """
-    submission = _narrowed(read_answers(course, folder, student), course, set(names))
+    submission = _narrowed(answers, course, set(names))
     now = datetime.datetime.now(datetime.UTC)
     with contextlib.nullcontext(grading) if grading else visible_grading(course, submission.units) as prepared:
         [(_, graded)] = prepared.reports([submission], at_once=1, now=now, drawn=drawn)
@@ -73,12 +78,13 @@ def visible_grading(course: Course, units: Iterable[str] = ()) -> Grading:
     return Grading(course, quizzes, allow_unisolated=True, suites="visible", units=units)
 
 
-def read_answers(course: Course, folder: Path, student: str | None = None) -> Submission:
+def read_answers(course: Course, folder: Path, student: str | None = None) -> Answers:
     """Read all units of the answers in a folder. Raises GraderError if the folder or the student's name cannot be."""
     student = student or student_name(folder)
     require_folder(folder)
     require_name(student, folder)
-    return read_submission(student, folder, course.units, course.exercises, (), course.quizzes)
+    submission = read_submission(student, folder, course.units, course.exercises, (), course.quizzes)
+    return Answers(submission, Statements(submission.sources))
 
 
 def unit_of(name: str, course: Course) -> str:
@@ -123,18 +129,18 @@ def student_name(folder: Path) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+|^[^A-Za-z0-9]+", "-", folder.name).lstrip("._-") or "me"
 
 
-def _narrowed(submission: Submission, course: Course, names: set[str]) -> Submission:
+def _narrowed(answers: Answers, course: Course, names: set[str]) -> Submission:
     """Return a submission with only what the named exercises and units need; with all of it if there is no name."""
+    submission = answers.submission
     if not names:
         return submission
     named = {unit_of(name, course) for name in names}
     untested: set[str] = set()
     wanted = named | _reached(submission, named, IMPORT)
     if not names & course.units.keys():
-        with contextlib.suppress(SyntaxError):
-            used = Statements(submission.sources).used_by(names)
-            wanted = named | {unit for unit in wanted if used & course.units[unit].exercises.keys()}
-            untested = {name for unit in wanted for name in course.units[unit].exercises} - used
+        used = answers.code.used_by(names)
+        wanted = named | {unit for unit in wanted if used & course.units[unit].exercises.keys()}
+        untested = {name for unit in wanted for name in course.units[unit].exercises} - used
     # A file that nothing mentions could only cost time: what it needs of torch would be imported for it.
     siblings = _reached(submission, wanted, MENTION) - wanted
     return dataclasses.replace(

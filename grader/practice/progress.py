@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from grader.practice.check import read_answers
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grader.course.model import Course
+    from grader.practice.check import Answers
     from grader.reports.model import Report
 
 SECTION = "checked"
@@ -39,22 +41,30 @@ def next_step(steps: Sequence[Step], after: str | None = None) -> Step | None:
 
 
 class Progress:
-    """The state of every exercise of a course in a student's folder."""
+    """The state of every exercise of a course in a student's folder.
 
-    def __init__(self, course: Course, folder: Path) -> None:
-        """Read the answers, and what earlier checks found. Raises GraderError, OSError."""
+    Attributes:
+        answers: The student's answers, as they were read last.
+    """
+
+    def __init__(self, course: Course, folder: Path, answers: Answers) -> None:
+        """Read what earlier checks found. Raises OSError."""
         self._course = course
         self._folder = folder
-        self._stubs = Statements(read_submission("stubs", course.exercises, course.units, course.exercises).sources)
         self._known = read_state(folder).section(SECTION)
-        self._read()
+        self.answers = answers
 
     def read_again(self) -> list[str]:
-        """Read the answers again. Return the exercises whose own code changed or, if none, those that use what did."""
-        before, digests = self._code, self._digests
-        self._read()
-        own = [name for name in self._digests if self._code.code(name) != before.code(name)]
-        return own or [name for name in self._digests if self._digests[name] != digests[name]]
+        """Read the answers again. Return the exercises whose own code changed or, if none, those that use what did.
+
+        Raises GraderError if they cannot be read.
+        """
+        before = self.answers.code
+        self.answers = read_answers(self._course, self._folder)
+        code = self.answers.code
+        names = [exercise for unit in self._course.units.values() for exercise in unit.exercises]
+        own = [name for name in names if code.code(name) != before.code(name)]
+        return own or [name for name in names if code.digest(name) != before.digest(name)]
 
     def steps(self) -> list[Step]:
         """Return all exercises, in the course's order."""
@@ -65,33 +75,34 @@ class Progress:
         ]
 
     def remember(self, report: Report) -> None:
-        """Keep what a check of this code found. Raises OSError."""
+        """Keep what a check of these answers found. Raises OSError."""
+        exercises = {exercise for unit in self._course.units.values() for exercise in unit.exercises}
         found = {
-            entry.name: {"code": self._digests[entry.name], "passes": entry.state == "done"}
+            entry.name: {"code": self.answers.code.digest(entry.name), "passes": entry.state == "done"}
             for entry in entries(report)
-            if entry.name in self._digests
+            if entry.name in exercises
         }
         with updated_state(self._folder) as state:
             state.section(SECTION).update(found)
         self._known |= found
 
-    def _read(self) -> None:
-        self._sources = read_answers(self._course, self._folder).sources
-        self._code = Statements(self._sources)
-        names = [exercise for unit in self._course.units.values() for exercise in unit.exercises]
-        self._digests = {name: self._code.digest(name) for name in names}
+    @cached_property
+    def _stubs(self) -> Statements:
+        stubs = self._course.exercises
+        return Statements(read_submission("stubs", stubs, self._course.units, stubs).sources)
 
     def _state(self, unit: str, exercise: str) -> State:
-        own = self._code.code(exercise)
-        if unit not in self._code.broken and own in ("", self._stubs.code(exercise)):
+        code = self.answers.code
+        own = code.code(exercise)
+        if unit not in code.broken and own in ("", self._stubs.code(exercise)):
             return "not written"
         known = self._known.get(exercise)
-        if not isinstance(known, dict) or known.get("code") != self._digests[exercise]:
+        if not isinstance(known, dict) or known.get("code") != code.digest(exercise):
             return "changed"
         return "passes" if known.get("passes") else "fails"
 
     def _place(self, unit: str, exercise: str) -> str:
-        source = self._sources.get(unit)
+        source = self.answers.submission.sources.get(unit)
         if source is None:
             return ""
         line = source.line_of(exercise)

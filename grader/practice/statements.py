@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 from itertools import filterfalse
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,12 +35,10 @@ class Statements:
         self._statements: list[_Statement] = []
         for unit, source in sources.items():
             try:
-                nodes = [node for cell in source.cells for node in ast.parse(cell).body]
+                self._statements += _parsed(source.cells)
             except (SyntaxError, ValueError, RecursionError):
                 self.broken.add(unit)
                 self._statements.append(_Statement(frozenset(), frozenset(), "\n".join(source.cells)))
-            else:
-                self._statements += map(_statement, filterfalse(_is_for_a_program, nodes))
         self._by_name: dict[str, list[_Statement]] = {}
         for statement in self._statements:
             for name in statement.defines:
@@ -62,6 +61,14 @@ class Statements:
         used = self.used_by([name])
         code = [one.code for one in self._statements if not one.defines or one.defines & used]
         return hashlib.sha256("\n".join(code).encode()).hexdigest()
+
+
+# After a save, the other files of a course are as they were.
+@functools.lru_cache
+def _parsed(cells: tuple[str, ...]) -> list[_Statement]:
+    """Return the statements of a unit. Raises SyntaxError, ValueError or RecursionError."""
+    nodes = [node for cell in cells for node in ast.parse(cell).body]
+    return list(map(_statement, filterfalse(_is_for_a_program, nodes)))
 
 
 def _is_for_a_program(node: ast.stmt) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
     from grader.engine.grading import Graded, Grading
+    from grader.practice.check import Answers
     from grader.reports.scoring import Rubric
 
 QUIET_MS = 30
@@ -60,10 +61,9 @@ class Checker:
     A new check stops the one that runs, and its engine ends with it. So there is another engine in reserve.
     """
 
-    def __init__(self, course: Course, folder: Path, send: Callable[[Event], None]) -> None:
+    def __init__(self, course: Course, send: Callable[[Event], None]) -> None:
         """Start an engine. `send` gets the event at the end of each check, unless the check was stopped."""
         self._course = course
-        self._folder = folder
         self._send = send
         self._pool = ThreadPoolExecutor()
         self._lock = threading.Lock()
@@ -72,7 +72,7 @@ class Checker:
         self._current = self._started()
         self._reserve: Started | None = None
 
-    def check(self, names: Sequence[str], drawn: Sequence[str] = ()) -> None:
+    def check(self, answers: Answers, names: Sequence[str], drawn: Sequence[str] = ()) -> None:
         """Start a check of these exercises, which also draws some of them."""
         with self._lock:
             self._number += 1
@@ -80,7 +80,7 @@ class Checker:
                 self._current.grading.abort()
                 self._current, self._reserve = self._reserve or self._started(), None
             self._is_running = True
-            self._pool.submit(self._check, self._number, names, drawn, self._current)
+            self._pool.submit(self._check, self._number, answers, names, drawn, self._current)
 
     def close(self) -> None:
         """End all processes."""
@@ -90,10 +90,12 @@ class Checker:
                 started.grading.abort()
         self._pool.shutdown()
 
-    def _check(self, number: int, names: Sequence[str], drawn: Sequence[str], started: Started) -> None:
+    def _check(
+        self, number: int, answers: Answers, names: Sequence[str], drawn: Sequence[str], started: Started
+    ) -> None:
         try:
             started.prepared.result()
-            graded = check_answers(self._course, self._folder, names, grading=started.grading, drawn=drawn)
+            graded = check_answers(self._course, answers, names, started.grading, drawn)
             done = Checked(names, graded)
         except (GraderError, OSError) as error:
             done = Checked(names, None, str(error))

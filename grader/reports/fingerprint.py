@@ -50,7 +50,7 @@ def fingerprint(
         "quizzes": {name: _quiz_text(quizzes[name], course.is_over(name, now)) for name in names if name in quizzes},
     }
     total = hashlib.sha256(json.dumps(handed_in, sort_keys=True).encode())
-    total.update(_grader_digest(course, suites))
+    total.update(grader_digest(course, suites))
     return total.hexdigest()
 
 
@@ -96,7 +96,8 @@ def _quiz_text(quiz: Quiz | Questions, is_over: bool) -> str:
 
 
 @cache
-def _grader_digest(course: Course, suites: Suites) -> bytes:
+def grader_digest(course: Course, suites: Suites) -> bytes:
+    """Return the SHA-256 of the grader, the course and its tests. They are read once in a process."""
     grader = [*sorted(PACKAGE.rglob("*.py")), *sorted(PACKAGE.rglob("*.ini"))]
     visible = (path for pattern in ("*.py", "*.json") for path in course.exercises.glob(pattern))
     tests = visible if suites == "visible" else course.suites.rglob("*.py")

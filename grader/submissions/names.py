@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import stat
 import unicodedata
@@ -48,15 +49,18 @@ class CourseFiles:
 
     def __contains__(self, name: str) -> bool:
         """Return whether the course has a file of that name."""
-        return self._find(name) is not None
+        return name in self._paths
 
     def text(self, name: str) -> str | None:
         """Return the text of the course's file of that name; None if there is none."""
-        path = self._find(name)
+        path = self._paths.get(name)
         return path.read_text(encoding="utf-8") if path else None
 
-    def _find(self, name: str) -> Path | None:
-        return next((path for path in (self.stubs / name, self.stubs.parent / name) if path.is_file()), None)
+    @functools.cached_property
+    def _paths(self) -> dict[str, Path]:
+        """The path of each file; the folder of stubs comes first."""
+        folders = [folder for folder in (self.stubs.parent, self.stubs) if folder.is_dir()]
+        return {path.name: path for folder in folders for path in folder.iterdir() if path.is_file()}
 
 
 def student_id(name: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from courses import COURSE, REPOSITORY
 
-from grader.practice.check import check_answers
+from grader.practice.check import check_answers, read_answers
 from grader.practice.progress import Progress, next_step
 
 UNIT = "simple_attention"
@@ -31,12 +31,16 @@ def write(folder: Path, old: str = "", new: str = "") -> None:
     (folder / "exercises" / f"{UNIT}.py").write_text(text.replace(old, new), encoding="utf-8")
 
 
+def progress_of(folder: Path) -> Progress:
+    return Progress(COURSE, folder, read_answers(COURSE, folder))
+
+
 def states(folder: Path) -> dict[str, str]:
-    return {step.exercise: step.state for step in Progress(COURSE, folder).steps() if step.unit == UNIT}
+    return {step.exercise: step.state for step in progress_of(folder).steps() if step.unit == UNIT}
 
 
 def test_stubs_are_not_written_and_the_first_exercise_is_next(folder: Path) -> None:
-    steps = Progress(COURSE, folder).steps()
+    steps = progress_of(folder).steps()
     assert {step.state for step in steps} == {"not written"}
     following = next_step(steps)
     assert following
@@ -46,8 +50,8 @@ def test_stubs_are_not_written_and_the_first_exercise_is_next(folder: Path) -> N
 
 def test_a_check_is_remembered_until_the_code_or_what_it_uses_is_changed(folder: Path) -> None:
     write(folder, "inputs @ query", "inputs @ query * 2")
-    progress = Progress(COURSE, folder)
-    progress.remember(check_answers(COURSE, folder, [UNIT]).report)
+    progress = progress_of(folder)
+    progress.remember(check_answers(COURSE, progress.answers, [UNIT]).report)
     found = states(folder)
     assert found.pop("attention_scores") == "fails"
     assert set(found.values()) == {"passes"}

@@ -457,7 +457,7 @@ def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
 ) -> None:
     def digest(root: Path) -> str:
         monkeypatch.setattr(fingerprint, "PACKAGE", root / "grader")
-        fingerprint._grader_digest.cache_clear()
+        fingerprint.grader_digest.cache_clear()
         return fingerprint.fingerprint(SUBMISSION, load_course(root), {}, BEFORE)
 
     copy = tmp_path / "copy"
@@ -467,7 +467,7 @@ def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
     with open(copy / changed, "a") as file:
         file.write("\n")
     assert digest(copy) != before
-    fingerprint._grader_digest.cache_clear()
+    fingerprint.grader_digest.cache_clear()
 
 
 # -- a report from before -------------------------------------------------------------------------------------
