@@ -108,14 +108,21 @@ def unit_of_exercise(name: str, course: Course) -> str:
 def answers_folder(course: Course, here: Path | None = None) -> Path:
     """Return the folder `here`, by default the current one, or the nearest around it with answers in it.
 
-    They may also be in the folder's exercises/. Raises GraderError if there are none.
+    They may also be in the folder's exercises/. Raises GraderError if there are none, or if the nearest are the stubs
+    that a course hands out: what students wrote there could not be told from them.
     """
     files = [f"{unit}{suffix}" for unit in course.units for suffix in (".py", ".ipynb")]
     here = here or current_folder()
     for folder in (here, *here.parents):
         places = (folder / "exercises", folder)
         if any(_may_hold_answers(place / file) for place in places for file in files):
-            return folder.parent if folder.name == "exercises" else folder
+            own = folder.parent if folder.name == "exercises" else folder
+            if course.solutions.is_dir() and own.resolve() == course.root.resolve():
+                raise GraderError(
+                    f"{course.exercises} is what the course hands out. Copy this folder and write your answers into the "
+                    f"copy: `cp -r {course.exercises} answers`, then `cd answers`."
+                )
+            return own
     raise GraderError(f"{here} holds none of the course's files, such as {files[0]}: go to your course's folder.")
 
 
