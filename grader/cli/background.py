@@ -133,9 +133,11 @@ def progress(asked: Message, console: Console, grading: Grading | None = None) -
                 err.print(f"Checking what was changed since the last check: {len(changed)} of your exercises.")
             known.remember(check_answers(course, known.answers, changed, grading).report)
     print_progress(course, known.steps(), console)
-    console.print("All commands: grader --help", style="dim")
+    console.print(MORE, style="dim", soft_wrap=True)
     return {"code": 0}
 
+
+MORE = "Stuck? grader hint EXERCISE. Questions? grader practice UNIT, grader quiz UNIT. All commands: grader --help"
 
 # A spare process loads its course before it is asked.
 _course = functools.cache(load_course)

@@ -109,7 +109,8 @@ def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message]
         console.print(f"  [yellow]✗[/] {escape(entry.name):32} {count}")
         reasons = [(entry.raised_for(issue.reason), issue.reason) for issue in entry.issues]
         first, reason = reasons[0]
-        for sentence in filter(None, (entry.expected, None if first else reason, entry.advice)):
+        expected = f"Expected: {entry.expected}" if entry.issues[0].tests[0].sentence else entry.expected
+        for sentence in filter(None, (expected, None if first else reason, entry.advice)):
             _say(console, sentence)
         for message in sorted(messages, key=lambda one: one is not first):
             _show_message(message, console, next((why for source, why in reasons if source is message), None))

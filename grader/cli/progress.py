@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.practice.progress import Step
 
-MARKS = {"passes": "[green]✓[/]", "fails": "[yellow]✗[/]", "changed": "[yellow]?[/]", "not written": "[dim]·[/]"}
+MARKS = {
+    "passes": "[green]✓[/]",
+    "fails": "[yellow]✗[/]",
+    "waits": "[dim]·[/]",
+    "changed": "[yellow]?[/]",
+    "not written": "[dim]·[/]",
+}
 
 
 def print_progress(course: Course, steps: Sequence[Step], console: Console) -> None:
@@ -45,7 +51,7 @@ def print_next(course: Course, steps: Sequence[Step], focus: str | None, console
     if following is None:
         console.print("All exercises pass. Have you answered the quizzes? grader quiz UNIT")
     else:
-        verb = {"fails": "fix", "changed": "check"}.get(following.state, "write")
+        verb = {"fails": "fix", "waits": "fix", "changed": "check"}.get(following.state, "write")
         effort = efforts(course).get(following.unit, {}).get(following.exercise)
         time = f"{effort.minutes} minutes, {effort.difficulty}" if effort and verb == "write" else ""
         details = "; ".join(filter(None, [following.place, time]))

@@ -27,6 +27,8 @@ Background = Annotated[
 ]
 NO_CI = "CI" not in os.environ
 
+WORK, OTHER = "Work on the exercises", "Reports and the machine"
+
 app = typer.Typer(
     cls=Program,
     add_completion=False,
@@ -35,11 +37,6 @@ app = typer.Typer(
     epilog="--course DIR, before or after a command, names the course's folder. The default is the nearest parent "
     "folder with a course.",
 )
-app.command("export")(export)
-app.command()(notebook)
-app.command()(script)
-# The old name: the workflows of earlier releases use it.
-app.command("emit", hidden=True)(export)
 
 
 def _print_version(is_asked: bool) -> None:
@@ -65,7 +62,7 @@ def main() -> None:
     run(app)
 
 
-@app.command()
+@app.command(rich_help_panel=WORK)
 def check(
     name: Annotated[str | None, typer.Argument(metavar="[EXERCISE]", help="An exercise, or a unit.")] = None,
     into: Annotated[Path | None, typer.Option("--out", help="Also write <student>.json to this folder.")] = None,
@@ -114,9 +111,9 @@ def _run(command: str, course: Path | None, background: bool, **asked: Any) -> d
     return done
 
 
-@app.command()
+@app.command(rich_help_panel=WORK)
 def watch(course: CourseFolder = None) -> None:
-    """Check what you change each time that you save it, in under a second. Keys: hint, next, list, show, quit."""
+    """Check what you change each time that you save it. Keys: hint, next, list, show, quit."""
     from grader.cli.watch import watch as watch_answers
     from grader.course.find import find_course
     from grader.practice.check import answers_folder
@@ -125,7 +122,7 @@ def watch(course: CourseFolder = None) -> None:
     watch_answers(found, answers_folder(found), out)
 
 
-@app.command("stop")
+@app.command("stop", rich_help_panel=OTHER)
 def stop_spare() -> None:
     """End the processes that checks have left for the next ones."""
     from grader.practice import spare
@@ -134,7 +131,7 @@ def stop_spare() -> None:
     out.print(f"{count} {'process' if count == 1 else 'processes'} ended.")
 
 
-@app.command()
+@app.command(rich_help_panel=WORK)
 def show(
     name: Annotated[str, typer.Argument(metavar="EXERCISE", help="An exercise, or a unit.")],
     into: Annotated[Path | None, typer.Option("--out", help="Also write the picture: a name in .svg or .png.")] = None,
@@ -146,9 +143,9 @@ def show(
     raise typer.Exit(_run("show", course, background, name=name, picture=picture)["code"])
 
 
-@app.command()
+@app.command(rich_help_panel=WORK)
 def quiz(
-    unit: Annotated[str, typer.Argument(help="The unit, as autograder.yml names it.")],
+    unit: Annotated[str, typer.Argument(help="The name of a unit.")],
     course: CourseFolder = None,
 ) -> None:
     """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""
@@ -157,7 +154,7 @@ def quiz(
     take_quiz(unit, out, course)
 
 
-@app.command()
+@app.command(rich_help_panel=WORK)
 def hint(
     exercise: Annotated[str, typer.Argument(help="An exercise.")],
     course: CourseFolder = None,
@@ -172,7 +169,7 @@ def hint(
         show_next_hint(found, answers_folder(found), exercise, out)
 
 
-@app.command()
+@app.command(rich_help_panel=WORK)
 def reset(
     exercise: Annotated[str, typer.Argument(help="An exercise.")],
     course: CourseFolder = None,
@@ -191,7 +188,7 @@ def reset(
         say(f"{exercise} in {done.file} is as you received it again. Your old file is {done.backup}")
 
 
-@app.command()
+@app.command(rich_help_panel=WORK)
 def solution(
     exercise: Annotated[str, typer.Argument(help="An exercise.")],
     course: CourseFolder = None,
@@ -206,9 +203,9 @@ def solution(
     show_code(published_solution(found, answers_folder(found), exercise, now), out)
 
 
-@app.command()
+@app.command(rich_help_panel=WORK)
 def practice(
-    unit: Annotated[str, typer.Argument(help="The unit, as autograder.yml names it.")],
+    unit: Annotated[str, typer.Argument(help="The name of a unit.")],
     page: Annotated[Path | None, typer.Option("--page", metavar="FILE.html", help="Write them as a web page.")] = None,
     course: CourseFolder = None,
 ) -> None:
@@ -226,7 +223,7 @@ def practice(
     say(f"{page} is written: open it in a browser. It works without a network.")
 
 
-@app.command()
+@app.command(rich_help_panel=OTHER)
 def doctor(course: CourseFolder = None) -> None:
     """Show versions, and whether each layer of isolation works here. Exit 1 where student code cannot be isolated."""
     from rich.table import Table
@@ -253,6 +250,13 @@ def doctor(course: CourseFolder = None) -> None:
     out.print("\nStudent code can be isolated here." if is_enough else "\nStudent code cannot be isolated here.")
     if not is_enough:
         raise typer.Exit(IMPERFECT)
+
+
+app.command(rich_help_panel=WORK)(notebook)
+app.command(rich_help_panel=WORK)(script)
+app.command(rich_help_panel=OTHER)(export)
+# The old name: the workflows of earlier releases use it.
+app.command("emit", hidden=True)(export)
 
 
 if __name__ == "__main__":

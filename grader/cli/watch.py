@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import queue
 from typing import TYPE_CHECKING
 
@@ -55,9 +56,14 @@ class _Session:
         self.focus: str | None = None
 
     def begin(self) -> None:
-        """Check the first exercise that does not pass yet."""
+        """Check what was changed since its last check or, if nothing was, the first exercise that does not pass yet."""
         self.console.print("Save a file, and what you changed is checked. The first check takes some seconds.")
-        self._go_on()
+        steps = self.progress.steps()
+        if changed := [step.exercise for step in steps if step.state == "changed"]:
+            self.focus = changed[0]
+            self.checker.check(self.progress.answers, changed)
+        else:
+            self._go_on()
 
     def react(self, event: Event) -> bool:
         """React to an event. Return False if the student quits."""
@@ -86,6 +92,7 @@ class _Session:
     def _go_on(self) -> None:
         steps = self.progress.steps()
         if step := next_step(steps, self.focus):
+            self.focus = step.exercise
             self.checker.check(self.progress.answers, [step.exercise])
         else:
             print_next(self.course, steps, None, self.console)
@@ -104,7 +111,8 @@ class _Session:
         if done.graded.drawings:
             print_pictures(done.graded.drawings, self.console)
         print_next(self.course, steps, self.focus, self.console)
-        self.console.print(KEYS)
+        # Two verdicts may look the same: this shows that there was a second one.
+        self.console.print(f"{KEYS}  [dim]checked at {datetime.datetime.now().astimezone():%H:%M:%S}[/]")
 
     def _clear(self) -> None:
         if self.console.is_terminal:

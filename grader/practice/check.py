@@ -119,8 +119,8 @@ def answers_folder(course: Course, here: Path | None = None) -> Path:
             own = folder.parent if folder.name == "exercises" else folder
             if course.solutions.is_dir() and own.resolve() == course.root.resolve():
                 raise GraderError(
-                    f"{course.exercises} is what the course hands out. Copy this folder and write your answers into the "
-                    f"copy: `cp -r {course.exercises} answers`, then `cd answers`."
+                    f"{course.exercises} is what the course hands out. Copy this folder and write your answers into the"
+                    f" copy: `cp -r {course.exercises} answers`, then `cd answers`."
                 )
             return own
     raise GraderError(f"{here} holds none of the course's files, such as {files[0]}: go to your course's folder.")

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from grader.reports.model import Report
 
 SECTION = "checked"
-State = Literal["passes", "fails", "not written", "changed"]
-"""Of an exercise. Changed: it was not checked since its code, or code that it uses, was changed."""
+State = Literal["passes", "fails", "waits", "not written", "changed"]
+"""Of an exercise. Waits: another one has to be fixed first. Changed: it was not checked since its code, or code that it
+uses, was changed."""
+STATES: dict[str, State] = {"done": "passes", "waiting": "waits"}
+"""The states that a check can find. All others are "fails"."""
 
 
 class Step(NamedTuple):
@@ -78,7 +81,7 @@ class Progress:
         """Keep what a check of these answers found. Raises OSError."""
         exercises = {exercise for unit in self._course.units.values() for exercise in unit.exercises}
         found = {
-            entry.name: {"code": self.answers.code.digest(entry.name), "passes": entry.state == "done"}
+            entry.name: {"code": self.answers.code.digest(entry.name), "state": STATES.get(entry.state, "fails")}
             for entry in entries(report)
             if entry.name in exercises
         }
@@ -99,7 +102,8 @@ class Progress:
         known = self._known.get(exercise)
         if not isinstance(known, dict) or known.get("code") != code.digest(exercise):
             return "changed"
-        return "passes" if known.get("passes") else "fails"
+        state: State = known.get("state", "changed")
+        return state
 
     def _place(self, unit: str, exercise: str) -> str:
         source = self.answers.submission.sources.get(unit)

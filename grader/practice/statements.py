@@ -20,6 +20,7 @@ class _Statement(NamedTuple):
     defines: frozenset[str]
     uses: frozenset[str]
     code: str
+    is_import: bool = False
 
 
 class Statements:
@@ -32,34 +33,38 @@ class Statements:
     def __init__(self, sources: Mapping[str, UnitSource]) -> None:
         """Parse the sources of a submission's units."""
         self.broken: set[str] = set()
-        self._statements: list[_Statement] = []
+        self._units: dict[str, list[_Statement]] = {}
         for unit, source in sources.items():
             try:
-                self._statements += _parsed(source.cells)
+                self._units[unit] = _parsed(source.cells)
             except (SyntaxError, ValueError, RecursionError):
                 self.broken.add(unit)
-                self._statements.append(_Statement(frozenset(), frozenset(), "\n".join(source.cells)))
-        self._by_name: dict[str, list[_Statement]] = {}
-        for statement in self._statements:
-            for name in statement.defines:
-                self._by_name.setdefault(name, []).append(statement)
+                self._units[unit] = [_Statement(frozenset(), frozenset(), "\n".join(source.cells))]
+        self._by_name: dict[str, list[tuple[str, _Statement]]] = {}
+        for unit, statements in self._units.items():
+            for statement in statements:
+                for name in statement.defines:
+                    self._by_name.setdefault(name, []).append((unit, statement))
 
     def used_by(self, names: Iterable[str]) -> set[str]:
         """Return these names, and all names that their definitions use, directly or through others."""
         found, new = set[str](), set(names)
         while new:
             found |= new
-            new = {used for name in new for one in self._by_name.get(name, ()) for used in one.uses} - found
+            new = {used for name in new for _, one in self._by_name.get(name, ()) for used in one.uses} - found
         return found
 
     def code(self, name: str) -> str:
-        """Return the code that defines a name, without comments; "" if nothing does."""
-        return "\n".join(one.code for one in self._by_name.get(name, ()))
+        """Return the code that defines a name, without comments and imports; "" if nothing does."""
+        return "\n".join(one.code for _, one in self._by_name.get(name, ()) if not one.is_import)
 
     def digest(self, name: str) -> str:
         """Return a digest of what decides how `name` behaves: of all the code that it uses, without comments."""
         used = self.used_by([name])
-        code = [one.code for one in self._statements if not one.defines or one.defines & used]
+        # A unit that only imports a used name has no part in it.
+        units = {unit for name in used for unit, one in self._by_name.get(name, ()) if not one.is_import} | self.broken
+        statements = [one for unit in self._units if unit in units for one in self._units[unit]]
+        code = [one.code for one in statements if not one.defines or one.defines & used]
         return hashlib.sha256("\n".join(code).encode()).hexdigest()
 
 
@@ -95,4 +100,5 @@ def _statement(node: ast.stmt) -> _Statement:
         # The names that it binds are its own.
         uses -= defines | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
         defines = {node.name}
-    return _Statement(frozenset(defines), frozenset(uses), ast.dump(node))
+    is_import = isinstance(node, ast.Import | ast.ImportFrom)
+    return _Statement(frozenset(defines), frozenset(uses), ast.dump(node), is_import)

@@ -168,6 +168,16 @@ def test_a_folder_without_the_courses_files_is_refused(tmp_path: Path) -> None:
     assert "holds none of the course's files, such as simple_attention.py: go to your course's folder." in done.stderr
 
 
+@pytest.mark.parametrize("command", ["check", "hint"])
+def test_the_courses_own_exercises_are_no_place_for_answers(command: str) -> None:
+    arguments = [sys.executable, "-m", "grader", command, *(["dot_product"] if command == "hint" else [])]
+    done = subprocess.run(arguments, cwd=REPOSITORY / "exercises", capture_output=True, text=True)
+    assert done.returncode == 2
+    assert (
+        f"Copy this folder and write your answers into the copy: `cp -r {REPOSITORY}/exercises answers`" in done.stderr
+    )
+
+
 @pytest.mark.proof(part="students")
 def test_a_terminal_that_lacks_characters_does_not_stop_the_check(folder: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}

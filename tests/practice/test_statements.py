@@ -51,6 +51,13 @@ def test_a_digest_changes_with_code_of_another_unit_that_is_used() -> None:
     assert before.digest("first") == after.digest("first")
 
 
+def test_an_import_belongs_to_what_uses_it_in_its_own_unit() -> None:
+    before, after = statements(CODE.replace("import helper as aid", "import base as helper")), statements()
+    assert before.code("helper") == after.code("helper")
+    changed = {name for name in ("Second", "first", "helper") if before.digest(name) != after.digest(name)}
+    assert changed == {"Second"}
+
+
 def test_nothing_is_known_of_code_that_is_not_python_but_that_it_changed() -> None:
     before, after = statements("def first(:\n"), statements("def first(x:\n")
     assert before.broken == {"unit"}

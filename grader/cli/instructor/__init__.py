@@ -10,11 +10,13 @@ from grader.cli.instructor.new import new
 from grader.cli.instructor.release import release
 from grader.cli.student import app as app
 
+TEACH = "Run a course"
+
 for command in (grade, audit, build, collect, table, status, feedback):
-    app.command()(command)
-app.add_typer(new, name="new")
-app.add_typer(release, name="release")
-app.info.help = "Grade a course, and build what students receive."
+    app.command(rich_help_panel=TEACH)(command)
+app.add_typer(new, name="new", rich_help_panel=TEACH)
+app.add_typer(release, name="release", rich_help_panel=TEACH)
+app.info.help = "Work on the exercises of a course, or run a course: alone, it shows how far you are, and what is next."
 
 
 def main() -> None:
