@@ -117,6 +117,7 @@ def test_a_complete_accepted_answer_is_unchanged() -> None:
         assert completed(COURSE, path, unit) == path.read_text(encoding="utf-8")
 
 
+@pytest.mark.proof(part="audit")
 def test_a_sample_has_all_accepted_answers_and_some_of_each_other_kind() -> None:
     whole = [case for unit in COURSE.units for case in cases(unit)]
     some = sample(whole)

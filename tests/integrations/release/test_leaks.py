@@ -184,10 +184,12 @@ def test_a_folder_with_a_secret_in_it_is_refused_with_the_place(tmp_path: Path) 
         require_none(tmp_path, COURSE)
 
 
+@pytest.mark.proof(part="releases")
 def test_every_released_file_and_git_object_is_free_of_secrets(released: Path) -> None:
     assert scan(released, COURSE) == []
 
 
+@pytest.mark.proof(part="releases")
 def test_students_receive_the_answers_of_practice_items(released: Path) -> None:
     content = (released / "exercises" / "practice.json").read_bytes()
     assert content == (COURSE.exercises / "practice.json").read_bytes()
