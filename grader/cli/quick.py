@@ -16,6 +16,8 @@ from grader.practice import spare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as a shell has it for a program that SIGINT ended."""
 SETTINGS = ("COLUMNS", "COLORTERM", "NO_COLOR", "TERM")
 """The environment variables that decide how a terminal is written to."""
 # With these, and on Windows, rich has to find out more.
@@ -51,7 +53,10 @@ def run_quickly(arguments: Sequence[str]) -> int | None:
     }
     if asked["do"] == "check":
         asked["is_asking"] = asked["name"] is not None and is_terminal and sys.stdin.isatty()
-    done = spare.ask(root, asked)
+    try:
+        done = spare.ask(root, asked)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     if done is None:
         return None
     _print(done)
