@@ -129,8 +129,8 @@ BREAKAGES = {
             "tests/reports/test_scoring.py::test_at_the_level_points_there_are_only_points"),
         Change(
             "a report is kept though the grader has changed", "grader/reports/fingerprint.py",
-            "    total.update(_grader_digest(course, suites))\n",
-            "    total.copy().update(_grader_digest(course, suites))\n",
+            "    total.update(grader_digest(course, suites))\n",
+            "    total.copy().update(grader_digest(course, suites))\n",
             "tests/reports/test_scoring.py::test_the_digest_changes_with_the_course_the_suites_and_the_grader"),
     ],
     "reading submissions": [
@@ -193,7 +193,7 @@ BREAKAGES = {
     "release and leak scan": [
         Change(
             "the suites of the units are not secret", "grader/integrations/release/leaks.py",
-            '(*course.suites.rglob("*.py"),', '(*course.suites.glob("*.py"),',
+            '[*course.suites.rglob("*.py"),', '[*course.suites.glob("*.py"),',
             "tests/integrations/release/test_leaks.py::test_a_secret_is_found_in_every_wrapping"),
         Change(
             "an archive in an archive is not opened", "grader/integrations/release/leaks.py",
