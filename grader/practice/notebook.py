@@ -1,7 +1,7 @@
 """Turns the script of a unit into a notebook, with a cell that checks each exercise, and a notebook into a script.
 
 Afterwards one of the two files has the student's answers, and it is the one that is graded. No text is lost: what the
-student wrote in the other file is kept under another name.
+student wrote in the other file is kept in a backup.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.errors import GraderError
 from grader.files import write_atomically
+from grader.practice.backups import back_up
 from grader.practice.check import answers_folder
+from grader.practice.reset import received
 from grader.submissions.names import FOLDER, filenames
 from grader.submissions.notebook import CHECK_MAGIC, code_lines, is_check, source_of
 from grader.submissions.plain_files import unix_lines
 from grader.submissions.source import DEFINITION
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Collection
     from pathlib import Path
 
     from nbformat import NotebookNode
 
     from grader.course.model import Course
-
-BACKUP = ".backup"
-"""The suffix of what is kept. A file with it is nobody's answer."""
 
 _FORMAT = "py:percent"
 _LOAD = f"""\
@@ -38,54 +38,56 @@ _KERNEL = {
 
 
 class Converted(NamedTuple):
-    """The file that was written, which is the one that is graded, and where the student's other file is kept."""
+    """The file that was written, which is the one that is graded, and the backups of what was there before."""
 
     written: Path
-    kept: Path | None
+    backups: list[Path]
 
 
-def write_notebook(course: Course, unit: str) -> Converted:
+def write_notebook(course: Course, unit: str, now: datetime.datetime) -> Converted:
     """Write a unit's notebook beside its script, and put the script back as students receive it.
 
     The stub stays beside the notebook, so that git sees no deleted file and updates of the course still apply.
 
     Raises:
         GraderError: There is a notebook already, or no folder with answers, or jupytext is missing.
+        OSError: A file cannot be read or written.
     """
-    script, notebook = _paths(course, unit)
+    folder, script, notebook = _paths(course, unit)
     if notebook.exists():
         raise GraderError(f"`{notebook}` exists already: open it, or rename it to make a new one from `{script.name}`.")
-    stub = _read(course.exercises / script.name)
+    stub = received(course, script, unit)
     text = _read(script) if script.exists() else stub
     made = to_notebook(text, unit, course.units[unit].exercises)
-    kept = _keep(script) if script.exists() and text != stub else None
+    backups = [back_up(folder, script, script.read_bytes(), now)] if text != stub else []
     write_atomically(notebook, made)
     if text != stub:
         write_atomically(script, stub)
-    return Converted(notebook, kept)
+    return Converted(notebook, backups)
 
 
-def write_script(course: Course, unit: str) -> Converted:
-    """Write a unit's script from its notebook, which is kept under another name.
+def write_script(course: Course, unit: str, now: datetime.datetime) -> Converted:
+    """Write a unit's script from its notebook, which is kept as a backup.
 
     Raises:
         GraderError: There is no notebook, or the script has answers too, or jupytext is missing.
+        OSError: A file cannot be read or written.
     """
-    script, notebook = _paths(course, unit)
+    folder, script, notebook = _paths(course, unit)
     if not notebook.exists():
         raise GraderError(f"There is no `{notebook}` to make a script of: `grader notebook {unit}` makes one.")
-    stub = _read(course.exercises / script.name)
-    if script.exists() and code_lines([_read(script)]) != code_lines([stub]):
+    stub = received(course, script, unit)
+    text = _read(script) if script.exists() else stub
+    if code_lines([text]) != code_lines([stub]):
         raise GraderError(
             f"Both `{script}` and `{notebook.name}` contain answers: rename the one that you do not need."
         )
     made = to_script(_read(notebook), notebook)
-    if script.exists() and _read(script) not in (stub, made):
-        _keep(script)
+    old = [script, notebook] if text not in (stub, made) else [notebook]
+    backups = [back_up(folder, file, file.read_bytes(), now) for file in old]
     write_atomically(script, made)
-    kept = _keep(notebook)
     notebook.unlink()
-    return Converted(script, kept)
+    return Converted(script, backups)
 
 
 def to_notebook(script: str, unit: str, exercises: Collection[str]) -> str:
@@ -131,13 +133,13 @@ def _check_cell(name: str) -> NotebookNode:
     return cell
 
 
-def _paths(course: Course, unit: str) -> tuple[Path, Path]:
-    """Return where a unit's script and notebook are, or belong."""
+def _paths(course: Course, unit: str) -> tuple[Path, Path, Path]:
+    """Return the student's folder, and where a unit's script and notebook are, or belong."""
     folder = answers_folder(course)
     script, notebook, _ = filenames(unit)
     is_here = (folder / script).exists() or (folder / notebook).exists() or not (folder / FOLDER).is_dir()
     place = folder if is_here else folder / FOLDER
-    return place / script, place / notebook
+    return folder, place / script, place / notebook
 
 
 def _read(path: Path) -> str:
@@ -145,11 +147,3 @@ def _read(path: Path) -> str:
         return unix_lines(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise GraderError(f"`{path}` is not UTF-8 (byte {error.start + 1}): save it as UTF-8.") from None
-
-
-def _keep(path: Path) -> Path:
-    """Copy a file under a name that is free, and return it."""
-    names = [f"{path.name}{BACKUP}", *(f"{path.name}{BACKUP}{number}" for number in range(2, 1000))]
-    free = next(kept for kept in map(path.with_name, names) if not kept.exists())
-    write_atomically(free, path.read_bytes())
-    return free
