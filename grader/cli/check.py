@@ -96,7 +96,7 @@ def _show_unit(
 
 
 def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message], console: Console) -> None:
-    """Print one line for an exercise, and below it the main issue and what its code raised and printed.
+    """Print one line for an exercise, and below it the main issue, what its code raised and printed, and remarks.
 
     A tick says how many of the rules it is about, because the visible tests may not try all of them.
     """
@@ -116,6 +116,8 @@ def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message]
     else:
         why = safe(entry.exercise.waiting_for or "not written yet", console)
         console.print(f"  [dim]· {escape(entry.name):32} {why}[/]", soft_wrap=True)
+    for remark in entry.exercise.remarks:
+        _say(console, remark)
 
 
 def _show_message(message: Message, console: Console, reason: str | None = None) -> None:
