@@ -112,14 +112,15 @@ def test_a_file_name_that_no_picture_can_have_is_refused_before_anything_runs(tm
         require_picture(tmp_path / "picture.jpg")
 
 
-def test_without_matplotlib_a_png_is_refused_in_a_sentence() -> None:
+def test_without_matplotlib_a_png_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    shutil.copy(REPOSITORY / "exercises" / "causal_attention.py", tmp_path)
     program = (
         "import importlib.util as util; known = util.find_spec; "
         "util.find_spec = lambda name, *rest: None if name == 'matplotlib' else known(name, *rest); "
         "from grader.cli.student import main; main()"
     )
     command = [sys.executable, "-c", program, "show", "causal_mask", "--out", "mask.png"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    done = subprocess.run([*command, "--course", str(REPOSITORY)], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
     assert "a PNG needs matplotlib: run `pip install matplotlib`, or let the file's name end in .svg." in done.stderr
 
@@ -142,4 +143,5 @@ def test_the_command_prints_the_verdict_the_picture_and_what_can_be_drawn(tmp_pa
     assert "✗ causal_mask" in done.stdout
     assert "6 of 36 cells differ." in done.stdout
     assert "Nothing else can be drawn." in done.stdout
+    assert done.stdout.endswith(f"{tmp_path / 'mask.svg'} is written.\n")
     assert "6 of 36 cells differ." in (tmp_path / "mask.svg").read_text(encoding="utf-8")
