@@ -91,14 +91,19 @@ def write_script(course: Course, unit: str, now: datetime.datetime) -> Converted
 
 
 def to_notebook(script: str, unit: str, exercises: Collection[str]) -> str:
-    """Return the notebook of a script in percent format, with a cell that checks each of these exercises."""
+    """Return the notebook of a script in percent format, with a cell that checks each of these exercises.
+
+    Below it is an empty cell.
+    """
     jupytext, nbformat = _libraries()
     found: NotebookNode = jupytext.reads(script, fmt=_FORMAT)
     cells: list[NotebookNode] = []
     for cell in found.cells:
         cells.append(cell)
         if cell.cell_type == "code":
-            cells += [_check_cell(name) for name in DEFINITION.findall(cell.source) if name in exercises]
+            found_here = [name for name in DEFINITION.findall(cell.source) if name in exercises]
+            # The last cell is for what the texts suggest to try.
+            cells += [*map(_check_cell, found_here), *([nbformat.v4.new_code_cell()] if found_here else [])]
     is_titled = bool(cells) and cells[0].cell_type == "markdown"
     cells.insert(int(is_titled), nbformat.v4.new_code_cell(_LOAD))
     cells.append(_check_cell(unit))
@@ -106,13 +111,13 @@ def to_notebook(script: str, unit: str, exercises: Collection[str]) -> str:
 
 
 def to_script(notebook: str, path: Path) -> str:
-    """Return the script of a notebook, without the cells that check. Raises GraderError if it is not a notebook."""
+    """Return the script of a notebook, without cells that check or are empty. Raises GraderError if it is none."""
     jupytext, nbformat = _libraries()
     try:
         found: NotebookNode = nbformat.reads(notebook, as_version=4)
     except Exception as error:  # nbformat raises many kinds
         raise GraderError(f"`{path}` is not a notebook: open it in Jupyter and save it again.") from error
-    found.cells = [cell for cell in found.cells if cell.cell_type != "code" or not is_check(source_of(cell) or "")]
+    found.cells = [cell for cell in found.cells if cell.cell_type != "code" or not _is_added(source_of(cell) or "")]
     # No header, and of the cells' metadata only what the course's own sources have.
     found.metadata = {"jupytext": {"notebook_metadata_filter": "-all", "cell_metadata_filter": "nbgrader,-all"}}
     return str(jupytext.writes(found, fmt=_FORMAT)).rstrip("\n") + "\n"
@@ -125,6 +130,10 @@ def _libraries() -> tuple[Any, Any]:
     except ImportError:
         raise GraderError("Notebooks need jupytext: run `pip install jupytext`.") from None
     return jupytext, nbformat
+
+
+def _is_added(source: str) -> bool:
+    return not source.strip() or is_check(source)
 
 
 def _check_cell(name: str) -> NotebookNode:
