@@ -43,6 +43,12 @@ def a_browser() -> Iterator[Browser]:
         browser.close()
 
 
+def barriers(page: Page) -> list[str]:
+    """Return what keeps people from reading a page, such as too little contrast, as axe-core finds it."""
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
+
+
 class Sheet:
     """A page on the disk that a browser shows, and what happened: requests, and messages in the console.
 
@@ -63,9 +69,8 @@ class Sheet:
         self.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
 
     def barriers(self) -> list[str]:
-        """Return what keeps people from reading the page, such as too little contrast, as axe-core finds it."""
-        found = Axe().run(self.page).response["violations"]
-        return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
+        """Return what keeps people from reading the page."""
+        return barriers(self.page)
 
     def close(self) -> None:
         self.page.context.close()

@@ -21,7 +21,14 @@ from grader.course.model import load_course
 from grader.course.rules import read_rules
 from grader.errors import IMPERFECT, GraderError
 from grader.practice import spare
-from grader.practice.check import answers_folder, check_answers, read_answers, unit_of, visible_grading
+from grader.practice.check import (
+    answers_folder,
+    check_answers,
+    read_answers,
+    too_few_decimals_in,
+    unit_of,
+    visible_grading,
+)
 from grader.practice.pictures.files import pictures_of, require_picture, write_picture
 from grader.practice.pictures.show import exercises_to_draw, print_pictures
 from grader.practice.progress import Progress
@@ -74,6 +81,8 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> M
     if asked["html"]:
         write_named(Path(asked["html"]), page(report, pictures_of(graded.drawings)), "--html")
     is_right = print_report(report, read_rules(course), names, console)
+    for sentence in too_few_decimals_in(answers, course, names):
+        console.print(safe(sentence, console), soft_wrap=True)
     if asked["html"]:
         console.print(safe(f"{asked['html']} is written: open it in a browser.", console), soft_wrap=True)
     questions = [vars(one) for one in graded.questions if one.exercise in names and is_right]
@@ -107,6 +116,7 @@ def show(asked: Message, console: Console, grading: Grading | None = None) -> Me
     if picture:
         with writing(f"The picture could not be written to {picture}"):
             write_picture(graded.drawings, picture)
+        console.print(safe(f"{picture} is written.", console), soft_wrap=True)
     return {"code": 0 if is_right else IMPERFECT}
 
 

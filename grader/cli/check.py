@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -96,7 +97,7 @@ def _show_unit(
 
 
 def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message], console: Console) -> None:
-    """Print one line for an exercise, and below it the main issue and what its code raised and printed.
+    """Print one line for an exercise, and below it the main issue, what its code raised and printed, and remarks.
 
     A tick says how many of the rules it is about, because the visible tests may not try all of them.
     """
@@ -105,6 +106,9 @@ def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message]
     if entry.state == "done":
         count = f"{sum(rules.values())} of {len(rules)} rules tried" if rules else count
         console.print(f"  [green]✓[/] {escape(entry.name):32} {count}")
+        for message in messages:
+            if message.kind == "printed":
+                _show_message(message, console)
     elif entry.state == "in progress":
         console.print(f"  [yellow]✗[/] {escape(entry.name):32} {count}")
         reasons = [(entry.raised_for(issue.reason), issue.reason) for issue in entry.issues]
@@ -117,6 +121,8 @@ def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message]
     else:
         why = safe(entry.exercise.waiting_for or "not written yet", console)
         console.print(f"  [dim]· {escape(entry.name):32} {why}[/]", soft_wrap=True)
+    for remark in entry.exercise.remarks:
+        _say(console, remark)
 
 
 def _show_message(message: Message, console: Console, reason: str | None = None) -> None:
@@ -138,4 +144,4 @@ def _say(console: Console, sentence: str, indent: int = 6) -> None:
     if console.is_terminal:
         console.print(Padding(safe(sentence, console), (0, 0, 0, indent)), width=min(console.width, WIDTH))
     else:
-        console.print(" " * indent + safe(sentence, console), soft_wrap=True)
+        console.print(textwrap.indent(safe(sentence, console), " " * indent), soft_wrap=True)

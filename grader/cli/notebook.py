@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,13 +34,13 @@ def script(unit: Unit, course: CourseFolder = None) -> None:
     _convert(write_script, unit, course)
 
 
-def _convert(write: Callable[[Course, str], Converted], name: str, course: Path | None) -> None:
+def _convert(write: Callable[[Course, str, datetime.datetime], Converted], name: str, course: Path | None) -> None:
     from grader.course.find import find_course
     from grader.practice.check import unit_of
 
     found = find_course(course)
     with writing("Nothing was changed"):
-        converted = write(found, unit_of(name, found))
+        converted = write(found, unit_of(name, found), datetime.datetime.now().astimezone())
     say(f"Wrote {os.path.relpath(converted.written)}. Work in it from now on: it is the file that is graded.")
-    if converted.kept:
-        say(f"Your other file is kept as {os.path.relpath(converted.kept)}.")
+    for backup in converted.backups:
+        say(f"Your old file is {backup}")

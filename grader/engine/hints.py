@@ -110,6 +110,8 @@ def hint_for(outcome: Outcome, code: str, around: list[ast.AST], lines: SourceLi
         code = "\n".join([code, *body])
         return next((sentence for pattern, sentence in CALLS if re.search(pattern, code)), "")
     if missing := MISSING_NAME.match(outcome.detail):
+        if missing[1] in IMPORTS:
+            return _add_import(missing[1], outcome.file)
         return _missing_name(missing[1], around, lines.names_at_top(outcome.file or ""))
     if unbound := UNBOUND.search(outcome.detail):
         return f"Give `{unbound[1]}` a value before this line, on every way to it."
@@ -123,14 +125,17 @@ def hint_for(outcome: Outcome, code: str, around: list[ast.AST], lines: SourceLi
 def hint_for_statement(failed: FailedStatement, code: str) -> str:
     """Return a sentence on what to do about a statement that failed when its file was run, or ""."""
     if (missing := MISSING_NAME.match(failed.detail)) and missing[1] in IMPORTS:
-        return f"Add `{IMPORTS[missing[1]]}` at the top of the file."
+        return _add_import(missing[1], failed.file)
     found = (hint for error, line, hint in STATEMENTS if re.search(error, failed.detail) and re.search(line, code))
     return next(found, "")
 
 
+def _add_import(name: str, file: str | None) -> str:
+    where = "in the first code cell" if ".ipynb, cell " in (file or "") else "at the top of the file"
+    return f"Add `{IMPORTS[name]}` {where}."
+
+
 def _missing_name(name: str, around: list[ast.AST], at_top: set[str]) -> str:
-    if name in IMPORTS:
-        return f"Add `{IMPORTS[name]}` at the top of the file."
     if name in _attributes(around):
         return f"Did you mean `self.{name}`?"
     near = similar(name, _variables(around) | at_top)

@@ -14,6 +14,7 @@ from grader.documents import nearest
 from grader.errors import GraderError
 from grader.practice.statements import Statements
 from grader.quizzes.questions import FILENAME, read_questions
+from grader.quizzes.sheet_reader import too_few_decimals
 from grader.submissions.names import is_published, require_folder, require_name
 from grader.submissions.reader import read_submission
 
@@ -87,6 +88,25 @@ def read_answers(course: Course, folder: Path, student: str | None = None) -> An
     return Answers(submission, Statements(submission.sources))
 
 
+def too_few_decimals_in(answers: Answers, course: Course, names: Collection[str]) -> list[str]:
+    """Return a sentence for each number with too few decimals in the quizzes of these units, by default of all.
+
+    It is not part of a report: a number may be right with fewer.
+    """
+    sheets = {
+        unit: one.quiz
+        for unit, one in answers.submission.units.items()
+        if one.quiz and not one.quiz.is_notebook and (not names or unit in names)
+    }
+    questions = read_questions(course.exercises / FILENAME) if sheets else {}
+    return [
+        sentence
+        for unit, sheet in sheets.items()
+        if unit in questions
+        for sentence in too_few_decimals(sheet.cells[0], questions[unit])
+    ]
+
+
 def unit_of(name: str, course: Course) -> str:
     """Return the unit that a name means, which may be that of an exercise. Raises GraderError."""
     for unit, described in course.units.items():
@@ -119,8 +139,8 @@ def answers_folder(course: Course, here: Path | None = None) -> Path:
             own = folder.parent if folder.name == "exercises" else folder
             if course.solutions.is_dir() and own.resolve() == course.root.resolve():
                 raise GraderError(
-                    f"{course.exercises} is what the course hands out. Copy this folder and write your answers into the"
-                    f" copy: `cp -r {course.exercises} answers`, then `cd answers`."
+                    f"{course.exercises} is what the course hands out. Copy this folder and write your answers into "
+                    f"the copy: `cp -r {course.exercises} answers`, then `cd answers`."
                 )
             return own
     raise GraderError(f"{here} holds none of the course's files, such as {files[0]}: go to your course's folder.")

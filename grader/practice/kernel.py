@@ -22,9 +22,10 @@ from grader.errors import GraderError
 from grader.practice.check import unit_of
 from grader.sandbox import loader
 from grader.submissions.names import filenames
-from grader.submissions.notebook import CHECK_MAGIC
+from grader.submissions.notebook import CHECK_MAGIC, with_imports
 from grader.submissions.reader import read_submission
 from grader.submissions.source import DEFINITION
+from grader.text import in_words
 
 if TYPE_CHECKING:
     import ast
@@ -58,10 +59,11 @@ class Checks:
         self._failed: set[int] = set()
 
     def note(self, result: Any) -> None:
-        """Note the execution count of a cell that failed. What it defined before it failed is there all the same."""
-        source = result.info.raw_cell or ""
-        is_run = result.error_before_exec is None
-        if not result.success and not (is_run and DEFINITION.search(source)):
+        """Note the execution count of a cell that failed, unless it defines something.
+
+        What such a cell defined before it failed is there all the same. If it is not Python, a check says so.
+        """
+        if not result.success and not DEFINITION.search(result.info.raw_cell or ""):
             self._failed.add(result.execution_count)
 
     def check(self, line: str) -> None:
@@ -79,6 +81,9 @@ class Checks:
         cells = self.cells()
         if name != unit and not any(name in DEFINITION.findall(cell) for cell in cells):
             raise GraderError(f"Run the cell that defines `{name}` first, then this one.")
+        script, notebook, _ = filenames(unit)
+        cells, missing = with_imports(cells, (self.course.exercises / script).read_text(encoding="utf-8"))
+        note = f"{notebook} does not import {in_words(missing)}: run the cell with the imports.\n" if missing else ""
         # Windows removes no folder that a process is in.
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             _write(Path(folder), unit, cells, self.course)
@@ -93,9 +98,9 @@ class Checks:
                 errors="replace",
                 check=False,
             )
-        return (done.stdout + done.stderr).rstrip()
+        return note + (done.stdout + done.stderr).rstrip()
 
-    def cells(self) -> list[str]:
+    def cells(self) -> tuple[str, ...]:
         """Return the code of each cell at the place of its execution count, "" for a cell that no longer counts.
 
         A cell that was run again, or that defines the same names as a later one, no longer counts. Neither does one
@@ -104,13 +109,13 @@ class Checks:
         last: dict[object, int] = {}
         sources: Sequence[str] = self.shell.history_manager.input_hist_raw
         for number, source in enumerate(sources):
-            if number not in self._failed and any(_defines(piece.tree) for piece in loader.split(source, True)):
+            if number not in self._failed and any(map(_counts, loader.split(source, True))):
                 last[tuple(DEFINITION.findall(source)) or source] = number
         kept = set(last.values())
-        return [source if number in kept else "" for number, source in enumerate(sources)][1:]
+        return tuple(source if number in kept else "" for number, source in enumerate(sources))[1:]
 
 
-def _write(folder: Path, unit: str, cells: list[str], course: Course) -> None:
+def _write(folder: Path, unit: str, cells: Sequence[str], course: Course) -> None:
     """Write the cells as the notebook of a unit, with its quiz, and the other units, which it may import."""
     script, notebook, _ = filenames(unit)
     content = [{"cell_type": "code", "source": cell, "metadata": {}, "outputs": []} for cell in cells]
@@ -145,6 +150,11 @@ class NotebookFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def _source(self, unit: str) -> UnitSource | None:
         return read_submission("student", Path.cwd(), [unit], self.course.exercises).units[unit].code
+
+
+def _counts(piece: loader.Piece) -> bool:
+    # Of what is not Python, only the first line is known. IPython reads more than Python, such as `print?`.
+    return _defines(piece.tree) if piece.tree else bool(piece.names)
 
 
 def _defines(tree: ast.Module | None) -> bool:

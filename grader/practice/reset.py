@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from grader.errors import GraderError
 from grader.files import write_atomically
+from grader.practice.backups import back_up
 from grader.practice.check import unit_of_exercise
 from grader.practice.definitions import NotFound, NotPython, added, definition, replaced
-from grader.practice.state import state_folder
 from grader.submissions.archives import Folder
 from grader.submissions.names import places
 from grader.submissions.notebook import NOTEBOOK_LIMIT, source_of
@@ -56,7 +55,7 @@ def reset(course: Course, folder: Path, exercise: str, now: datetime.datetime) -
     """
     unit = unit_of_exercise(exercise, course)
     file = _file_of(course, folder, unit)
-    stub_file = _stub_file(course, folder / file, unit)
+    stub_file = received(course, folder / file, unit)
     stub = definition(stub_file, exercise)
     above = DEFINITION.findall(stub_file.partition(stub)[0])
     try:
@@ -77,7 +76,7 @@ def reset(course: Course, folder: Path, exercise: str, now: datetime.datetime) -
         raise GraderError(f"{file} is not {kind}, so nothing was changed: save it again in your editor.") from None
     if changed == text:
         return Reset(file, None)
-    backup = _back_up(content, state_folder(folder) / "backups", Path(file), now)
+    backup = back_up(folder, Path(file), content, now)
     mark = _BYTE_ORDER_MARK if content.startswith(_BYTE_ORDER_MARK.encode()) else ""
     write_atomically(folder / file, (mark + changed).encode())
     return Reset(file, backup)
@@ -97,8 +96,8 @@ def _file_of(course: Course, folder: Path, unit: str) -> str:
     return found[0]
 
 
-def _stub_file(course: Course, file: Path, unit: str) -> str:
-    """Return a unit as students receive it. Raises GraderError."""
+def received(course: Course, file: Path, unit: str) -> str:
+    """Return a unit's script as students receive it. Raises GraderError if the student's file is all there is of it."""
     source = course.solutions / f"{unit}.py"
     if source.is_file():
         # In a course's own repository, somebody may have written answers into the stubs.
@@ -106,7 +105,7 @@ def _stub_file(course: Course, file: Path, unit: str) -> str:
 
         return stub(source, course)
     path = course.exercises / f"{unit}.py"
-    if path.samefile(file):
+    if file.exists() and path.samefile(file):
         raise GraderError(f"{path} holds your own answers, so its stub is not known: leave out --course.")
     return path.read_text(encoding="utf-8")
 
@@ -142,18 +141,3 @@ def _with_stub_in_cell(text: str, exercise: str, stub: str) -> str:
         # As Jupyter writes it.
         return text if changed == source else json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
     raise GraderError(f"No cell defines {exercise}, so nothing was changed: make a code cell with this:\n\n{stub}")
-
-
-def _back_up(content: bytes, backups: Path, file: Path, now: datetime.datetime) -> Path:
-    """Write a file to a new name, and return its path."""
-    backups.mkdir(parents=True, exist_ok=True)
-    for number in itertools.count():
-        again = f"-{number}" if number else ""
-        backup = backups / f"{file.stem}-{now:%Y-%m-%d-%H%M%S}{again}{file.suffix}"
-        try:
-            with backup.open("xb") as opened:
-                opened.write(content)
-        except FileExistsError:
-            continue
-        return backup
-    raise AssertionError

@@ -105,9 +105,18 @@ def parse_number(raw: str) -> Fraction:
         if not denominator:
             raise AnswerError(f"{text!r} divides by zero", "write a number")
         return Fraction(numerator, denominator)
-    if "," in plain and _NUMBER.fullmatch(plain.replace(",", "")):
-        raise AnswerError(f"{text!r} has a comma", "write 50257 without one, and 3.125 with a point")
+    if "," in plain and (without := _without_comma(plain)):
+        raise AnswerError(f"{text!r} has a comma", f"write {' or '.join(without)}")
     raise AnswerError(f"{text!r} is not a number", "write it like 50257, 3.125, 1e-3 or 1/8")
+
+
+def _without_comma(number: str) -> list[str]:
+    """Return how a number with commas can be written: without them, with a point, or, if it is not clear, both."""
+    before, _, after = number.partition(",")
+    # A comma between thousands comes before the point, and a decimal comma after it.
+    thousands = [number.replace(",", "")] if "." not in before else []
+    decimal = [f"{before.replace('.', '')}.{after}"] if "." not in after and "," not in after else []
+    return [one for one in (*thousands, *decimal) if _NUMBER.fullmatch(one)]
 
 
 def parse_shape(raw: str) -> tuple[int, ...]:

@@ -219,6 +219,17 @@ class Sections:
                 for offset, text in enumerate(token.content.split("\n")):
                     yield TextLine(section.start + 1 + token.map[0] + offset, text.strip(), block)
 
+    def below(self, section: Section, line: int, text: str) -> int | None:
+        """Return the line of what follows the text that begins at `line`; None if nothing does, or the text differs."""
+        # Without blanks: an empty box has one, or none.
+        expected, read = _words(text).replace(" ", ""), ""
+        for following in self.text(section):
+            if following.number >= line:
+                if read == expected:
+                    return following.number
+                read += _words(following.text).replace(" ", "")
+        return None
+
     def incomplete(self, what: str) -> str:
         """Return the sentence on a sheet in which something is missing."""
         fix = f"move the file away and start again with `grader quiz {self.questions.unit}`"

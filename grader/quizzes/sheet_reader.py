@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grader.documents import nearest
 from grader.errors import GraderError, InternalError
 from grader.files import write_atomically
-from grader.quizzes.answers import AnswerError, is_blank, parse
+from grader.quizzes.answers import AnswerError, is_blank, missing_decimals, parse
 from grader.quizzes.questions import FILENAME, VARIANTS, Question, Questions, find_received, read_questions
 from grader.quizzes.sheet import BLANK, Section, Sections, Sheet, SheetError, has_boxes, write_sheet
 from grader.submissions.source import SHEET_LIMIT
@@ -55,7 +55,7 @@ def read_sheet(text: str, questions: Questions) -> Sheet:
     problems: dict[str, str] = {}
     for item, question in questions.items.items():
         try:
-            answer = _read_item(sections, question, sections.find(item))
+            answer = _read_item(sections, question, sections.find(item), variant)
         except SheetError as error:
             problems[item] = str(error)
         else:
@@ -124,9 +124,20 @@ def _filled_in(sections: Sections, name: str, answer: str, variant: int) -> dict
     return {written.line: f"{filled}\n" if written.is_continued else filled}
 
 
-def _read_item(sections: Sections, question: Question, section: Section) -> str | None:
+def too_few_decimals(text: str, questions: Questions) -> list[str]:
+    """Return a sentence for each number of a sheet that has fewer decimals than its question asks for."""
+    sections, answers = Sections(_lines(text), questions), read_sheet(text, questions).answers
+    doubts = {item: missing_decimals(questions.items[item], answer) for item, answer in answers.items()}
+    return [
+        str(sections.error(_typed(sections, sections.find(item))[1], f"{doubt}: add them, unless they are 0."))
+        for item, doubt in doubts.items()
+        if doubt
+    ]
+
+
+def _read_item(sections: Sections, question: Question, section: Section, variant: int) -> str | None:
     """Return the answer as it was written; None if it is blank. Raises SheetError."""
-    raw, line = _ticked(sections, question, section) if has_boxes(question) else _typed(sections, section)
+    raw, line = _ticked(sections, question, section, variant) if has_boxes(question) else _typed(sections, section)
     if is_blank(raw):
         return None
     try:
@@ -136,13 +147,17 @@ def _read_item(sections: Sections, question: Question, section: Section) -> str 
     return raw
 
 
-def _ticked(sections: Sections, question: Question, section: Section) -> tuple[str, int]:
+def _ticked(sections: Sections, question: Question, section: Section, variant: int) -> tuple[str, int]:
     """Return the letters that are ticked, and the line of the last of them."""
     boxes = _boxes(sections, question, section)
     for line, mark in boxes.values():
         if mark and mark not in _TICKS:
             raise sections.error(line, "a box holds something else than x: write `[x]` to tick it, or `[ ]`.")
     ticked = {letter: line for letter, (line, mark) in boxes.items() if mark}
+    letter, (last, mark) = max(boxes.items(), key=lambda box: box[1])
+    text = f"[{mark}] {letter}) {question.options(variant)[letter]}"
+    if not ticked and (below := sections.below(section, last, text)):
+        raise sections.error(below, "no box is ticked, and text follows below them: tick a box by writing `[x]` in it.")
     return " ".join(ticked), max(ticked.values(), default=section.start)
 
 

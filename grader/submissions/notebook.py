@@ -198,8 +198,26 @@ def repaired(code: UnitSource, stub: str) -> UnitSource:
     """
     stub_cells = _percent_cells(stub)
     cells, repeated = _without_repeated_stubs(code.cells, stub_cells, code.path)
-    cells, imports = _with_imports(cells, stub_cells, code.path)
-    return dataclasses.replace(code, cells=cells, remarks=(*code.remarks, *repeated, *imports))
+    cells, deleted = with_imports(cells, stub)
+    imports = (f"{code.path} no longer imports {' and '.join(deleted)}: the import was added as cell 1.",)
+    return dataclasses.replace(code, cells=cells, remarks=(*code.remarks, *repeated, *(imports if deleted else ())))
+
+
+def with_imports(cells: Sequence[str], stub: str) -> tuple[tuple[str, ...], list[str]]:
+    """Return the cells, with the stub's imports that they need but lack as cell 1, and the names of these imports."""
+    code = "\n".join(cells)
+    bound = set(imported_names(code))
+    code = _IMPORT.sub("", code)
+    deleted: list[str] = []
+    added: list[str] = []
+    for cell in _percent_cells(stub):
+        unbound = [name for name in imported_names(cell) if name not in bound and _needs(code, name)]
+        if unbound and all(map(_IMPORT.fullmatch, code_lines([cell]))):
+            deleted += unbound
+            added.append(cell)
+    # A blank first cell makes room for them, so that the others keep their numbers.
+    others = cells[1:] if added and cells and not cells[0].strip() else cells
+    return ("\n".join(added), *others) if added else tuple(cells), deleted
 
 
 def imported_names(code: str) -> Iterator[str]:
@@ -243,27 +261,6 @@ def _without_repeated_stubs(
     ]
     return kept, tuple(
         f"{relative} has an unwritten {name} below yours, which was graded: remove it." for name in dict.fromkeys(below)
-    )
-
-
-def _with_imports(
-    cells: Sequence[str], stub_cells: list[str], relative: str
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the cells, after the stub's imports that they need but lack; and a remark."""
-    code = "\n".join(cells)
-    bound = set(imported_names(code))
-    code = _IMPORT.sub("", code)
-    deleted: list[str] = []
-    added: list[str] = []
-    for cell in stub_cells:
-        unbound = [name for name in imported_names(cell) if name not in bound and _needs(code, name)]
-        if unbound and all(map(_IMPORT.fullmatch, code_lines([cell]))):
-            deleted += unbound
-            added.append(cell)
-    if not added:
-        return tuple(cells), ()
-    return ("\n".join(added), *cells), (
-        f"{relative} no longer imports {' and '.join(deleted)}: the import was added as cell 1.",
     )
 
 

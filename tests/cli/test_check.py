@@ -51,6 +51,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = (REPOSITORY / "solutions" / "simple_attention.py").read_text(encoding="utf-8")
     assert RIGHT in answers
     (folder / "exercises" / "simple_attention.py").write_text(answers.replace(RIGHT, WRONG, 1), encoding="utf-8")
+    sheet = folder / "exercises" / "simple_attention_quiz.md"
+    text = sheet.read_text(encoding="utf-8")
+    before, number, after = text.partition("A number to 3 decimals")
+    sheet.write_text(before + number + after.replace("______", "0.7", 1), encoding="utf-8")
     return folder
 
 
@@ -78,7 +82,18 @@ def test_a_mistake_shows_the_expected_and_the_actual_result(checked: subprocess.
 
 
 def test_the_quiz_counts_the_answers_given(checked: subprocess.CompletedProcess[str]) -> None:
-    assert "quiz: 0 of" in checked.stdout
+    assert "quiz: 1 of" in checked.stdout
+
+
+def test_a_number_with_too_few_decimals_has_a_sentence_that_is_not_in_the_report(
+    folder: Path, checked: subprocess.CompletedProcess[str]
+) -> None:
+    lines = (folder / "exercises" / "simple_attention_quiz.md").read_text(encoding="utf-8").splitlines()
+    sentence = (
+        f"simple_attention_quiz.md:{lines.index('Answer: 0.7') + 1}: 0.7 has one decimal, and three are asked for"
+    )
+    assert sentence in checked.stdout
+    assert "three are asked for" not in (folder / "out" / "ada.json").read_text(encoding="utf-8")
 
 
 def test_the_report_fits_the_schema_and_names_the_visible_suites(

@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from grader.engine.explanations import advice, explained, trace_of
+from grader.engine.hints import hint_for_statement
 from grader.engine.outcomes import Outcome, judge
 from grader.engine.source_lines import SourceLines
 from grader.sandbox.client import Source
-from grader.sandbox.failures import Failure
+from grader.sandbox.failures import FailedStatement, Failure
 from grader.sandbox.replies import value_of
 from grader.sandbox.worker import Worker
 from grader.testing.checks import expect_tensor
@@ -171,6 +172,11 @@ def test_a_call_that_ran_out_of_time_has_the_line_of_its_loop(source: str, runs:
 def test_the_advice_on_an_error_says_what_to_do(body: str, hint: str) -> None:
     source = f"def softmax(): pass\ndef scores(x):\n    {body}\n"
     assert advice_on(source, "scores", torch.ones(2, 3)) == hint
+
+
+def test_a_missing_import_of_a_notebook_belongs_into_its_first_code_cell() -> None:
+    lost = FailedStatement((), "It raised NameError:", "name 'np' is not defined", 1, "answers.ipynb, cell 3")
+    assert hint_for_statement(lost, "x = np.ones(1)") == "Add `import numpy as np` in the first code cell."
 
 
 def test_the_error_of_another_exercise_is_blamed_on_its_call_or_on_itself() -> None:

@@ -39,25 +39,40 @@ def test_the_last_version_of_each_cell_is_checked_whatever_else_was_tried(folder
         "%check normalize_by_sum",
         WRONG,
         "print('a trial')\nnormalize_by_sum('a slip')",
-        "def normalize_by_sum(scores)\n    return",  # not Python, so the definition above stays
         "%check normalize_by_sum",
         RIGHT,
         "%check normalize_by_sum",
         "%check normalise_by_sum",
     )
     assert printed[1] == "Run the cell that defines `normalize_by_sum` first, then this one.\n"
-    assert "✗\x1b[0m normalize_by_sum" in printed[5]
-    assert "0 of 1 exercises pass" in printed[5]
-    assert "raises" not in printed[5]
-    assert "a trial" not in printed[5]
-    assert "1 of 1 exercise passes the visible tests." in printed[7]
-    assert printed[8].startswith("There is no exercise or unit 'normalise_by_sum'. ")
+    assert "✗\x1b[0m normalize_by_sum" in printed[4]
+    assert "0 of 1 exercises pass" in printed[4]
+    assert "raises" not in printed[4]
+    assert "a trial" not in printed[4]
+    assert "1 of 1 exercise passes the visible tests." in printed[6]
+    assert printed[7].startswith("There is no exercise or unit 'normalise_by_sum'. ")
 
 
 def test_an_error_names_the_cell_by_the_number_beside_it(folder: Path) -> None:
     failing = "def normalize_by_sum(scores):\n    return scores / nothing"
     printed = run(folder, "%load_ext grader", RIGHT, failing, "%check normalize_by_sum")
     assert f"{UNIT}.ipynb, cell 3, line 2" in printed[3]
+
+
+def test_a_last_version_that_is_not_python_is_checked_and_not_an_earlier_one(folder: Path) -> None:
+    broken = "def normalize_by_sum(scores):\n    return scores / (scores.sum()"
+    printed = run(folder, "import torch\n%load_ext grader", RIGHT, broken, "%check normalize_by_sum")
+    assert f"{UNIT}.ipynb, cell 3, line 2: It is not valid Python" in printed[3]
+    assert "0 of 1 exercises pass" in printed[3]
+    assert "stays in force" not in printed[3]
+
+
+def test_imports_that_were_not_run_are_named_and_the_cells_keep_their_numbers(folder: Path) -> None:
+    failing = "def normalize_by_sum(scores):\n    return torch.nothing(scores)"
+    printed = run(folder, "%load_ext grader", failing, "%check normalize_by_sum")
+    assert printed[2].startswith(f"{UNIT}.ipynb does not import torch: run the cell with the imports.\n")
+    assert f"{UNIT}.ipynb, cell 2, line 2" in printed[2]
+    assert "no longer imports" not in printed[2]
 
 
 def test_a_notebook_imports_the_answers_of_another_one(folder: Path) -> None:

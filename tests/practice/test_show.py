@@ -143,4 +143,5 @@ def test_the_command_prints_the_verdict_the_picture_and_what_can_be_drawn(tmp_pa
     assert "✗ causal_mask" in done.stdout
     assert "6 of 36 cells differ." in done.stdout
     assert "Nothing else can be drawn." in done.stdout
+    assert done.stdout.endswith(f"{tmp_path / 'mask.svg'} is written.\n")
     assert "6 of 36 cells differ." in (tmp_path / "mask.svg").read_text(encoding="utf-8")

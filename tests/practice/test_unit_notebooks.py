@@ -21,15 +21,24 @@ STUB = (REPOSITORY / "exercises" / f"{UNIT}.py").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a student who has received unit 1."""
-    (tmp_path / f"{UNIT}.py").write_text(STUB, encoding="utf-8")
-    return tmp_path
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    folder = tmp_path / "ada"
+    folder.mkdir()
+    (folder / f"{UNIT}.py").write_text(STUB, encoding="utf-8")
+    return folder
 
 
-def grader(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "grader", *arguments, "--course", str(REPOSITORY)]
+def grader(folder: Path, *arguments: str, course: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "grader", *arguments, "--course", str(course)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def backups(done: subprocess.CompletedProcess[str]) -> list[Path]:
+    """Return the backups that a command names."""
+    sentence = "Your old file is "
+    return [Path(line.removeprefix(sentence)) for line in done.stdout.splitlines() if line.startswith(sentence)]
 
 
 def units(folder: Path) -> tuple[str, list[str], bool]:
@@ -62,18 +71,40 @@ def test_an_untouched_notebook_is_no_answer(folder: Path) -> None:
 
 def test_a_begun_script_becomes_the_notebook_that_is_graded_and_nothing_is_lost(folder: Path) -> None:
     (folder / f"{UNIT}.py").write_text(SOLUTION, encoding="utf-8")
-    done = grader(folder, "notebook", "softmax_naive")  # the unit by one of its exercises
-    assert f"Your other file is kept as {UNIT}.py.backup." in done.stdout
-    assert (folder / f"{UNIT}.py.backup").read_text(encoding="utf-8") == SOLUTION
+    [backup] = backups(grader(folder, "notebook", "softmax_naive"))  # the unit by one of its exercises
+    assert backup.read_text(encoding="utf-8") == SOLUTION
     assert (folder / f"{UNIT}.py").read_text(encoding="utf-8") == STUB
     assert units(folder) == (f"{UNIT}.ipynb", [], True)
-    done = grader(folder, "script", UNIT)
-    assert f"Your other file is kept as {UNIT}.ipynb.backup." in done.stdout
+    notebook = (folder / f"{UNIT}.ipynb").read_bytes()
+    [kept] = backups(grader(folder, "script", UNIT))
+    assert kept.read_bytes() == notebook
     assert (folder / f"{UNIT}.py").read_text(encoding="utf-8") == SOLUTION
     assert units(folder) == (f"{UNIT}.py", [], True)
-    # A second time, the first backups stay.
+    # A second time, the first backups stay, and no file is added beside the answers.
+    [again] = backups(grader(folder, "notebook", UNIT))
+    assert again != backup
+    assert backup.read_text(encoding="utf-8") == again.read_text(encoding="utf-8") == SOLUTION
+    assert sorted(path.name for path in folder.iterdir()) == [f"{UNIT}.ipynb", f"{UNIT}.py"]
+
+
+def test_comments_in_the_script_beside_a_notebook_are_kept_too(folder: Path) -> None:
     grader(folder, "notebook", UNIT)
-    assert (folder / f"{UNIT}.py.backup2").read_text(encoding="utf-8") == SOLUTION
+    commented = f"{STUB}# mine\n"
+    (folder / f"{UNIT}.py").write_text(commented, encoding="utf-8")
+    script, notebook = backups(grader(folder, "script", UNIT))
+    assert script.read_text(encoding="utf-8") == commented
+    assert notebook.suffix == ".ipynb"
+    assert (folder / f"{UNIT}.py").read_text(encoding="utf-8") == STUB
+
+
+@pytest.mark.parametrize("command", ["notebook", "script"])
+def test_the_stubs_of_the_course_itself_are_refused(command: str, tmp_path: Path) -> None:
+    for name in ("solutions", "exercises"):
+        shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(REPOSITORY / "autograder.yml", tmp_path)
+    done = grader(tmp_path / "exercises", command, UNIT, course=tmp_path)
+    assert done.returncode == 2
+    assert "is what the course hands out" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,10 @@ from grader.quizzes.source import load_practice, load_quizzes
 SOLUTIONS = REPOSITORY / "solutions"
 QUIZZES = load_quizzes(SOLUTIONS, COURSE.quizzes)
 PRACTICE = load_practice(SOLUTIONS, COURSE.units, QUIZZES.values())
-ALL_ITEMS = {unit: {**QUIZZES[unit].items, **PRACTICE[unit].items} for unit in COURSE.quizzes}
+# The capstone has practice items and no quiz.
+ALL_ITEMS = {
+    unit: {**(QUIZZES[unit].items if unit in QUIZZES else {}), **PRACTICE[unit].items} for unit in COURSE.units
+}
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +95,7 @@ SOURCES = {
     name: item
     for unit in ALL_ITEMS
     for suffix in (QUIZ_SUFFIX, PRACTICE_SUFFIX)
+    if suffix == PRACTICE_SUFFIX or unit in QUIZZES
     for name, item in yaml.safe_load((SOLUTIONS / f"{unit}{suffix}").read_text("utf-8"))["items"].items()
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import chromium
+from browser import barriers, chromium
 from courses import COURSE
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from typer.testing import CliRunner
@@ -212,6 +212,18 @@ def test_a_page_fits_a_phone_also_with_all_verdicts(unit: str, opened: Any) -> N
             form.locator("input").first.check()
         form.get_by_role("button", name="Check").click()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_axe_finds_no_barrier_also_in_verdicts(look: str, opened: Any) -> None:
+    of_each_kind = {item.kind: item for practice in PRACTICE.values() for item in practice.items.values()}
+    page = opened(Quiz("unit", "One item of each kind", dict(of_each_kind)))
+    page.emulate_media(color_scheme=look)
+    for form in page.locator("form").all():
+        answer = form.locator("input").first
+        answer.fill("7") if answer.get_attribute("type") == "text" else answer.check()
+        form.get_by_role("button", name="Check").click()
+    assert barriers(page) == []
 
 
 def test_html_and_script_ends_in_a_text_are_only_shown(opened: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from grader.quizzes.questions import Question
 from grader.quizzes.sheet import Sheet, SheetError, has_boxes, write_sheet
-from grader.quizzes.sheet_reader import LINE_LIMIT, fill_in, read_sheet
+from grader.quizzes.sheet_reader import LINE_LIMIT, fill_in, read_sheet, too_few_decimals
 from grader.quizzes.source import Quiz
 from grader.submissions.source import SHEET_LIMIT
 
@@ -328,6 +328,31 @@ def test_an_answer_below_its_line(read: Callable[[str], Sheet], filled: str) -> 
         f"sums_quiz.md:{line_of(text, '## 5.') + 6}: this answer is blank, and text follows below: "
         "write the answer on this line."
     )
+
+
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_an_answer_below_its_boxes(read: Callable[[str], Sheet], filled: str, gap: str) -> None:
+    [box] = [line for line in filled.split("\n") if line.startswith("- [x] a) true")]
+    start = filled.index(box)
+    end = filled.index("\n\n## ", start) + 1
+    options = filled[start:end].replace("[x]", "[ ]")
+    text = f"{filled[:start]}{options}{gap}true\n{filled[end:]}"
+    assert only_problem(read(text), "is_larger") == (
+        f"sums_quiz.md:{line_of(text, 'true')}: no box is ticked, and text follows below them: tick a box by writing "
+        "`[x]` in it."
+    )
+    # A comment on an answer is no problem.
+    assert read(f"{filled[:end]}\nI am not sure.\n{filled[end:]}").problems == {}
+
+
+def test_too_few_decimals_get_a_sentence_and_no_problem(quiz: Quiz, read: Callable[[str], Sheet], filled: str) -> None:
+    text = filled.replace("Answer: 1.625", "Answer: 1.6")
+    assert read(text).problems == {}
+    assert too_few_decimals(text, quiz.questions) == [
+        f"sums_quiz.md:{line_of(text, 'Answer: 1.6')}: 1.6 has one decimal, and two are asked for: add them, unless "
+        "they are 0."
+    ]
+    assert too_few_decimals(filled, quiz.questions) == []
 
 
 def test_a_repeated_heading(read: Callable[[str], Sheet], filled: str) -> None:

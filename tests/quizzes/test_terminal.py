@@ -237,7 +237,7 @@ def test_an_answer_can_be_deleted(take: Take, put: Callable[..., str], path: Pat
         (0, "ab", "only one letter can be the answer, not a and b: choose one of them."),
         (1, "a e", "'a e' is not an option: please answer with letters from a to d."),
         (2, "maybe", "'maybe' is not an option: please answer with one letter from a to b."),
-        (3, "1,5", "'1,5' has a comma: write 50257 without one, and 3.125 with a point."),
+        (3, "1,5", "'1,5' has a comma: write 15 or 1.5."),
         (3, "\x1b[31m[bold]\udcff", "is not a number: write it like 50257, 3.125, 1e-3 or 1/8."),
         (5, "2-3", "'2-3' is not a shape: write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()."),
         (6, "a b c", "d is missing: write each letter once."),

@@ -82,6 +82,13 @@ def test_the_main_issue_is_the_one_that_costs_most_points_and_comes_first_everyw
     assert next(_issues(graded)) == "add: It is 2."
 
 
+def test_a_remark_on_an_exercise_that_passes_is_printed() -> None:
+    made = exercise(1, remarks=["It makes use of torch's dot."])
+    console = Console(file=io.StringIO())
+    assert print_report(report({"sums": unit({"add": made})}), {}, [], console)
+    assert "It makes use of torch's dot." in console.file.getvalue()  # type: ignore[attr-defined]
+
+
 def test_a_named_misconception_is_always_the_main_issue() -> None:
     [entry] = entries(report({"sums": unit({"add": exercise(0, 2, mistake="The last one is left out.")})}))
     assert entry.main_issue == "The last one is left out."

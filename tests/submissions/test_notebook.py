@@ -177,6 +177,11 @@ def test_deleted_imports_are_added_as_the_first_cell(folder: Path) -> None:
     )
 
 
+def test_a_blank_first_cell_makes_room_for_imports_so_that_the_others_keep_their_numbers(folder: Path) -> None:
+    found = damaged(folder, "%load_ext grader", "x = torch.ones(1)")
+    assert found.cells == ("import torch\nfrom torch import Tensor, nn", "x = torch.ones(1)")
+
+
 @pytest.mark.parametrize(
     "own",
     [

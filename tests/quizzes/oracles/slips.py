@@ -285,6 +285,23 @@ SLIPS: dict[str, dict[str, Callable[[Row], Any]]] = {
         "three_layers": lambda r: 3 * (r["C"] + 1) * r["C"],
         "without_biases": lambda r: 4 * r["C"] ** 2,
     },
+    # -- practice, capstone
+    "parameters_of_a_small_gpt": {
+        "shared_matrix": lambda r: (r["V"] + r["L"] + 2) * r["C"] + r["N"] * r["block"],
+        "no_positions": lambda r: 2 * (r["V"] + 1) * r["C"] + r["N"] * r["block"],
+    },
+    "a_larger_vocabulary": {
+        "only_the_table": lambda r: (r["W"] - r["V"]) * r["C"],
+        "with_a_bias": lambda r: (r["W"] - r["V"]) * (2 * r["C"] + 1),
+    },
+    "shape_of_the_position_rows": {
+        "whole_table": lambda r: [r["L"], r["C"]],
+        "for_each_text": lambda r: [r["B"], r["T"], r["C"]],
+    },
+    "the_last_call": {
+        "with_the_last": lambda r: [r["B"], r["T"] + r["N"]],
+        "as_at_first": lambda r: [r["B"], r["T"]],
+    },
     # -- practice, unit 8
     "shape_of_all_states": {"last_state": lambda r: [r["h"]], "like_inputs": lambda r: [r["T"], r["d"]]},
     "parameters_of_an_rnn": {
