@@ -7,4 +7,4 @@ __version__ = "0.1.0"
 
 def load_ipython_extension(shell: object) -> None:
     """Add the checks to a notebook. IPython calls this for `%load_ext grader`."""
-    importlib.import_module("grader.practice.kernel").load(shell)
+    importlib.import_module("grader.cli.magic").load(shell)

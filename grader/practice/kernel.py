@@ -1,8 +1,4 @@
-"""The checks in a notebook: `%load_ext grader` once, then `%check EXERCISE` below each exercise.
-
-A check takes the cells that were run in this session, in their last version, so an unsaved notebook works too, also
-where no file is beside the kernel, as on Colab. It runs `grader check` in a process of its own.
-"""
+"""What was run in a notebook: the cells of this session, and the notebooks that they import."""
 
 from __future__ import annotations
 
@@ -10,19 +6,15 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grader.course.find import find_course
 from grader.errors import GraderError
-from grader.practice.check import unit_of
+from grader.practice.check import read_answers, unit_of
 from grader.sandbox import loader
 from grader.submissions.names import filenames
-from grader.submissions.notebook import CHECK_MAGIC, with_imports
+from grader.submissions.notebook import with_imports
 from grader.submissions.reader import read_submission
 from grader.submissions.source import DEFINITION
 from grader.text import in_words
@@ -33,32 +25,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grader.course.model import Course
+    from grader.practice.check import Answers
     from grader.submissions.source import UnitSource
 
 # Statements that count in a check, and when another notebook imports a unit: not what is tried out or printed.
 _DEFINES = ("FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Assign", "AnnAssign")
 
 
-def load(shell: Any) -> None:
-    """Add `%check` to an IPython shell, and let its code import units that are notebooks."""
-    course = find_course()
-    checks = Checks(shell, course)
-    shell.register_magic_function(checks.check, magic_name=CHECK_MAGIC)
-    shell.events.register("post_run_cell", checks.note)
-    # In front of the others: the script beside a notebook is the stub.
-    sys.meta_path[:] = [NotebookFinder(course), *(one for one in sys.meta_path if not isinstance(one, NotebookFinder))]
-
-
-class Checks:
-    """The cells that were run in a shell, and the magic that checks them."""
+class Cells:
+    """The cells that were run in an IPython shell."""
 
     def __init__(self, shell: Any, course: Course) -> None:
         """Take the shell and the course. Cells that ran before count as well."""
-        self.shell = shell
         self.course = course
+        self._history = shell.history_manager
         self._failed: set[int] = set()
+        shell.events.register("post_run_cell", self._note)
 
-    def note(self, result: Any) -> None:
+    def _note(self, result: Any) -> None:
         """Note the execution count of a cell that failed, unless it defines something.
 
         What such a cell defined before it failed is there all the same. If it is not Python, a check says so.
@@ -66,17 +50,12 @@ class Checks:
         if not result.success and not DEFINITION.search(result.info.raw_cell or ""):
             self._failed.add(result.execution_count)
 
-    def check(self, line: str) -> None:
-        """Run the visible tests of an exercise or a unit on the cells that were run, and print the result."""
-        name = line.strip()
-        try:
-            print(self._checked(name))
-        except GraderError as error:
-            print(error)
+    def answers(self, name: str) -> tuple[Answers, str]:
+        """Return the cells as the answers to the unit of an exercise, and a sentence on imports that were not run.
 
-    def _checked(self, name: str) -> str:
-        if not name:
-            raise GraderError(f"Write the name of an exercise or a unit: %{CHECK_MAGIC} NAME")
+        The other units come from the files in the current folder. Raises GraderError if there is no such exercise or
+        unit, or no cell with it.
+        """
         unit = unit_of(name, self.course)
         cells = self.cells()
         if name != unit and not any(name in DEFINITION.findall(cell) for cell in cells):
@@ -84,21 +63,9 @@ class Checks:
         script, notebook, _ = filenames(unit)
         cells, missing = with_imports(cells, (self.course.exercises / script).read_text(encoding="utf-8"))
         note = f"{notebook} does not import {in_words(missing)}: run the cell with the imports.\n" if missing else ""
-        # Windows removes no folder that a process is in.
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             _write(Path(folder), unit, cells, self.course)
-            command = [sys.executable, "-m", "grader", "check", name, "--course", str(self.course.root.resolve())]
-            environment = {**os.environ, "PYTHONUTF8": "1"}
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                env=environment,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                check=False,
-            )
-        return note + (done.stdout + done.stderr).rstrip()
+            return read_answers(self.course, Path(folder)), note
 
     def cells(self) -> tuple[str, ...]:
         """Return the code of each cell at the place of its execution count, "" for a cell that no longer counts.
@@ -107,7 +74,7 @@ class Checks:
         that failed, or that only tries something out: it may take long. An error in cell 12 is in the cell with [12].
         """
         last: dict[object, int] = {}
-        sources: Sequence[str] = self.shell.history_manager.input_hist_raw
+        sources: Sequence[str] = self._history.input_hist_raw
         for number, source in enumerate(sources):
             if number not in self._failed and any(map(_counts, loader.split(source, True))):
                 last[tuple(DEFINITION.findall(source)) or source] = number

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import nbformat
+import processes
 import pytest
 from courses import REPOSITORY
 from nbclient import NotebookClient
@@ -16,11 +17,10 @@ WRONG = "def normalize_by_sum(scores):\n    return scores / scores.abs().sum()"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path) -> Path:
     """A folder with the notebook of unit 3. The instructor's grader needs the course around it, so it is a link."""
     for name in ("autograder.yml", "solutions", "exercises"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
-    monkeypatch.setenv("CI", "true")  # no process stays for the next check
     return tmp_path
 
 
@@ -57,6 +57,18 @@ def test_an_error_names_the_cell_by_the_number_beside_it(folder: Path) -> None:
     failing = "def normalize_by_sum(scores):\n    return scores / nothing"
     printed = run(folder, "%load_ext grader", RIGHT, failing, "%check normalize_by_sum")
     assert f"{UNIT}.ipynb, cell 3, line 2" in printed[3]
+
+
+def test_the_engine_stays_for_the_next_check_and_ends_with_the_kernel(folder: Path) -> None:
+    children = (
+        "import os, subprocess\n"
+        "print(subprocess.run(['ps', '-o', 'pid=', '--ppid', str(os.getpid())], capture_output=True, text=True).stdout)"
+    )
+    printed = run(folder, "%load_ext grader", RIGHT, "%check normalize_by_sum", children, "%check normalize_by_sum")
+    assert printed[2] == printed[4]
+    pids = [int(pid) for pid in printed[3].split()]
+    assert pids
+    processes.until_ended(pids)
 
 
 def test_a_last_version_that_is_not_python_is_checked_and_not_an_earlier_one(folder: Path) -> None:
