@@ -60,10 +60,7 @@ def test_an_error_names_the_cell_by_the_number_beside_it(folder: Path) -> None:
 
 
 def test_the_engine_stays_for_the_next_check_and_ends_with_the_kernel(folder: Path) -> None:
-    children = (
-        "import os, subprocess\n"
-        "print(subprocess.run(['ps', '-o', 'pid=', '--ppid', str(os.getpid())], capture_output=True, text=True).stdout)"
-    )
+    children = "!ps -o pid= --ppid $$PPID"
     printed = run(folder, "%load_ext grader", RIGHT, "%check normalize_by_sum", children, "%check normalize_by_sum")
     assert printed[2] == printed[4]
     pids = [int(pid) for pid in printed[3].split()]
