@@ -11,7 +11,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grader.engine.hints import hint_for, similar
+from grader.engine.hints import MISSING_IMPORT, MISSING_NAME, hint_for, similar
+from grader.sandbox.replies import NOT_PYTHON
 from grader.text import in_words
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from grader.engine.outcomes import Outcome
     from grader.engine.source_lines import Definition, SourceLines
+    from grader.sandbox.failures import FailedStatement
 
 # As the hidden and the visible checks say it.
 GAVE_NONE = re.compile(r"\byours (?:gave|gives|is|returns) None\b")
@@ -119,6 +121,29 @@ def _is_of_stub(statement: ast.stmt) -> bool:
         case ast.Expr(ast.Constant()) | ast.Expr(ast.Call(func=ast.Attribute(attr="__init__"))):
             return True
     return isinstance(statement, ast.Raise | ast.Pass)
+
+
+def lacks_import(
+    outcome: Outcome, lost: Collection[FailedStatement], unit: str, others: Collection[str], lines: SourceLines
+) -> bool:
+    """Return whether a test failed because the file lacks an import, or imports from where the name is not.
+
+    lost: the statements of the unit that failed. others: the other exercises and the units.
+    """
+    missing = MISSING_NAME.match(outcome.detail) if outcome.kind == "raised" else None
+    if not missing or lines.unit_of(outcome.file) != unit:
+        return False
+    if _name(lines.around(outcome.file, outcome.line)) in others:
+        return False  # it is about that exercise
+    binding = [one for one in lost if not {missing[1], "*"}.isdisjoint(one.names) or _could_bind_anything(one)]
+    if not binding:
+        return lines.import_of(missing[1], unit) is not None
+    causes = [MISSING_IMPORT.match(one.detail) for one in binding]
+    return all(cause and (cause["name"] or cause["module"]) not in others for cause in causes)
+
+
+def _could_bind_anything(lost: FailedStatement) -> bool:
+    return lost.reason == NOT_PYTHON and not lost.names
 
 
 def trace_of(outcome: Outcome, lines: SourceLines) -> list[str]:
