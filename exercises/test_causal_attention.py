@@ -15,6 +15,7 @@ import pytest
 import torch
 from checking import (
     WORKED_EXAMPLES,
+    described,
     expect_error,
     expect_linear,
     expect_module,
@@ -24,7 +25,6 @@ from checking import (
     fail,
     numbers,
     set_training,
-    type_name,
     worked_example,
 )
 
@@ -206,7 +206,7 @@ def positive(*shape: int) -> torch.Tensor:
 def expect_tensor(name: str, yours: Any, shape: tuple[int, ...], names: str) -> torch.Tensor:
     """Expect a tensor of this shape, whatever its numbers are."""
     if not isinstance(yours, torch.Tensor):
-        fail(f"{name} should be one tensor, yours is of type {type_name(yours)}.")
+        fail(f"{name} should be one tensor, yours is {described(yours)}.")
     if yours.shape != shape:
         fail(f"{name} should have shape {names} = {shape}, yours is {tuple(yours.shape)}.")
     return yours
@@ -290,7 +290,7 @@ def test_attention_dropout_with_p_zero(student: Student) -> None:
 @pytest.mark.parametrize("p", [pytest.param(-0.25, id="fraction"), pytest.param(-1, id="whole_number")])
 def test_attention_dropout_refuses_a_negative(student: Student, p: float) -> None:
     """A p below 0 is no probability: a ValueError."""
-    expect_error(f"p = {p}", student.attention_dropout, positive(3, 4), p, idea="no probability is below 0")
+    expect_error(f"`p = {p}`", student.attention_dropout, positive(3, 4), p, idea="no probability is below 0")
 
 
 @pytest.mark.example("attention_dropout", rule="p ≥ 1 raises ValueError or AssertionError")
@@ -298,7 +298,7 @@ def test_attention_dropout_refuses_a_negative(student: Student, p: float) -> Non
 def test_attention_dropout_refuses_a_p_of(student: Student, p: float) -> None:
     """With a p of 1 or more nothing would be kept: a ValueError."""
     idea = "the kept weights would be divided by zero or by a negative number"
-    expect_error(f"p = {p}", student.attention_dropout, positive(3, 4), p, idea=idea)
+    expect_error(f"`p = {p}`", student.attention_dropout, positive(3, 4), p, idea=idea)
 
 
 @pytest.mark.example("attention_dropout", rule="weights of any shape, with one draw for every entry")

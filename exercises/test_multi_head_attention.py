@@ -14,6 +14,7 @@ import pytest
 import torch
 from checking import (
     described,
+    described_part,
     expect_error,
     expect_linear,
     expect_module,
@@ -23,7 +24,6 @@ from checking import (
     fail,
     kept,
     numbers,
-    type_name,
     worked_example,
 )
 
@@ -65,7 +65,7 @@ def expect_indivisible_refused(call: Callable[[torch.Tensor, int], Any]) -> None
     """Each number of features here cannot be divided by the number of heads."""
     for d_out, num_heads in ((6, 4), (5, 2), (7, 3), (2, 4)):
         idea = f"{num_heads} heads cannot share {d_out} features equally"
-        expect_error(f"num_heads = {num_heads}", call, numbers(2, 3, d_out), num_heads, idea=idea)
+        expect_error(f"`num_heads = {num_heads}`", call, numbers(2, 3, d_out), num_heads, idea=idea)
 
 
 @pytest.mark.example("unroll_heads")
@@ -476,7 +476,7 @@ def heads_of(wrapper: RemoteObject, count: int) -> list[RemoteObject]:
     heads = kept(wrapper, "heads")
     if not (isinstance(heads, RemoteObject) and "torch.nn.modules.container.ModuleList" in heads.kinds):
         fail(
-            f"heads should be an nn.ModuleList, yours is of type {type_name(heads)}: "
+            f"heads should be an nn.ModuleList, yours is {described_part(heads)}: "
             "the weights in a plain list are found by no optimiser."
         )
     found = heads.method("__len__")()

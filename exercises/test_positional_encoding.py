@@ -197,7 +197,7 @@ def test_sinusoidal_encoding_of_positions(student: Student, num_positions: int) 
 def test_sinusoidal_encoding_refuses_an_odd_width_of(student: Student, d_model: int) -> None:
     """An odd number of columns cannot form pairs: a ValueError."""
     idea = f"{d_model} columns do not make pairs"
-    expect_error(f"d_model = {d_model}", student.sinusoidal_encoding, 4, d_model, idea=idea)
+    expect_error(f"`d_model = {d_model}`", student.sinusoidal_encoding, 4, d_model, idea=idea)
 
 
 # -- add_positions ---------------------------------------------------------------------------------------------------
@@ -244,7 +244,8 @@ def test_add_positions_refuses_an_odd_width_of(student: Student, d: int) -> None
             raise
         expect_true(True, "any error is accepted")
         return
-    fail(f"d = {d} should be refused with a ValueError, yours raises nothing: {d} features do not make pairs.")
+    refused = f"`d = {d}` should be refused with a ValueError or an AssertionError"
+    fail(f"{refused}, because {d} features do not make pairs. Yours raises no error.")
 
 
 @pytest.mark.example("add_positions", rule="the result keeps the dtype of x, float32 or float64")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from checking import (
+    described_part,
     expect_error,
     expect_linear,
     expect_module,
@@ -22,7 +23,6 @@ from checking import (
     expect_values,
     kept,
     numbers,
-    type_name,
     worked_example,
 )
 from torch import nn
@@ -233,7 +233,7 @@ def test_weights_of_self_attention_v1_are_parameters(student: Student, name: str
     weights = attention.parameters()
     expect_true(
         name in weights,
-        f"{name} should be an nn.Parameter, yours is of type {type_name(kept(attention, name))}: "
+        f"{name} should be an nn.Parameter, yours is {described_part(kept(attention, name))}: "
         "only parameters are found by an optimiser.",
     )
     expect_true(

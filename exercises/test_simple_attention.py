@@ -91,7 +91,7 @@ def test_dot_product_of_empty(student: Student, empty: Any) -> None:
 def test_dot_product_refuses_different_lengths(student: Student, a: list[int], b: list[int]) -> None:
     """Two sequences of different lengths have no dot product: a ValueError."""
     idea = f"one sequence has {len(a)} numbers and the other {len(b)}"
-    expect_error(f"a = {a} with b = {b}", student.dot_product, a, b, idea=idea)
+    expect_error(f"`a = {a}` with `b = {b}`", student.dot_product, a, b, idea=idea)
 
 
 @pytest.mark.example("dot_product", rule="the arguments are not changed")

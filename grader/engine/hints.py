@@ -27,6 +27,14 @@ REFUSED_CALLS = re.compile(r"It raised an? (?:PermissionError|FileNotFoundError|
 
 # By the text of the error.
 TEXTS = (
+    (
+        r"torch\.return_types\.",
+        "With a dim, torch's `max`, `min`, `median` and so on return a pair (values, indices): use its `.values`.",
+    ),
+    (
+        r"must be Tensor, not (?:int|float)\b",
+        "A plain number is no tensor: use Python's own operators, such as `** 0.5` for a root, or `math`.",
+    ),
     (r"before Module\.__init__\(\) call", "Begin `__init__` with `super().__init__()`."),
     (
         r"object has no attribute '_(?:parameters|modules|buffers|\w+_hooks)'",
@@ -88,6 +96,10 @@ STATEMENTS = (
     (r"^name '\w+' is not defined", "", "It is outside of every function: indent it if it belongs to one."),
 )
 LONGEST_NAME, MOST_NAMES = 100, 1000
+# A call of numpy in a line that raised an error about arguments.
+NUMPY_CALL = re.compile(r"\b(?:np|numpy)\.\w+")
+ARGUMENTS = re.compile(r"invalid combination of arguments|unexpected keyword argument|multiple values for")
+NUMPY = "Numpy's functions do not work on tensors: use torch's function, or the tensor's own method, with `dim`."
 MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
 MISSING_IMPORT = re.compile(
     r"cannot import name '(?P<name>\w+)' from '(?P<source>\w+)'|No module named '(?P<module>\w+)'"
@@ -119,6 +131,8 @@ def hint_for(outcome: Outcome, code: str, around: list[ast.AST], lines: SourceLi
         return f"Did you mean `{near}`?"
     if unbound := UNBOUND.search(outcome.detail):
         return f"Give `{unbound[1]}` a value before this line, on every way to it."
+    if NUMPY_CALL.search(code) and ARGUMENTS.search(outcome.detail):
+        return NUMPY
     general = next((sentence for pattern, sentence in TEXTS if re.search(pattern, outcome.detail)), "")
     if not general and (attribute := MISSING_ATTRIBUTE.search(outcome.detail)):
         near = similar(attribute[1], _attributes(around))
