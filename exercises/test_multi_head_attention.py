@@ -86,7 +86,7 @@ def test_unroll_heads_for(student: Student, num_heads: int) -> None:
 
 @pytest.mark.example("unroll_heads", rule=DIVISIBLE)
 def test_unroll_heads_refuses_what_does_not_divide(student: Student) -> None:
-    """Four heads cannot share six features equally: a ValueError."""
+    """Four heads cannot share six features equally, so they raise ValueError or AssertionError."""
     expect_indivisible_refused(student.unroll_heads)
 
 
@@ -170,7 +170,7 @@ def test_split_heads_for(student: Student, num_heads: int) -> None:
 
 @pytest.mark.example("split_heads", rule=DIVISIBLE)
 def test_split_heads_refuses_what_does_not_divide(student: Student) -> None:
-    """Four heads cannot share six features equally: a ValueError."""
+    """Four heads cannot share six features equally, so they raise ValueError or AssertionError."""
     expect_indivisible_refused(student.split_heads)
 
 
@@ -845,7 +845,7 @@ def test_dropout_of_multi_head_attention_acts_in_training(student: Student) -> N
 
 @pytest.mark.example("MultiHeadAttention", rule=DIVISIBLE)
 def test_multi_head_attention_refuses_what_does_not_divide(student: Student) -> None:
-    """Four heads cannot share six features equally: a ValueError."""
+    """Four heads cannot share six features equally, so they raise ValueError or AssertionError."""
     expect_indivisible_refused(lambda x, heads: student.MultiHeadAttention(x.shape[-1], x.shape[-1], 6, 0.0, heads)(x))
 
 

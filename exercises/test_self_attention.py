@@ -100,7 +100,7 @@ def test_project_qkv_keeps_its_arguments(student: Student) -> None:
 
 # -- scaled_dot_product_attention ------------------------------------------------------------------------------------
 
-SCALED = "softmax of queries @ keys.T / √d_k over the keys, one row for each query"
+SCALED = "softmax of queries · keysᵀ / √d_k over the keys, one row for each query"
 MIXED = "a context vector is the sum of the values, each times its weight"
 
 
@@ -446,19 +446,19 @@ def test_transfer_weights_keeps_the_second_module(student: Student) -> None:
     "transfer_weights", rule="a non-zero bias in W_query of attention_v2 raises ValueError or AssertionError"
 )
 def test_transfer_weights_refuses_a_bias_in_W_query(student: Student) -> None:
-    """The first version has no bias, so a bias that is not zero raises a ValueError."""
+    """The first version has no bias, so a bias that is not zero raises ValueError or AssertionError."""
     expect_refused_biases(student, "W_query")
 
 
 @pytest.mark.example("transfer_weights", rule="a non-zero bias in W_key raises ValueError or AssertionError too")
 def test_transfer_weights_refuses_a_bias_in_W_key(student: Student) -> None:
-    """The first version has no bias, so a bias that is not zero raises a ValueError."""
+    """The first version has no bias, so a bias that is not zero raises ValueError or AssertionError."""
     expect_refused_biases(student, "W_key")
 
 
 @pytest.mark.example("transfer_weights", rule="a non-zero bias in W_value raises ValueError or AssertionError too")
 def test_transfer_weights_refuses_a_bias_in_W_value(student: Student) -> None:
-    """The first version has no bias, so a bias that is not zero raises a ValueError."""
+    """The first version has no bias, so a bias that is not zero raises ValueError or AssertionError."""
     expect_refused_biases(student, "W_value")
 
 
