@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -40,10 +40,16 @@ def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randint(-20, 21, shape, generator=generator) / 10
 
 
-def expect_results(name: str, yours: Any, wanted: tuple[str, ...]) -> Any:
-    """Expect a tuple or list with one result for each wanted name."""
+def expect_results(name: str, yours: Any, wanted: tuple[str, ...], shapes: Sequence[tuple[int, ...]] = ()) -> Any:
+    """Expect a tuple or list with one result for each wanted name.
+
+    shapes: those of the results. If yours have them in reverse order, that is what is wrong.
+    """
     if not (isinstance(yours, tuple | list) and len(yours) == len(wanted)):
         fail(f"{name} should return {', '.join(wanted)}; yours returns {described(yours)}.")
+    found = [tuple(one.shape) for one in yours if isinstance(one, torch.Tensor)]
+    if found != list(shapes) and found[::-1] == list(shapes):
+        fail(f"{name} should return {', '.join(wanted)} in this order; yours returns them in the reverse order.")
     return yours
 
 

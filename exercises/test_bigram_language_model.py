@@ -345,8 +345,8 @@ OWN_TARGET = "each row of the logits has its own target at the same index"
 def flat(student: Student, logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Your flat logits (B · T, V) and targets (B · T,), sorted by target: the order is up to you."""
     yours = student.flatten_for_cross_entropy(logits, targets)
-    rows, ids = expect_results("flatten_for_cross_entropy", yours, ("logits", "targets"))
     B, T, V = logits.shape
+    rows, ids = expect_results("flatten_for_cross_entropy", yours, ("logits", "targets"), [(B * T, V), (B * T,)])
     rows = tensor_of("logits", rows, (B * T, V), "(B · T, V)")
     ids = tensor_of("targets", ids, (B * T,), "(B · T,)")
     order = ids.argsort()

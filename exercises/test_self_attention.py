@@ -111,8 +111,10 @@ def arguments(*leading: int, T_q: int = 4, T_k: int = 6, d_k: int = 3, d_v: int 
 
 
 def contexts_and_weights(student: Student, *projections: Any) -> Any:
-    yours = student.scaled_dot_product_attention(*projections)
-    return expect_results("scaled_dot_product_attention", yours, ("contexts", "weights"))
+    queries, keys, values = projections
+    shapes = [(*queries.shape[:-1], values.shape[-1]), (*queries.shape[:-1], keys.shape[-2])]
+    yours = student.scaled_dot_product_attention(queries, keys, values)
+    return expect_results("scaled_dot_product_attention", yours, ("contexts", "weights"), shapes)
 
 
 def expect_attention(student: Student, case: str, given: dict[str, torch.Tensor]) -> None:

@@ -431,7 +431,10 @@ def test_context_vector_keeps_its_arguments(student: Student) -> None:
 
 
 def contexts_and_weights(student: Student, inputs: torch.Tensor) -> Any:
-    return expect_results("simple_self_attention", student.simple_self_attention(inputs), ("contexts", "weights"))
+    shapes = [tuple(inputs.shape), (len(inputs), len(inputs))]
+    return expect_results(
+        "simple_self_attention", student.simple_self_attention(inputs), ("contexts", "weights"), shapes
+    )
 
 
 @pytest.mark.example(
