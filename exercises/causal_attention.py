@@ -17,7 +17,7 @@
 # of texts.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
-# these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
+# these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
 # answers, run `grader check causal_attention`. You can also run `pytest test_causal_attention.py` in the folder of the
 # file. If a test fails, it tells you in one sentence what is wrong.
 #
@@ -149,9 +149,9 @@ def mask_then_softmax(scores: torch.Tensor, d_k: int) -> torch.Tensor:
 # With `p = 0.5` they double. A row then sums to one only on average. This is intended: do not divide the row by its sum
 # again. Each weight is drawn separately: by chance a row may keep almost all its weights or lose all of them.
 #
-# Where does dropout go? After the softmax. A widely shared diagram puts dropout before the softmax. That is wrong: a
-# score of zero does not give a weight of zero, so nothing would be dropped. Larger scores only make the largest weight
-# even larger. (On masked scores it is even worse: zero times minus infinity is not a number.)
+# Where does dropout go? After the softmax. Some diagrams on the web show it before the softmax. That is wrong: a score
+# of zero does not give a weight of zero, so nothing would be dropped. Larger scores only make the largest weight even
+# larger. (On masked scores it is even worse: zero times minus infinity is not a number.)
 #
 # Dropout is also used at a second place, after the values: on the outputs of attention. The two places drop different
 # things. Take three tokens with equal scores and the values (1, 2), (3, 4) and (5, 6). The context of the last token is

@@ -6,13 +6,15 @@ Checks of properties, such as unchanged arguments or gradients, are in grader.te
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import torch
 
-from grader.testing.checks import RAISED, REFUSALS, CheckFailed, dtype_name, expect_true
+from grader.testing import checks
+from grader.testing.checks import RAISED, REFUSALS, CheckFailed, dtype_name
 from grader.testing.differences import difference, number
 from grader.testing.expected_values import FILENAME, read_values, solution_value
 from grader.testing.properties import Comparison
@@ -20,6 +22,9 @@ from grader.testing.recorder import note
 from grader.testing.student import Raised, RemoteObject
 
 WORKED_EXAMPLES = json.loads(Path(__file__).with_name("worked_examples.json").read_text(encoding="utf-8"))
+# What a sentence begins with: a word, or else a name of the code such as `weights[0]`.
+FIRST_WORDS = {"a", "any", "data", "each", "in", "the", "two", "with", "without"}
+FIRST_NAME = re.compile(r"^([a-z]\w*(?:\.\w+)*(?:\[[^\]]*\])*)(?= )")
 # What the solution gives in each test that calls expect_solution. `grader build` writes the file.
 SOLUTION_VALUES = read_values(Path(__file__).with_name(FILENAME))
 
@@ -35,10 +40,16 @@ def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randint(-20, 21, shape, generator=generator) / 10
 
 
-def expect_results(name: str, yours: Any, wanted: tuple[str, ...]) -> Any:
-    """Expect a tuple or list with one result for each wanted name."""
+def expect_results(name: str, yours: Any, wanted: tuple[str, ...], shapes: Sequence[tuple[int, ...]] = ()) -> Any:
+    """Expect a tuple or list with one result for each wanted name.
+
+    shapes: those of the results. If yours have them in reverse order, that is what is wrong.
+    """
     if not (isinstance(yours, tuple | list) and len(yours) == len(wanted)):
         fail(f"{name} should return {', '.join(wanted)}; yours returns {described(yours)}.")
+    found = [tuple(one.shape) for one in yours if isinstance(one, torch.Tensor)]
+    if found != list(shapes) and found[::-1] == list(shapes):
+        fail(f"{name} should return {', '.join(wanted)} in this order; yours returns them in the reverse order.")
     return yours
 
 
@@ -57,14 +68,14 @@ def expect_values(name: str, yours: Any, expected: torch.Tensor, *, shape: str, 
         fail(f"{name} should have shape {shape} = {tuple(expected.shape)}, yours is {tuple(yours.shape)}: {idea}.")
     note(yours.detach())
     if expected.dtype == torch.bool and yours.dtype != torch.bool:
-        raise CheckFailed(
-            f"{name} should be a tensor of True and False (torch.bool), yours is {dtype_name(yours.dtype)}: {idea}."
-        )
+        text = f"{name} should be a tensor of True and False (torch.bool), yours is {dtype_name(yours.dtype)}: {idea}."
+        raise CheckFailed(sentence(text))
     if apart := difference(yours, expected):
         is_short = name.replace(".", "").isidentifier()  # such as `weights`, so that `weights[0]` reads as code
         what, where = (f"{name}{apart.place}", "") if is_short or not apart.place else (name, f" at {apart.place}")
         comparison = Comparison("The values", yours.detach(), expected)
-        raise CheckFailed(f"{what} should be {apart.expected}{where}, yours is {apart.yours}: {idea}.", comparison)
+        text = f"{what} should be {apart.expected}{where}, yours is {apart.yours}: {idea}."
+        raise CheckFailed(sentence(text), comparison)
 
 
 def as_number(name: str, yours: Any, idea: str) -> torch.Tensor:
@@ -82,19 +93,19 @@ def expect_number(name: str, yours: Any, expected: float, *, within: float, idea
     note(float(found), within)
     if not abs(found - expected) <= within:
         near = "near " if within > 1e-3 else ""
-        raise CheckFailed(f"{name} should be {near}{number(expected)}, yours is {number(found)}: {idea}.")
+        raise CheckFailed(sentence(f"{name} should be {near}{number(expected)}, yours is {number(found)}: {idea}."))
 
 
 def expect_unchanged(name: str, after: Any, before: torch.Tensor) -> None:
     """Fail if a call has changed this argument."""
-    sentence = f"{name} should be the same after the call as before, yours is changed: make a new tensor instead."
-    expect_true(torch.equal(after, before), sentence)
+    text = f"{name} should be the same after the call as before, yours is changed: make a new tensor instead."
+    expect_true(torch.equal(after, before), text)
 
 
 def expect_error(name: str, function: Callable[..., Any], *arguments: Any, idea: str) -> None:
     """Fail unless the function refuses these arguments with a ValueError or an AssertionError.
 
-    name: what it should refuse, such as "p = 1.5".
+    name: what it should refuse, such as "`p = 1.5`". idea: why.
     """
     try:
         result = function(*arguments)
@@ -108,8 +119,9 @@ def expect_error(name: str, function: Callable[..., Any], *arguments: Any, idea:
         found = f"raises {one(error.types[0])}"
     else:
         note(f"{RAISED} nothing")
-        found = f"returns {described(result)}"
-    raise CheckFailed(f"{name} should be refused with a ValueError; yours {found}: {idea}.")
+        found = "raises no error" if result is None else f"returns {described(result)}"
+    text = f"{name} should be refused with a ValueError or an AssertionError, because {idea}. Yours {found}."
+    raise CheckFailed(sentence(text))
 
 
 def expect_module(name: str, yours: Any) -> RemoteObject:
@@ -123,7 +135,7 @@ def expect_linear(module: RemoteObject, name: str) -> RemoteObject:
     """Expect a linear layer in this attribute of a module, and return it."""
     layer = kept(module, name)
     if not (isinstance(layer, RemoteObject) and "torch.nn.modules.linear.Linear" in layer.kinds):
-        fail(f"{name} should be an nn.Linear, yours is of type {type_name(layer)}.")
+        fail(f"{name} should be an nn.Linear, yours is {described_part(layer)}.")
     return layer
 
 
@@ -142,10 +154,22 @@ def kept(module: RemoteObject, name: str) -> Any:
         return None
 
 
-def fail(sentence: str) -> NoReturn:
-    """Fail the test with this sentence, which is all that is recorded of the result."""
-    note(sentence)
-    raise CheckFailed(sentence)
+def expect_true(condition: bool, text: str) -> None:
+    """Fail with this text, as a sentence, if a condition does not hold."""
+    checks.expect_true(condition, sentence(text))
+
+
+def fail(text: str) -> NoReturn:
+    """Fail the test with this text, as a sentence. It is all that is recorded of the result."""
+    note(sentence(text))
+    raise CheckFailed(sentence(text))
+
+
+def sentence(text: str) -> str:
+    """Begin a text with a capital letter, or with a name of the code in backticks."""
+    if text.partition(" ")[0] in FIRST_WORDS:
+        return text[0].upper() + text[1:]
+    return FIRST_NAME.sub(r"`\1`", text)
 
 
 def described(result: Any) -> str:
@@ -157,6 +181,11 @@ def described(result: Any) -> str:
     if isinstance(result, bool | int | float):
         return number(result)
     return "None" if result is None else one(type_name(result))
+
+
+def described_part(value: Any) -> str:
+    """Describe what a module has in an attribute, as `kept` returns it."""
+    return "missing" if value is None else described(value)
 
 
 def one(name: str) -> str:

@@ -15,7 +15,7 @@
 # 5. **self-attention** does this for every token at once.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
-# these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
+# these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
 # answers, run `grader check simple_attention`. You can also run `pytest test_simple_attention.py` in the folder of the
 # file. If a test fails, it tells you in one sentence what is wrong.
 #
@@ -247,8 +247,8 @@ def context_vector(weights: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 # ## Self-attention
 #
 # So far one token was the query. In **self-attention** every token of the sequence is a query, and looks at the tokens
-# of the same sequence. Earlier attention related two different sequences. Let the tokens be the rows of X. Then one
-# matrix product gives all scores, and another one gives all context vectors:
+# of the same sequence, including itself. Let the tokens be the rows of X. Then one matrix product gives all scores, and
+# another one gives all context vectors:
 #
 #     A = softmax(X · Xᵀ)      Z = A · X
 #

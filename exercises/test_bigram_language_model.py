@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 from checking import (
+    described,
     expect_error,
     expect_module,
     expect_results,
@@ -46,7 +47,7 @@ from grader.testing.student import RemoteCallable, RemoteObject, Student
 def expect_plain(name: str, yours: Any, expected: Any, idea: str) -> None:
     """Expect this text or list, of the same type."""
     if type(yours) is not type(expected):
-        fail(f"{name} should be {one(type_name(expected))}, yours is {one(type_name(yours))}: {idea}.")
+        fail(f"{name} should be {one(type_name(expected))}, yours is {described(yours)}: {idea}.")
     types = {type_name(entry) for entry in yours} - {type_name(entry) for entry in expected}
     expect_true(
         not types or not expected, f"{name} should be {expected!r}, yours has {', '.join(types)} in it: {idea}."
@@ -57,7 +58,7 @@ def expect_plain(name: str, yours: Any, expected: Any, idea: str) -> None:
 def tensor_of(name: str, yours: Any, shape: tuple[int, ...], names: str) -> torch.Tensor:
     """Expect a tensor of this shape, with any values, and return it."""
     if not isinstance(yours, torch.Tensor):
-        fail(f"{name} should be a tensor, yours is of type {type_name(yours)}.")
+        fail(f"{name} should be a tensor, yours is {described(yours)}.")
     if yours.shape != shape:
         fail(f"{name} should have shape {names} = {shape}, yours is {tuple(yours.shape)}.")
     return yours
@@ -299,9 +300,9 @@ def test_sample_batch_of_the_shortest_data(student: Student, rows: int) -> None:
 @pytest.mark.example("sample_batch", rule="data of fewer tokens raises ValueError or AssertionError")
 @pytest.mark.parametrize("count", [pytest.param(4, id="four"), pytest.param(3, id="three"), pytest.param(1, id="one")])
 def test_sample_batch_refuses_data_that_is_too_short(student: Student, count: int) -> None:
-    """Four tokens have no piece of four with a target for each token: a ValueError."""
+    """The last of four tokens needs a fifth as its target, so fewer than five tokens raise ValueError or AssertionError."""
     idea = "a piece of 4 with the target of its last token needs 5 tokens"
-    expect_error(f"data of length {count} for block_size = 4", student.sample_batch, DATA[:count], 4, 2, idea=idea)
+    expect_error(f"data of length {count} for `block_size = 4`", student.sample_batch, DATA[:count], 4, 2, idea=idea)
 
 
 @pytest.mark.example("sample_batch", rule="idx and targets are integers, like data")
@@ -344,8 +345,8 @@ OWN_TARGET = "each row of the logits has its own target at the same index"
 def flat(student: Student, logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Your flat logits (B · T, V) and targets (B · T,), sorted by target: the order is up to you."""
     yours = student.flatten_for_cross_entropy(logits, targets)
-    rows, ids = expect_results("flatten_for_cross_entropy", yours, ("logits", "targets"))
     B, T, V = logits.shape
+    rows, ids = expect_results("flatten_for_cross_entropy", yours, ("logits", "targets"), [(B * T, V), (B * T,)])
     rows = tensor_of("logits", rows, (B * T, V), "(B · T, V)")
     ids = tensor_of("targets", ids, (B * T,), "(B · T,)")
     order = ids.argsort()
@@ -612,7 +613,7 @@ ATTENDED = "softmax of the visible scores / √head_size, times the values"
 
 def set_weight(layer: Any, kind: str, weight: torch.Tensor, wanted: str) -> None:
     """Set the weight of a layer in your module. Fail if it is not of this class, has another shape, or has a bias."""
-    yours = type_name(layer)
+    yours = "missing" if layer is None else type_name(layer)
     if isinstance(layer, RemoteObject) and f"torch.nn.modules.{kind}" in layer.kinds:
         shapes = {name: tuple(value.shape) for name, value in layer.parameters().items()}
         if shapes.get("weight") == weight.shape and "bias" not in shapes:

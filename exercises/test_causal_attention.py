@@ -15,6 +15,7 @@ import pytest
 import torch
 from checking import (
     WORKED_EXAMPLES,
+    described,
     expect_error,
     expect_linear,
     expect_module,
@@ -24,7 +25,6 @@ from checking import (
     fail,
     numbers,
     set_training,
-    type_name,
     worked_example,
 )
 
@@ -153,7 +153,7 @@ def test_mask_then_softmax_where_the_future_is(student: Student, future: float) 
     ("tokens", "d_k"), [pytest.param(4, 3, id="four"), pytest.param(7, 5, id="seven"), pytest.param(1, 10, id="one")]
 )
 def test_mask_then_softmax_of_tokens(student: Student, tokens: int, d_k: int) -> None:
-    """The scores of any number of tokens are divided by the root of d_k, which is no number of tokens."""
+    """For any number of tokens, the scores are divided by √d_k, and not by the root of the number of tokens."""
     weights = student.mask_then_softmax(numbers(tokens, tokens), d_k)
     expect_solution("weights", weights, shape="(T, T)", idea=f"{SOFTMAX}, here d_k = {d_k}")
 
@@ -206,7 +206,7 @@ def positive(*shape: int) -> torch.Tensor:
 def expect_tensor(name: str, yours: Any, shape: tuple[int, ...], names: str) -> torch.Tensor:
     """Expect a tensor of this shape, whatever its numbers are."""
     if not isinstance(yours, torch.Tensor):
-        fail(f"{name} should be one tensor, yours is of type {type_name(yours)}.")
+        fail(f"{name} should be one tensor, yours is {described(yours)}.")
     if yours.shape != shape:
         fail(f"{name} should have shape {names} = {shape}, yours is {tuple(yours.shape)}.")
     return yours
@@ -289,16 +289,16 @@ def test_attention_dropout_with_p_zero(student: Student) -> None:
 @pytest.mark.example("attention_dropout", rule="a negative p raises ValueError or AssertionError")
 @pytest.mark.parametrize("p", [pytest.param(-0.25, id="fraction"), pytest.param(-1, id="whole_number")])
 def test_attention_dropout_refuses_a_negative(student: Student, p: float) -> None:
-    """A p below 0 is no probability: a ValueError."""
-    expect_error(f"p = {p}", student.attention_dropout, positive(3, 4), p, idea="no probability is below 0")
+    """A probability is never below 0, so a negative p raises ValueError or AssertionError."""
+    expect_error(f"`p = {p}`", student.attention_dropout, positive(3, 4), p, idea="no probability is below 0")
 
 
 @pytest.mark.example("attention_dropout", rule="p ≥ 1 raises ValueError or AssertionError")
 @pytest.mark.parametrize("p", [pytest.param(1.0, id="one"), pytest.param(1.2, id="more"), pytest.param(2, id="two")])
 def test_attention_dropout_refuses_a_p_of(student: Student, p: float) -> None:
-    """With a p of 1 or more nothing would be kept: a ValueError."""
+    """With a p of 1 or more nothing would be kept, so it raises ValueError or AssertionError."""
     idea = "the kept weights would be divided by zero or by a negative number"
-    expect_error(f"p = {p}", student.attention_dropout, positive(3, 4), p, idea=idea)
+    expect_error(f"`p = {p}`", student.attention_dropout, positive(3, 4), p, idea=idea)
 
 
 @pytest.mark.example("attention_dropout", rule="weights of any shape, with one draw for every entry")

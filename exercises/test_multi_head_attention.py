@@ -14,6 +14,7 @@ import pytest
 import torch
 from checking import (
     described,
+    described_part,
     expect_error,
     expect_linear,
     expect_module,
@@ -23,7 +24,6 @@ from checking import (
     fail,
     kept,
     numbers,
-    type_name,
     worked_example,
 )
 
@@ -65,7 +65,7 @@ def expect_indivisible_refused(call: Callable[[torch.Tensor, int], Any]) -> None
     """Each number of features here cannot be divided by the number of heads."""
     for d_out, num_heads in ((6, 4), (5, 2), (7, 3), (2, 4)):
         idea = f"{num_heads} heads cannot share {d_out} features equally"
-        expect_error(f"num_heads = {num_heads}", call, numbers(2, 3, d_out), num_heads, idea=idea)
+        expect_error(f"`num_heads = {num_heads}`", call, numbers(2, 3, d_out), num_heads, idea=idea)
 
 
 @pytest.mark.example("unroll_heads")
@@ -86,7 +86,7 @@ def test_unroll_heads_for(student: Student, num_heads: int) -> None:
 
 @pytest.mark.example("unroll_heads", rule=DIVISIBLE)
 def test_unroll_heads_refuses_what_does_not_divide(student: Student) -> None:
-    """Four heads cannot share six features equally: a ValueError."""
+    """Four heads cannot share six features equally, so they raise ValueError or AssertionError."""
     expect_indivisible_refused(student.unroll_heads)
 
 
@@ -170,7 +170,7 @@ def test_split_heads_for(student: Student, num_heads: int) -> None:
 
 @pytest.mark.example("split_heads", rule=DIVISIBLE)
 def test_split_heads_refuses_what_does_not_divide(student: Student) -> None:
-    """Four heads cannot share six features equally: a ValueError."""
+    """Four heads cannot share six features equally, so they raise ValueError or AssertionError."""
     expect_indivisible_refused(student.split_heads)
 
 
@@ -476,7 +476,7 @@ def heads_of(wrapper: RemoteObject, count: int) -> list[RemoteObject]:
     heads = kept(wrapper, "heads")
     if not (isinstance(heads, RemoteObject) and "torch.nn.modules.container.ModuleList" in heads.kinds):
         fail(
-            f"heads should be an nn.ModuleList, yours is of type {type_name(heads)}: "
+            f"heads should be an nn.ModuleList, yours is {described_part(heads)}: "
             "the weights in a plain list are found by no optimiser."
         )
     found = heads.method("__len__")()
@@ -845,7 +845,7 @@ def test_dropout_of_multi_head_attention_acts_in_training(student: Student) -> N
 
 @pytest.mark.example("MultiHeadAttention", rule=DIVISIBLE)
 def test_multi_head_attention_refuses_what_does_not_divide(student: Student) -> None:
-    """Four heads cannot share six features equally: a ValueError."""
+    """Four heads cannot share six features equally, so they raise ValueError or AssertionError."""
     expect_indivisible_refused(lambda x, heads: student.MultiHeadAttention(x.shape[-1], x.shape[-1], 6, 0.0, heads)(x))
 
 

@@ -195,9 +195,9 @@ def test_sinusoidal_encoding_of_positions(student: Student, num_positions: int) 
 @pytest.mark.example("sinusoidal_encoding", rule="an odd d_model raises ValueError or AssertionError")
 @pytest.mark.parametrize("d_model", [pytest.param(1, id="1"), pytest.param(5, id="5"), pytest.param(11, id="11")])
 def test_sinusoidal_encoding_refuses_an_odd_width_of(student: Student, d_model: int) -> None:
-    """An odd number of columns cannot form pairs: a ValueError."""
+    """An odd number of columns cannot form pairs, so it raises ValueError or AssertionError."""
     idea = f"{d_model} columns do not make pairs"
-    expect_error(f"d_model = {d_model}", student.sinusoidal_encoding, 4, d_model, idea=idea)
+    expect_error(f"`d_model = {d_model}`", student.sinusoidal_encoding, 4, d_model, idea=idea)
 
 
 # -- add_positions ---------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def test_add_positions_to_sequences_and_tokens(student: Student, sequences: int,
 @pytest.mark.example("add_positions", rule="an odd d raises ValueError or AssertionError")
 @pytest.mark.parametrize("d", [pytest.param(3, id="3"), pytest.param(7, id="7")])
 def test_add_positions_refuses_an_odd_width_of(student: Student, d: int) -> None:
-    """An odd number of features cannot form pairs: a ValueError. An error of PyTorch is accepted too."""
+    """An odd number of features cannot form pairs, so it raises ValueError or AssertionError, or an error of PyTorch."""
     try:
         student.add_positions(numbers(2, 5, d))
     except Raised as error:
@@ -244,7 +244,8 @@ def test_add_positions_refuses_an_odd_width_of(student: Student, d: int) -> None
             raise
         expect_true(True, "any error is accepted")
         return
-    fail(f"d = {d} should be refused with a ValueError, yours raises nothing: {d} features do not make pairs.")
+    refused = f"`d = {d}` should be refused with a ValueError or an AssertionError"
+    fail(f"{refused}, because {d} features do not make pairs. Yours raises no error.")
 
 
 @pytest.mark.example("add_positions", rule="the result keeps the dtype of x, float32 or float64")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from checking import (
+    described_part,
     expect_error,
     expect_linear,
     expect_module,
@@ -22,7 +23,6 @@ from checking import (
     expect_values,
     kept,
     numbers,
-    type_name,
     worked_example,
 )
 from torch import nn
@@ -100,7 +100,7 @@ def test_project_qkv_keeps_its_arguments(student: Student) -> None:
 
 # -- scaled_dot_product_attention ------------------------------------------------------------------------------------
 
-SCALED = "softmax of queries @ keys.T / √d_k over the keys, one row for each query"
+SCALED = "softmax of queries · keysᵀ / √d_k over the keys, one row for each query"
 MIXED = "a context vector is the sum of the values, each times its weight"
 
 
@@ -111,8 +111,10 @@ def arguments(*leading: int, T_q: int = 4, T_k: int = 6, d_k: int = 3, d_v: int 
 
 
 def contexts_and_weights(student: Student, *projections: Any) -> Any:
-    yours = student.scaled_dot_product_attention(*projections)
-    return expect_results("scaled_dot_product_attention", yours, ("contexts", "weights"))
+    queries, keys, values = projections
+    shapes = [(*queries.shape[:-1], values.shape[-1]), (*queries.shape[:-1], keys.shape[-2])]
+    yours = student.scaled_dot_product_attention(queries, keys, values)
+    return expect_results("scaled_dot_product_attention", yours, ("contexts", "weights"), shapes)
 
 
 def expect_attention(student: Student, case: str, given: dict[str, torch.Tensor]) -> None:
@@ -233,7 +235,7 @@ def test_weights_of_self_attention_v1_are_parameters(student: Student, name: str
     weights = attention.parameters()
     expect_true(
         name in weights,
-        f"{name} should be an nn.Parameter, yours is of type {type_name(kept(attention, name))}: "
+        f"{name} should be an nn.Parameter, yours is {described_part(kept(attention, name))}: "
         "only parameters are found by an optimiser.",
     )
     expect_true(
@@ -446,19 +448,19 @@ def test_transfer_weights_keeps_the_second_module(student: Student) -> None:
     "transfer_weights", rule="a non-zero bias in W_query of attention_v2 raises ValueError or AssertionError"
 )
 def test_transfer_weights_refuses_a_bias_in_W_query(student: Student) -> None:
-    """The first version has no bias, so a bias that is not zero raises a ValueError."""
+    """The first version has no bias, so a bias that is not zero raises ValueError or AssertionError."""
     expect_refused_biases(student, "W_query")
 
 
 @pytest.mark.example("transfer_weights", rule="a non-zero bias in W_key raises ValueError or AssertionError too")
 def test_transfer_weights_refuses_a_bias_in_W_key(student: Student) -> None:
-    """The first version has no bias, so a bias that is not zero raises a ValueError."""
+    """The first version has no bias, so a bias that is not zero raises ValueError or AssertionError."""
     expect_refused_biases(student, "W_key")
 
 
 @pytest.mark.example("transfer_weights", rule="a non-zero bias in W_value raises ValueError or AssertionError too")
 def test_transfer_weights_refuses_a_bias_in_W_value(student: Student) -> None:
-    """The first version has no bias, so a bias that is not zero raises a ValueError."""
+    """The first version has no bias, so a bias that is not zero raises ValueError or AssertionError."""
     expect_refused_biases(student, "W_value")
 
 

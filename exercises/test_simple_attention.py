@@ -89,9 +89,9 @@ def test_dot_product_of_empty(student: Student, empty: Any) -> None:
     ],
 )
 def test_dot_product_refuses_different_lengths(student: Student, a: list[int], b: list[int]) -> None:
-    """Two sequences of different lengths have no dot product: a ValueError."""
+    """Two sequences of different lengths have no dot product, so they raise ValueError or AssertionError."""
     idea = f"one sequence has {len(a)} numbers and the other {len(b)}"
-    expect_error(f"a = {a} with b = {b}", student.dot_product, a, b, idea=idea)
+    expect_error(f"`a = {a}` with `b = {b}`", student.dot_product, a, b, idea=idea)
 
 
 @pytest.mark.example("dot_product", rule="the arguments are not changed")
@@ -106,7 +106,7 @@ def test_dot_product_keeps_its_arguments(student: Student) -> None:
 
 @pytest.mark.example("attention_scores")
 def test_attention_scores(student: Student) -> None:
-    """The scores of the second token are its dot products with every token."""
+    """In the worked example the query is the second token: the scores are its dot products with every token."""
     expect_values(
         "the scores",
         student.attention_scores(INPUTS[1], INPUTS),
@@ -160,7 +160,7 @@ SHARE = "each score is divided by the sum of all scores"
 
 @pytest.mark.example("normalize_by_sum")
 def test_normalize_by_sum(student: Student) -> None:
-    """The scores of the second token, each divided by the sum of all scores."""
+    """In the worked example, each score of the second token is divided by the sum of its scores."""
     expected = worked_example("simple.normalized_by_sum_token_2")
     expect_values("the result", student.normalize_by_sum(SCORES), expected, shape="(T,)", idea=SHARE)
 
@@ -366,7 +366,7 @@ MIXTURE = "it is the sum of the rows of the inputs, each times its weight"
 
 @pytest.mark.example("context_vector")
 def test_context_vector(student: Student) -> None:
-    """The context of the second token is the sum of the inputs, each times its weight."""
+    """In the worked example, the context of the second token is the sum of the inputs, each times its weight."""
     expected = worked_example("simple.context_vectors")[1]
     expect_values("the context", student.context_vector(WEIGHTS, INPUTS), expected, shape="(d,)", idea=MIXTURE)
 
@@ -431,7 +431,10 @@ def test_context_vector_keeps_its_arguments(student: Student) -> None:
 
 
 def contexts_and_weights(student: Student, inputs: torch.Tensor) -> Any:
-    return expect_results("simple_self_attention", student.simple_self_attention(inputs), ("contexts", "weights"))
+    shapes = [tuple(inputs.shape), (len(inputs), len(inputs))]
+    return expect_results(
+        "simple_self_attention", student.simple_self_attention(inputs), ("contexts", "weights"), shapes
+    )
 
 
 @pytest.mark.example(
@@ -441,7 +444,7 @@ def contexts_and_weights(student: Student, inputs: torch.Tensor) -> Any:
 )  # fmt: skip
 def test_weights_of_simple_self_attention(student: Student) -> None:
     """The weights of all tokens: softmax of the scores, along each row."""
-    idea = "softmax of inputs @ inputs.T along each row"
+    idea = "softmax of inputs · inputsᵀ along each row"
     _, weights = contexts_and_weights(student, INPUTS)
     expect_values("weights", weights, worked_example("simple.weights"), shape="(T, T)", idea=idea)
     _, weights = contexts_and_weights(student, numbers(3, 4))

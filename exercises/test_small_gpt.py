@@ -23,7 +23,6 @@ from checking import (
     kept,
     numbers,
     set_training,
-    type_name,
 )
 
 from grader.testing.contracts import (
@@ -74,7 +73,7 @@ def test_table_of(student: Student, name: str, rows: int) -> None:
     """Each of the 27 tokens, and each of the 8 positions, has a row of 32 numbers."""
     table = part_of(gpt(student, *SIZES), name)
     is_table = "torch.nn.modules.sparse.Embedding" in table.kinds
-    expect_true(is_table, f"{name} should be an nn.Embedding, yours is of type {type_name(table)}.")
+    expect_true(is_table, f"{name} should be an nn.Embedding, yours is {described(table)}.")
     found = shapes_of(table)
     expect_true(found == [(rows, 32)], f"{name} should have the shape ({rows}, 32), yours has {found}.")
 
@@ -84,7 +83,7 @@ def test_output_layer(student: Student) -> None:
     """The output layer goes from 32 features to 27 scores."""
     output = part_of(gpt(student, *SIZES), "output")
     is_linear = "torch.nn.modules.linear.Linear" in output.kinds
-    expect_true(is_linear, f"output should be an nn.Linear, yours is of type {type_name(output)}.")
+    expect_true(is_linear, f"output should be an nn.Linear, yours is {described(output)}.")
     found = shapes_of(output)
     expect_true(found == [(27, 32)], f"output should have one weight of shape (27, 32), yours has {found}.")
 

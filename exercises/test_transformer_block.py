@@ -14,6 +14,7 @@ import pytest
 import torch
 from checking import (
     described,
+    described_part,
     expect_module,
     expect_solution,
     expect_true,
@@ -22,7 +23,6 @@ from checking import (
     kept,
     numbers,
     set_training,
-    type_name,
 )
 
 from grader.testing.contracts import (
@@ -469,7 +469,7 @@ def norms_of(block: RemoteObject, emb_dim: int) -> list[RemoteObject]:
         kind = norm.kinds[0] if isinstance(norm, RemoteObject) else "none"
         # Of torch's modules only nn.LayerNorm is one. Any other module is your own.
         if not isinstance(norm, RemoteObject) or (kind.startswith("torch.") and kind != TORCH_NORM):
-            fail(f"{name} should be a LayerNorm, yours is of type {type_name(norm)}.")
+            fail(f"{name} should be a LayerNorm, yours is {described_part(norm)}.")
         norms.append(norm)
     for norm in norms:
         set_norm(norm, torch.ones(emb_dim), torch.zeros(emb_dim))
@@ -544,7 +544,7 @@ def test_norms_of_the_block(student: Student, name: str) -> None:
     set_norm(norm, numbers(4, seed=1), numbers(4, seed=2))
     after = other.parameters()
     is_own = all(torch.equal(after[each], value) for each, value in before.items())
-    expect_true(is_own, "norm1 and norm2 should each have their own parameters, yours share them: make two norms.")
+    expect_true(is_own, "`norm1` and `norm2` should each have their own parameters, yours share them: make two norms.")
     idea = f"{name} multiplies by its own scale and adds its own shift"
     yours = block(numbers(2, 3, 4))
     expect_solution(f"the output with another {name}", yours, shape="(B, T, emb_dim)", idea=idea)
@@ -739,7 +739,7 @@ COUNTED = [
 
 def counted(student: Student, *sizes: int) -> int:
     count = student.gpt2_parameter_count(*sizes)
-    expect_true(type(count) is int, f"the count should be an int, yours is of type {type_name(count)}.")
+    expect_true(type(count) is int, f"the count should be an int, yours is {described(count)}.")
     return count
 
 

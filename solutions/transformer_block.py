@@ -14,7 +14,7 @@
 # models.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
-# these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
+# these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
 # answers, run `grader check transformer_block`. You can also run `pytest test_transformer_block.py` in the folder of
 # the file. If a test fails, it tells you in one sentence what is wrong.
 #

@@ -11,7 +11,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grader.engine.hints import hint_for, similar
+from grader.engine.hints import MISSING_IMPORT, MISSING_NAME, hint_for, similar
+from grader.sandbox.replies import NOT_PYTHON
 from grader.text import in_words
 
 if TYPE_CHECKING:
@@ -19,10 +20,17 @@ if TYPE_CHECKING:
 
     from grader.engine.outcomes import Outcome
     from grader.engine.source_lines import Definition, SourceLines
+    from grader.sandbox.failures import FailedStatement
 
 # As the hidden and the visible checks say it.
 GAVE_NONE = re.compile(r"\byours (?:gave|gives|is|returns) None\b")
+# As the checks say it: a gradient is cut off, or a class lacks a parameter.
+NO_GRADIENT = re.compile(r"^No gradient (?:flows|reaches)")
+NO_PARAMETER = re.compile(r"^There is no (?:registered )?parameter ([\w.]+?)\.?(?:,|$)")
+# A size of an argument, as the sentence on equal sizes says it.
+SIZE = re.compile(r"(?:dimension (?P<dim>-\d) of )?argument (?P<place>\d+)(?P<made> of the class)?")
 LOOPS = (ast.While, ast.For)
+MOST_PLACES = 3
 
 
 def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str], lines: SourceLines) -> Outcome:
@@ -44,8 +52,8 @@ def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str
     if outcome.reason == f"{exercise} is not defined.":
         near = similar(exercise, {node.name for _, node in definitions} - set(others))
         hints += [f"Your file defines `{near}`: rename it to `{exercise}`."] if near else []
-    elif own and GAVE_NONE.search(outcome.reason):
-        hints += _on_return(own[-1][1])
+    elif own:
+        hints += _on_source(outcome, own[-1][1])
     if len(own) > 1:
         places = [
             _lines_of(label, [str(node.lineno) for _, node in some])
@@ -55,6 +63,23 @@ def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str
     return replace(outcome, reason=" ".join(filter(None, [outcome.reason, *hints])))
 
 
+def with_own_names(sentence: str, unit: str, exercise: str, lines: SourceLines) -> str:
+    """Return a sentence with the student's names for the arguments of an exercise in place of their numbers."""
+    own = [node for _, node in lines.definitions(unit) if node.name == exercise]
+    methods = {one.name: one for one in own[-1].body if isinstance(one, ast.FunctionDef)} if own else {}
+
+    def named(found: re.Match[str]) -> str:
+        method = methods.get("__init__" if found["made"] else "forward")
+        function = own[-1] if isinstance(own[-1], ast.FunctionDef) else method
+        arguments = [one.arg for one in function.args.args if one.arg != "self"] if function else []
+        place = int(found["place"]) - 1
+        if place >= len(arguments):
+            return found[0]
+        return f"`{arguments[place]}.shape[{found['dim']}]`" if found["dim"] else f"`{arguments[place]}`"
+
+    return SIZE.sub(named, sentence) if own else sentence
+
+
 def _lines_of(label: str, numbers: list[str]) -> str:
     return f"{'line' if len(numbers) == 1 else 'lines'} {in_words(numbers)} of {_name_of(label)}"
 
@@ -62,6 +87,59 @@ def _lines_of(label: str, numbers: list[str]) -> str:
 def _name_of(label: str | None) -> str:
     """Return a label without the folder: in plain pytest, labels are paths."""
     return (label or "").rpartition("/")[2]
+
+
+def _on_source(outcome: Outcome, definition: Definition) -> list[str]:
+    """Return sentences on what the source of an exercise has to do with a failure."""
+    hints = _on_return(definition) if GAVE_NONE.search(outcome.reason) else []
+    if outcome.kind == "wrong":
+        hints += _on_loops(definition)
+    if NO_GRADIENT.search(outcome.reason):
+        hints += _on_gradients(definition)
+    missing = NO_PARAMETER.match(outcome.reason)
+    return [*hints, *(_on_parameter(missing[1], definition) if missing else [])]
+
+
+def _on_loops(definition: Definition) -> list[str]:
+    """Return a sentence on the first loop that a `return` ends in its first pass."""
+    loops = (one for one in ast.walk(definition) if isinstance(one, LOOPS))
+    found = [node.lineno for loop in loops for node in loop.body if isinstance(node, ast.Return)]
+    return [
+        f"The `return` in line {line} ends the loop in its first pass: is it indented too far?" for line in found[:1]
+    ]
+
+
+def _on_gradients(definition: Definition) -> list[str]:
+    """Return a sentence on the lines that may cut off gradients."""
+    nodes = [node for node in ast.walk(definition) if isinstance(node, ast.expr)]
+    found = sorted({(node.lineno, name) for node in nodes if (name := _cuts_off(node))})
+    places = [f"`{name}` in line {line}" for line, name in found[:MOST_PLACES]]
+    return [f"Check {in_words(places)}."] if places else []
+
+
+def _cuts_off(node: ast.expr) -> str | None:
+    """Return what cuts off a gradient, if this node may do so."""
+    match node:
+        case ast.Call(func=ast.Name("float"), args=[argument]) if not isinstance(argument, ast.Constant):
+            return "float(…)"
+        case ast.Call(func=ast.Attribute(value=ast.Name("torch"), attr="tensor" | "no_grad" as name)):
+            return "torch.no_grad()" if name == "no_grad" else "torch.tensor(…)"
+        case ast.Call(func=ast.Attribute(attr="detach" | "item" | "numpy" | "tolist" as name)):
+            return f".{name}()"
+        case ast.Attribute(attr="data"):
+            return ".data"
+    return None
+
+
+def _on_parameter(name: str, definition: Definition) -> list[str]:
+    """Return a sentence on a parameter that a class does not have: it is no parameter, or has another name."""
+    first, _, rest = name.partition(".")
+    nodes = [node for node in ast.walk(definition) if isinstance(node, ast.Attribute)]
+    assigned = {node.attr for node in nodes if isinstance(node.ctx, ast.Store)}
+    if first not in assigned:
+        near = similar(first, assigned)
+        return [f"Your class assigns `self.{near}`: rename it to `self.{first}`."] if near else []
+    return [] if rest else [f"Make `self.{first}` with `nn.Parameter(…)` in `__init__`."]
 
 
 def _on_return(definition: Definition) -> list[str]:
@@ -119,6 +197,29 @@ def _is_of_stub(statement: ast.stmt) -> bool:
         case ast.Expr(ast.Constant()) | ast.Expr(ast.Call(func=ast.Attribute(attr="__init__"))):
             return True
     return isinstance(statement, ast.Raise | ast.Pass)
+
+
+def lacks_import(
+    outcome: Outcome, lost: Collection[FailedStatement], unit: str, others: Collection[str], lines: SourceLines
+) -> bool:
+    """Return whether a test failed because the file lacks an import, or imports from where the name is not.
+
+    lost: the statements of the unit that failed. others: the other exercises and the units.
+    """
+    missing = MISSING_NAME.match(outcome.detail) if outcome.kind == "raised" else None
+    if not missing or lines.unit_of(outcome.file) != unit:
+        return False
+    if _name(lines.around(outcome.file, outcome.line)) in others:
+        return False  # it is about that exercise
+    binding = [one for one in lost if not {missing[1], "*"}.isdisjoint(one.names) or _could_bind_anything(one)]
+    if not binding:
+        return lines.import_of(missing[1], unit) is not None
+    causes = [MISSING_IMPORT.match(one.detail) for one in binding]
+    return all(cause and (cause["name"] or cause["module"]) not in others for cause in causes)
+
+
+def _could_bind_anything(lost: FailedStatement) -> bool:
+    return lost.reason == NOT_PYTHON and not lost.names
 
 
 def trace_of(outcome: Outcome, lines: SourceLines) -> list[str]:

@@ -27,6 +27,14 @@ REFUSED_CALLS = re.compile(r"It raised an? (?:PermissionError|FileNotFoundError|
 
 # By the text of the error.
 TEXTS = (
+    (
+        r"torch\.return_types\.",
+        "With a dim, torch's `max`, `min`, `median` and so on return a pair (values, indices): use its `.values`.",
+    ),
+    (
+        r"must be Tensor, not (?:int|float)\b",
+        "A plain number is no tensor: use Python's own operators, such as `** 0.5` for a root, or `math`.",
+    ),
     (r"before Module\.__init__\(\) call", "Begin `__init__` with `super().__init__()`."),
     (
         r"object has no attribute '_(?:parameters|modules|buffers|\w+_hooks)'",
@@ -88,7 +96,15 @@ STATEMENTS = (
     (r"^name '\w+' is not defined", "", "It is outside of every function: indent it if it belongs to one."),
 )
 LONGEST_NAME, MOST_NAMES = 100, 1000
+# A call of numpy in a line that raised an error about arguments.
+NUMPY_CALL = re.compile(r"\b(?:np|numpy)\.\w+")
+ARGUMENTS = re.compile(r"invalid combination of arguments|unexpected keyword argument|multiple values for")
+NUMPY = "Numpy's functions do not work on tensors: use torch's function, or the tensor's own method, with `dim`."
 MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
+MISSING_IMPORT = re.compile(
+    r"cannot import name '(?P<name>\w+)' from '(?P<source>\w+)'|No module named '(?P<module>\w+)'"
+)
+MODULES = ("math", "numpy", "random", "torch")
 MISSING_ATTRIBUTE = re.compile(r"object has no attribute '(\w+)'")
 UNBOUND = re.compile(r"local variable '(\w+)'")
 
@@ -110,11 +126,13 @@ def hint_for(outcome: Outcome, code: str, around: list[ast.AST], lines: SourceLi
         code = "\n".join([code, *body])
         return next((sentence for pattern, sentence in CALLS if re.search(pattern, code)), "")
     if missing := MISSING_NAME.match(outcome.detail):
-        if missing[1] in IMPORTS:
-            return _add_import(missing[1], outcome.file)
-        return _missing_name(missing[1], around, lines.names_at_top(outcome.file or ""))
+        return _missing_name(missing[1], around, outcome.file, lines)
+    if near := _near_import(outcome.detail, lines):
+        return f"Did you mean `{near}`?"
     if unbound := UNBOUND.search(outcome.detail):
         return f"Give `{unbound[1]}` a value before this line, on every way to it."
+    if NUMPY_CALL.search(code) and ARGUMENTS.search(outcome.detail):
+        return NUMPY
     general = next((sentence for pattern, sentence in TEXTS if re.search(pattern, outcome.detail)), "")
     if not general and (attribute := MISSING_ATTRIBUTE.search(outcome.detail)):
         near = similar(attribute[1], _attributes(around))
@@ -122,26 +140,41 @@ def hint_for(outcome: Outcome, code: str, around: list[ast.AST], lines: SourceLi
     return general
 
 
-def hint_for_statement(failed: FailedStatement, code: str) -> str:
+def hint_for_statement(failed: FailedStatement, lines: SourceLines) -> str:
     """Return a sentence on what to do about a statement that failed when its file was run, or ""."""
-    if (missing := MISSING_NAME.match(failed.detail)) and missing[1] in IMPORTS:
-        return _add_import(missing[1], failed.file)
+    if near := _near_import(failed.detail, lines):
+        return f"Did you mean `{near}`?"
+    if missing := MISSING_NAME.match(failed.detail):
+        needed = IMPORTS.get(missing[1]) or lines.import_of(missing[1], lines.unit_of(failed.file))
+        if needed:
+            return _add_import(needed, failed.file)
+    code = lines.text(failed.file, failed.line)
     found = (hint for error, line, hint in STATEMENTS if re.search(error, failed.detail) and re.search(line, code))
     return next(found, "")
 
 
-def _add_import(name: str, file: str | None) -> str:
+def _add_import(needed: str, file: str | None) -> str:
     where = "in the first code cell" if ".ipynb, cell " in (file or "") else "at the top of the file"
-    return f"Add `{IMPORTS[name]}` {where}."
+    return f"Add `{needed}` {where}."
 
 
-def _missing_name(name: str, around: list[ast.AST], at_top: set[str]) -> str:
+def _missing_name(name: str, around: list[ast.AST], file: str | None, lines: SourceLines) -> str:
+    if needed := IMPORTS.get(name) or lines.import_of(name, lines.unit_of(file)):
+        return _add_import(needed, file)
     if name in _attributes(around):
         return f"Did you mean `self.{name}`?"
-    near = similar(name, _variables(around) | at_top)
+    near = similar(name, _variables(around) | lines.names_at_top(file or ""))
     if near:
         return f"Did you mean `{near}`?"
     return "Give it a value in this function: names inside other functions do not exist here."
+
+
+def _near_import(detail: str, lines: SourceLines) -> str | None:
+    """Return what an import probably means: a name of another unit, or a module."""
+    missing = MISSING_IMPORT.match(detail)
+    if missing and missing["name"]:
+        return similar(missing["name"], {node.name for _, node in lines.definitions(missing["source"])})
+    return similar(missing["module"], {*MODULES, *lines.exercises}) if missing else None
 
 
 def similar(name: str, names: set[str]) -> str | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from grader.engine.outcomes import Outcome
     from grader.testing.recorder import Sizes
 
+# A factor in the sentence of a property has three digits.
+FACTOR, PRECISION = re.compile(r"multiplied by (\d\S*)\.$"), 0.005
 ONLY_IN_TRAINING = Property(
     "only_in_training",
     "Only tests in training mode fail; those in evaluation mode pass. Check what dropout acts on, and how strongly.",
@@ -85,7 +89,22 @@ def _shared(failed: Sequence[Outcome]) -> list[Property]:
     subject = subjects.pop() if len(subjects) == 1 else "The values"
     if counts[best] < len(failed):
         subject = f"In {counts[best]} of {len(failed)} failed tests, {subject[0].lower()}{subject[1:]}"
-    return [best._replace(sentence=f"{subject} {best.sentence}")]
+    return [best._replace(sentence=f"{subject} {best.sentence}{_on_factor(best, failed)}")]
+
+
+def _on_factor(found: Property, failed: Sequence[Outcome]) -> str:
+    """Return a sentence on a factor that is the root of a size of the arguments, or its inverse; "" for others."""
+    factor = FACTOR.search(found.sentence)
+    if not factor:
+        return ""
+    # The root of a square is a whole number, which has many causes.
+    sizes = {size for outcome in failed for call in outcome.calls for size in call.values() if size > 1}
+    for size in sorted(size for size in sizes if math.isqrt(size) ** 2 != size):
+        if math.isclose(float(factor[1]), math.sqrt(size), rel_tol=PRECISION):
+            return f" That is √{size}, and {size} is a size of the input: is the division by its root missing?"
+        if math.isclose(float(factor[1]), 1 / math.sqrt(size), rel_tol=PRECISION):
+            return f" That is 1/√{size}, and {size} is a size of the input: is there one division by its root too many?"
+    return ""
 
 
 def _equal_sizes(passed: Sequence[Outcome], failed: Sequence[Outcome]) -> list[Property]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Literal
 
-from grader.engine.explanations import advice, explained, trace_of
+from grader.engine.explanations import advice, explained, lacks_import, trace_of
 from grader.engine.hints import hint_for_statement
 from grader.engine.outcomes import Outcome
 from grader.engine.source_lines import SourceLines
@@ -36,7 +36,7 @@ class Runner:
         """Take the course, the server that starts student processes, and the sources of a submission's units."""
         texts = {unit: Source.of(source.filename, source.cells) for unit, source in sources.items()}
         self.client = SandboxClient(server, texts, course.limits)
-        self.lines = SourceLines(texts)
+        self.lines = SourceLines(texts, {unit: one.exercises for unit, one in course.units.items()})
         self.outcomes: dict[Criterion, Outcome] = {}
         self.messages: list[Message] = []
         self._course = course
@@ -58,15 +58,18 @@ class Runner:
         self._use_budget(criterion.unit, exercise)
         outcome, error = criterion.attempt(self.client)
         self._note_source(criterion.unit)  # if loading ran out of time before, and succeeded now
+        others = {*self._course.units, *self._exercises} - {criterion.exercise}
+        lost = self.client.failures.get(criterion.unit, [])
+        is_own = lacks_import(outcome, lost, criterion.unit, others, self.lines)
         doubtful = [] if outcome.passed else self._doubtful(criterion, outcome)
         if doubtful:
             self._note_doings(criterion.unit, criterion.exercise)
             # A first run that hung used up its time, and another exercise may be the cause.
             self._use_budget(criterion.unit, f"{exercise} with substitutes")
-            outcome = criterion.run_again(self.client, outcome, doubtful)
+            again = criterion.run_again(self.client, outcome, doubtful)
+            outcome = outcome if is_own and not again.passed else again
             self.client.take_printed()  # the same output again
-        others = {*self._course.units, *self._exercises} - {criterion.exercise}
-        outcome = outcome.explained(self.client.failures.get(criterion.unit, []), others)
+        outcome = outcome.explained(lost, others - outcome.missing_names() if is_own else others)
         outcome = explained(outcome, criterion.unit, criterion.exercise, others, self.lines)
         self.outcomes[criterion] = outcome
         if outcome.detail or (outcome.kind == "timed out" and outcome.line):
@@ -95,7 +98,7 @@ class Runner:
             if lost.reason != ALWAYS_TRUE:  # such a statement ran
                 kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
                 trace = trace_of(Outcome(False, file=lost.file, line=lost.line), self.lines)
-                hint = hint_for_statement(lost, self.lines.text(lost.file, lost.line)) or None
+                hint = hint_for_statement(lost, self.lines) or None
                 text = f"{lost.reason}{kept} {lost.detail}"
                 self._note(unit, None, "not run", text, lost.file, lost.line, trace=trace, hint=hint)
         self._note_doings(unit, None)

@@ -18,6 +18,7 @@ from grader.engine import failure_matrix
 from grader.engine.budget import LimitExceeded
 from grader.engine.diagnosis import diagnose
 from grader.engine.drawing import Drawn, draw
+from grader.engine.explanations import with_own_names
 from grader.engine.graders import Graders
 from grader.engine.messages import Handshake, Reply, Request, read_request, to_line
 from grader.engine.outcomes import Outcome
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.engine.budget import Budget
     from grader.engine.criteria import Criterion
+    from grader.engine.source_lines import SourceLines
     from grader.testing.misconceptions import Misconception
     from grader.testing.relations import Property
 
@@ -165,7 +167,7 @@ class Engine:
         report_plugin.pytest_sessionfinish(session)
         return Result(
             outcomes=[judged(*result) for result in outcomes.items()],
-            misconceptions=self.diagnoses(outcomes),
+            misconceptions=self.diagnoses(outcomes, runner.lines),
             messages=runner.messages,
             layers=runner.client.layers,
             exceeded=exceeded,
@@ -175,13 +177,13 @@ class Engine:
             pytest=self.pytest_report,
         )
 
-    def diagnoses(self, outcomes: dict[Criterion, Outcome]) -> list[Diagnosed]:
+    def diagnoses(self, outcomes: dict[Criterion, Outcome], lines: SourceLines) -> list[Diagnosed]:
         """Return what is known about the mistakes in each exercise."""
         results: dict[tuple[str, str], list[tuple[Criterion, Outcome]]] = {}
         for criterion, outcome in outcomes.items():
             results.setdefault((criterion.unit, criterion.exercise), []).append((criterion, outcome))
         return [
-            Diagnosed(unit, exercise, found.name, found.sentence)
+            Diagnosed(unit, exercise, found.name, with_own_names(found.sentence, unit, exercise, lines))
             for (unit, exercise), outcomes in results.items()
             for found in self.mistakes_in(unit, exercise, outcomes)
         ]

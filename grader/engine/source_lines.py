@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.sandbox.loader import fix_indentation, split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from grader.sandbox.client import Source
 
@@ -22,9 +22,10 @@ Definition = ast.FunctionDef | ast.ClassDef
 class SourceLines:
     """The lines of a submission, by the label that tracebacks give a source, and its top-level statements."""
 
-    def __init__(self, sources: Mapping[str, Source]) -> None:
-        """Take the sources of all units."""
+    def __init__(self, sources: Mapping[str, Source], exercises: Mapping[str, Collection[str]] | None = None) -> None:
+        """Take the sources of all units, and the exercises of each unit of the course."""
         self._sources = sources
+        self.exercises = exercises or {}
         self._cells: dict[str, tuple[str, bool]] = {}
         self._lines: dict[str, list[str]] = {}
         self._statements: dict[str, list[ast.stmt]] = {}
@@ -53,6 +54,17 @@ class SourceLines:
         """Return the functions and classes of a unit, each with the label of its source."""
         labels = self._sources[unit].labels if unit in self._sources else ()
         return [(label, node) for label in labels for node in self._of(label) if isinstance(node, DEFINITIONS)]
+
+    def unit_of(self, file: str | None) -> str | None:
+        """Return the unit that a source belongs to, if it is one of the submission."""
+        return next((unit for unit, source in self._sources.items() if file in source.labels), None)
+
+    def import_of(self, name: str, unit: str | None) -> str | None:
+        """Return the import that a unit needs for another unit or its exercise; None if it is neither."""
+        if name in self.exercises and name != unit:
+            return f"import {name}"
+        others = (other for other, exercises in self.exercises.items() if name in exercises and other != unit)
+        return next((f"from {other} import {name}" for other in others), None)
 
     def names_at_top(self, file: str) -> set[str]:
         """Return the names that a source defines outside functions and classes."""

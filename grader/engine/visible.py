@@ -130,10 +130,11 @@ def _explained(failure: CheckFailed | Failure, item: pytest.Item) -> tuple[Outco
     """Return the outcome of a failed test, and what is wrong, where, and what to do."""
     unit = item.path.stem.removeprefix("test_")
     texts = {file: Path(file).read_text(encoding="utf-8", errors="replace") for file in _files(item.path.parent)}
-    lines = SourceLines({Path(file).stem: Source(file, (text,), (file,), False) for file, text in texts.items()})
     mark = item.get_closest_marker("example")
     course = find_course(around=item.path.parent)
     exercise = mark.args[0] if mark else ""
+    sources = {Path(file).stem: Source(file, (text,), (file,), False) for file, text in texts.items()}
+    lines = SourceLines(sources, {unit: one.exercises for unit, one in course.units.items()})
     others = {exercise for one in course.units.values() for exercise in one.exercises} - {exercise}
     outcome = explained(judge(failure, Recorder()), unit, exercise, others, lines)
     where = f" ({Path(outcome.file).name}, line {outcome.line})" if outcome.file else ""

@@ -79,6 +79,7 @@ class TimeBudget:
         self._seconds = seconds
         self._shares = {"": seconds}
         self._left = dict(self._shares)
+        self._stopped: dict[str, TimedOut] = {}  # the last call of an exercise that took too long
         self.name = ""
 
     def use(self, name: str, shared_by: int) -> None:
@@ -90,21 +91,24 @@ class TimeBudget:
     def left(self) -> float:
         """Return how many seconds are left. Raises TimedOut if none are."""
         left = self._left[self.name]
-        if left <= 0:
-            raise TimedOut("No time was left for it: earlier calls of this exercise took all there was.")
-        return left
+        if left > 0:
+            return left
+        if stopped := self._stopped.get(self.name):
+            raise TimedOut(stopped.reason, line=stopped.line, file=stopped.file)
+        raise TimedOut("No time was left for it: earlier calls of this exercise took all there was.")
 
     def spend(self, seconds: float) -> None:
         """Subtract the time of a call."""
         self._left[self.name] -= seconds
 
     def exceeded(self, call_seconds: float) -> TimedOut:
-        """Return the failure of a call that took too long.
+        """Return the failure of a call that took too long. It is that of later calls too, if no time is left for them.
 
         The text does not say how much was left: that differs from run to run, and a report should not.
         """
         together = self._shares[self.name]
-        return TimedOut(
-            f"Stopped: a call may take {call_seconds:g} s, and all calls of an exercise {together:.2g} s. "
-            "Is there a loop that never ends?"
-        )
+        most = f"all calls of an exercise may take {together:.2g} s together"
+        if call_seconds < together:
+            most = f"a call may take {call_seconds:g} s, and {most}"
+        self._stopped[self.name] = TimedOut(f"Stopped: {most}. Is there a loop that never ends?")
+        return self._stopped[self.name]

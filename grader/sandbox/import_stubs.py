@@ -93,7 +93,9 @@ class StubFinder:
         """Find a stub. For any other name, raise an error that lists what can be imported."""
         if name.partition(".")[0] in self.inert:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
-        raise ModuleNotFoundError(f"No module named {name!r} while grading, only {self.available}", name=name)
+        raise ModuleNotFoundError(
+            f"No module named {name!r}. While grading, only your files, {self.available} can be imported", name=name
+        )
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         """Return a stub."""

@@ -13,9 +13,11 @@ import inspect
 import multiprocessing.pool
 import os
 import platform
+import re
 import socket
 import sys
 import threading
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -28,6 +30,7 @@ ONE_THREAD = "threads and processes cannot be started while grading: call the fu
 # Python's event for it, though not in every version.
 BARE_THREAD = "_thread.start_new_thread"
 NEVER_ENDS = "this would wait for another thread for ever, because all code runs in one thread while grading"
+PLACE_IN_TORCH = re.compile(r" \(Triggered internally at [^)]*\)")
 MACHINE = ("Linux", "grader", "6.0.0", "#1", platform.machine())
 C_LIBRARY = ("glibc", "2.31")
 
@@ -37,6 +40,7 @@ def install() -> None:
     _use_one_thread_in_torch()
     _run_threads_in_the_caller()
     _describe_no_machine()
+    _shorten_warnings()
 
 
 def _use_one_thread_in_torch() -> None:
@@ -151,6 +155,16 @@ class ThreadPoolExecutor(concurrent.futures.Executor):
         except BaseException as error:  # noqa: BLE001 - like the original
             future.set_exception(error)
         return future
+
+
+def _shorten_warnings() -> None:
+    """Leave out of printed warnings where in torch's C++ code they come from."""
+    whole = warnings.formatwarning
+
+    def shorter(message: Warning | str, *place: Any, **options: Any) -> str:
+        return whole(PLACE_IN_TORCH.sub("", str(message)), *place, **options)
+
+    warnings.formatwarning = shorter
 
 
 def _describe_no_machine() -> None:

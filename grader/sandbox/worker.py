@@ -156,7 +156,8 @@ class Worker:
                 raise Unsupported(f"there is no registered parameter {name}", type(module).__name__)
             if named[name].shape != value.shape:
                 found, wanted = tuple(named[name].shape), tuple(value.shape)
-                raise Unsupported(f"{name} has shape {found}, not {wanted}", type(module).__name__)
+                text = f"the shape of {name} should be {wanted}, yours is {found}"
+                raise Unsupported(text, type(module).__name__)
             with torch.no_grad():
                 named[name].copy_(value)
 

@@ -6,6 +6,7 @@ as that the arguments stay unchanged or that gradients are those of the student'
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
+# A label of a source, from the student process: a file, or a cell of a notebook.
+PLAIN_LABEL = re.compile(r"[\w .,()-]{1,100}")
 # Returns what a student's function should compute: the right function, or one made of substitutes.
 Right = Callable[[Student], Callable[..., Any]]
 
@@ -159,7 +162,10 @@ def expect_float64(call: RemoteCallable, /, keeps: bool = True, **arguments: Any
 
 
 STEP = 1e-2
-CUT_OFF = "Do not cut it off with `.detach()`, `.item()`, `.data`, `torch.tensor(…)` or `torch.no_grad()`."
+CUT_OFF = (
+    "Do not cut it off with `.detach()`, `.item()`, `.data`, `.numpy()`, `float(…)`, `torch.tensor(…)` or "
+    "`torch.no_grad()`."
+)
 
 
 def expect_gradients_fit(call: RemoteCallable, /, parameters: Sequence[str] = (), **arguments: Any) -> None:
@@ -191,7 +197,9 @@ def _gradients(call: RemoteCallable, values: Sequence[Any]) -> dict[str, torch.T
         if "in-place" not in error.detail:
             raise
         note("changed in place")
-        raise CheckFailed("It changes a tensor in place, so it has no gradients. Make a new tensor instead.") from None
+        raise CheckFailed(
+            f"It changes a tensor in place{_place(error)}, so it has no gradients. Make a new tensor instead."
+        ) from None
     except Refused as error:
         if type(error) is not Refused:
             raise
@@ -258,7 +266,13 @@ def _unless_raised(call: RemoteCallable, values: Sequence[Any], when: str) -> An
         if error.types[0] == "NotImplementedError":
             raise
         note(f"raised {error.types[0]}")
-        raise CheckFailed(f"{error.reason.removesuffix('.')} {when}") from None
+        raise CheckFailed(f"{error.reason.removesuffix('.')}{_place(error)} {when}") from None
+
+
+def _place(error: Raised) -> str:
+    """Return the student's line that raised as the end of a clause; "" if it is not known."""
+    is_plain = error.line is not None and PLAIN_LABEL.fullmatch(error.file or "")
+    return f" (line {error.line} of {error.file})" if is_plain else ""
 
 
 def _expect_alike(found: list[torch.Tensor], others: list[torch.Tensor], here: str, there: str, advice: str) -> None:

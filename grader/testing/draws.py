@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 
+UNUSED_GENERATOR = (
+    "The generator's state is the same as before: pass `generator=generator` to the torch function that draws."
+)
+
+
 class Draw(Protocol):
     """Returns draws. Two of them are equal by chance less than once in a thousand million times."""
 
@@ -69,7 +74,7 @@ def expect_draws_from_a_generator(student: Student, draw: Draw, other: str) -> N
         before = generator.state()
         student.seed(3)
         results.append(draw(generator=generator))
-        expect_true(not torch.equal(generator.state(), before), "The generator's state is the same as before.")
+        expect_true(not torch.equal(generator.state(), before), UNUSED_GENERATOR)
         expect_true(torch.equal(_global_draw(student), untouched), "Torch's global state has moved as well.")
     expect_true(not torch.equal(*results), other)
 

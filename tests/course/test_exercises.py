@@ -64,32 +64,33 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
         pytest.param(
             "return queries, keys, values",
             "return queries.T, keys, values",
-            "queries should have shape (T, d_out) = (6, 2), yours is (2, 6): "
+            "`queries` should have shape (T, d_out) = (6, 2), yours is (2, 6): "
             "inputs @ W_query has one row for each token.",
             marks=proof,
         ),
         pytest.param(
             "return queries, keys, values",
             "return queries, keys",
-            "project_qkv should return queries, keys, values; yours returns a tuple of 2.",
+            "`project_qkv` should return queries, keys, values; yours returns a tuple of 2.",
             marks=proof,
         ),
         (
             "torch.softmax(scores, dim=-1)",
             "torch.softmax(scores, dim=0)",
-            "softmax of queries @ keys.T / √d_k over the keys, one row for each query.",
+            "softmax of queries · keysᵀ / √d_k over the keys, one row for each query.",
         ),
         pytest.param(
             "return contexts, weights",
             "return contexts.tolist(), weights",
-            "contexts should be a tensor, yours is a list of 6: "
+            "`contexts` should be a tensor, yours is a list of 6: "
             "a context vector is the sum of the values, each times its weight.",
             marks=proof,
         ),
         pytest.param(
             "self.W_key = nn.Parameter(torch.rand(d_in, d_out))",
             "self.W_key = torch.rand(d_in, d_out)",
-            "W_key should be an nn.Parameter, yours is of type Tensor: only parameters are found by an optimiser.",
+            "W_key should be an nn.Parameter, yours is a tensor of shape (3, 2): "
+            "only parameters are found by an optimiser.",
             marks=proof,
         ),
         pytest.param(
@@ -101,8 +102,8 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
         pytest.param(
             "raise ValueError(",
             "print(",
-            "the bias [1.0, 1.0] of W_query should be refused with a ValueError; yours returns None: "
-            "attention_v1 has no bias, so it could not give the same outputs.",
+            "The bias [1.0, 1.0] of W_query should be refused with a ValueError or an AssertionError, "
+            "because attention_v1 has no bias, so it could not give the same outputs. Yours raises no error.",
             marks=proof,
         ),
         pytest.param(

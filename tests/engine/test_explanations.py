@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.engine.explanations import advice, explained, trace_of
+from grader.engine.explanations import advice, explained, trace_of, with_own_names
 from grader.engine.hints import hint_for_statement
 from grader.engine.outcomes import Outcome, judge
 from grader.engine.source_lines import SourceLines
@@ -106,6 +106,65 @@ def test_a_reason_names_what_the_source_shows(source: str, reason: str) -> None:
     assert outcome_of(source)[0].reason == reason
 
 
+@pytest.mark.parametrize(
+    ("source", "reason", "hint"),
+    [
+        (
+            "def scores(x):\n    for y in x:\n        y += 1\n        return y",
+            "The scores are not the expected ones.",
+            "The `return` in line 4 ends the loop in its first pass: is it indented too far?",
+        ),
+        ("def scores(x):\n    for y in x:\n        if y:\n            return y", "The scores are wrong.", ""),
+        (
+            "def scores(x):\n    y = float(x.sum())\n    return y * x.detach()",
+            "No gradient flows back from the result.",
+            "Check `float(…)` in line 2 and `.detach()` in line 3.",
+        ),
+        ("def scores(x):\n    return float('inf') * x", "No gradient reaches `x`.", ""),
+        (
+            "class scores:\n    def __init__(self):\n        self.W_values = 1",
+            "There is no registered parameter W_value.",
+            "Your class assigns `self.W_values`: rename it to `self.W_value`.",
+        ),
+        (
+            "class scores:\n    def __init__(self):\n        self.W_value = 1",
+            "There is no registered parameter W_value.",
+            "Make `self.W_value` with `nn.Parameter(…)` in `__init__`.",
+        ),
+        (
+            "class scores:\n    def __init__(self):\n        self.W_value = 1",
+            "There is no parameter W_value.weight, which nn.Linear would have under this name.",
+            "",
+        ),
+    ],
+)
+def test_a_failed_check_names_what_the_source_has_to_do_with_it(source: str, reason: str, hint: str) -> None:
+    lines = SourceLines({"answers": Source.of(FILE, [source])})
+    found = explained(Outcome(False, "wrong", reason), "answers", "scores", EXERCISES - {"scores"}, lines)
+    assert found.reason == f"{reason} {hint}".strip()
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence", "named"),
+    [
+        (
+            "class Attention:\n    def __init__(self, d_in, length): ...\n    def forward(self, inputs): ...",
+            "argument 2 of the class and dimension -2 of argument 1",
+            "`length` and `inputs.shape[-2]`",
+        ),
+        (
+            "def Attention(x, heads): ...",
+            "argument 2 and dimension -1 of argument 3",
+            "`heads` and dimension -1 of argument 3",
+        ),
+        ("class Attention: ...", "argument 2 of the class", "argument 2 of the class"),
+    ],
+)
+def test_arguments_have_the_names_of_the_students_own_definition(source: str, sentence: str, named: str) -> None:
+    lines = SourceLines({"answers": Source.of(FILE, [source])})
+    assert with_own_names(sentence, "answers", "Attention", lines) == named
+
+
 def test_the_method_of_a_class_that_is_not_written_is_named() -> None:
     lines = SourceLines({"answers": Source.of(FILE, [CLASS])})
     unwritten = Outcome(False, "not written", "It is not written yet.", line=8, file=FILE)
@@ -167,6 +226,28 @@ def test_a_call_that_ran_out_of_time_has_the_line_of_its_loop(source: str, runs:
             "input.",
         ),
         ("raise ValueError('the student’s own')", ""),
+        (
+            "return x - x.max(0)",
+            "With a dim, torch's `max`, `min`, `median` and so on return a pair (values, indices): use its `.values`.",
+        ),
+        (
+            "import torch\n    return torch.sqrt(x.shape[-1])",
+            "A plain number is no tensor: use Python's own operators, such as `** 0.5` for a root, or `math`.",
+        ),
+        (
+            "import numpy as np\n    return np.max(x, axis=0, keepdims=True)",
+            "Numpy's functions do not work on tensors: use torch's function, or the tensor's own method, with `dim`.",
+        ),
+        (
+            "import numpy as np\n    return np.sum(x, axis=0, keepdims=True)",
+            "Numpy's functions do not work on tensors: use torch's function, or the tensor's own method, with `dim`.",
+        ),
+        (
+            "import numpy as np\n    return np.var(x)",
+            "Numpy's functions do not work on tensors: use torch's function, or the tensor's own method, with `dim`.",
+        ),
+        ("import torhc", "Did you mean `torch`?"),
+        ("from torch import nothing_like_that", ""),
     ],
 )
 def test_the_advice_on_an_error_says_what_to_do(body: str, hint: str) -> None:

@@ -57,6 +57,15 @@ def test_the_sentence_names_what_was_compared() -> None:
     }
 
 
+def test_a_factor_that_is_the_root_of_a_size_is_named() -> None:
+    source = """
+        def head_scores(queries, keys):
+            return queries @ keys.mT / queries.shape[-1]**0.5
+        """
+    [sentence] = sentences("multi_head_attention", "head_scores", source).values()
+    assert sentence.endswith("That is 1/√5, and 5 is a size of the input: is there one division by its root too many?")
+
+
 def test_the_sentence_says_how_many_tests_show_the_property() -> None:
     source = """
         def linear_as_matmul(x, weight, bias):

@@ -152,3 +152,27 @@ def test_a_later_definition_that_fails_leaves_the_earlier_one_in_force(engine: E
     assert all(found.passed for found in result.outcomes)
     [message] = [message for message in result.messages if message.kind == "not run"]
     assert message.text.startswith("It is not valid Python. The earlier definition of add_positions stays in force.")
+
+
+@pytest.mark.parametrize(
+    ("imports", "reason", "hint"),
+    [
+        ("", "It raised a NameError.", "Add `from simple_attention import softmax_stable` at the top of the file."),
+        (
+            "from simple_atention import softmax_stable",
+            "It raised a NameError. The cause is line 1 of self_attention.py: it raised ModuleNotFoundError.",
+            None,
+        ),
+    ],
+)
+def test_an_exercise_of_another_unit_that_is_not_imported_is_not_blamed(
+    engine: Engine, imports: str, reason: str, hint: str | None
+) -> None:
+    text = (REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
+    text = text.replace("torch.softmax(scores", "softmax_stable(scores")
+    result = graded(engine, "self_attention", f"{imports}\n{text}")
+    failed = [outcome for outcome in result.outcomes if not outcome.passed]
+    assert {one.reason for one in failed if one.exercise == "scaled_dot_product_attention"} == {reason}
+    [raised] = [one for one in result.messages if one.kind == "raised"]
+    assert raised.hint == hint
+    assert all(one.waiting for one in failed if one.exercise == "SelfAttention_v1")

@@ -11,6 +11,7 @@ import torch
 from grader.testing.backend import InProcessBackend
 from grader.testing.checks import CheckFailed
 from grader.testing.draws import (
+    UNUSED_GENERATOR,
     expect_count,
     expect_draws_by_state,
     expect_draws_from_a_generator,
@@ -21,7 +22,7 @@ from grader.testing.recorder import Recorder
 from grader.testing.student import Student
 
 SAME, OTHER, AGAIN = "the same state, other draws", "another state, the same draws", "the same draws again"
-STATE_STAYS, GLOBAL_MOVES = "The generator's state is the same as before.", "Torch's global state has moved as well."
+STATE_STAYS, GLOBAL_MOVES = UNUSED_GENERATOR, "Torch's global state has moved as well."
 
 
 def reason(check: Callable[..., Any], *arguments: Any) -> str | None:

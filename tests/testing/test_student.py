@@ -225,7 +225,7 @@ def test_parameters_and_buffers_can_be_set(student: Student) -> None:
     ("values", "sentence"),
     [
         ({"missing": torch.ones(1)}, "There is no registered parameter missing."),
-        ({"weight": torch.ones(2, 1)}, "Weight has shape (1, 2), not (2, 1)."),
+        ({"weight": torch.ones(2, 1)}, "The shape of weight should be (2, 1), yours is (1, 2)."),
     ],
 )
 def test_setting_tensors_of_another_name_or_shape_is_refused(
