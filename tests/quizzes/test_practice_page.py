@@ -216,8 +216,10 @@ def test_a_page_fits_a_phone_also_with_all_verdicts(unit: str, opened: Any) -> N
 
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_axe_finds_no_barrier_also_in_verdicts(look: str, opened: Any) -> None:
-    of_each_kind = {item.kind: item for practice in PRACTICE.values() for item in practice.items.values()}
-    page = opened(Quiz("unit", "One item of each kind", dict(of_each_kind)))
+    of_each_kind: dict[str, Item] = {
+        item.kind: item for practice in PRACTICE.values() for item in practice.items.values()
+    }
+    page = opened(Quiz("unit", "One item of each kind", of_each_kind))
     page.emulate_media(color_scheme=look)
     for form in page.locator("form").all():
         answer = form.locator("input").first

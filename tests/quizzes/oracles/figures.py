@@ -117,7 +117,7 @@ PRINTED = {
     "the_callers_tensor": (r"6\.0", r"0\.0"),
     "targets_one_later": (r"\[1, 2, 3, 4\]", r"\[2, 3, 4, 5\]"),
     "a_mean_for_each_token": (r"tensor\(\[-6.,  6.\]\)", r"tensor\(\[0., 0.\]\)"),
-    "a_text_that_stops_counting": (r"\[\[0, 1, 2, 3, 3, 3\]\]", r"\[\[0, 1, 2, 3, 4, 0\]\]"),
+    "a_text_that_stops_counting": (r"\[0, 1, 2, 3, 3, 3\]", r"\[0, 1, 2, 3, 4, 0\]"),
     "a_state_that_forgets": (r"\[0.76, 0.0, 0.0\]", r"\[0.76, 0.64, 0.57\]"),
 }
 
