@@ -300,7 +300,7 @@ def test_sample_batch_of_the_shortest_data(student: Student, rows: int) -> None:
 @pytest.mark.example("sample_batch", rule="data of fewer tokens raises ValueError or AssertionError")
 @pytest.mark.parametrize("count", [pytest.param(4, id="four"), pytest.param(3, id="three"), pytest.param(1, id="one")])
 def test_sample_batch_refuses_data_that_is_too_short(student: Student, count: int) -> None:
-    """The last of four tokens needs a fifth as its target, so fewer than five tokens raise ValueError or AssertionError."""
+    """The last of four tokens needs a fifth as its target, so fewer than five raise ValueError or AssertionError."""
     idea = "a piece of 4 with the target of its last token needs 5 tokens"
     expect_error(f"data of length {count} for `block_size = 4`", student.sample_batch, DATA[:count], 4, 2, idea=idea)
 

@@ -236,7 +236,7 @@ def test_add_positions_to_sequences_and_tokens(student: Student, sequences: int,
 @pytest.mark.example("add_positions", rule="an odd d raises ValueError or AssertionError")
 @pytest.mark.parametrize("d", [pytest.param(3, id="3"), pytest.param(7, id="7")])
 def test_add_positions_refuses_an_odd_width_of(student: Student, d: int) -> None:
-    """An odd number of features cannot form pairs, so it raises ValueError or AssertionError, or an error of PyTorch."""
+    """An odd number of features cannot form pairs, so it raises an error. PyTorch may raise it too."""
     try:
         student.add_positions(numbers(2, 5, d))
     except Raised as error:

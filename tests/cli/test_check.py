@@ -76,7 +76,7 @@ def test_a_mistake_shows_the_expected_and_the_actual_result(checked: subprocess.
         "Softmax turns scores, one list or a table of them, into weights that sum to one along dim." in checked.stdout
     )
     assert (
-        "the result for x of shape (3, 4) and dim=0 should be [0.0618, 0.3638, 0.1354, 0.0722] at [0], yours is ["
+        "The result for x of shape (3, 4) and dim=0 should be [0.0618, 0.3638, 0.1354, 0.0722] at [0], yours is ["
         in checked.stdout
     )
 
@@ -117,7 +117,7 @@ def test_the_page_shows_what_the_terminal_says(folder: Path, checked: subprocess
     page = BeautifulSoup((folder / "check.html").read_text(encoding="utf-8"), "html.parser")
     [softmax] = [one for one in page.select(".exercise") if one.h3 and one.h3.get_text() == "softmax_naive"]
     sentence = (
-        "the result for x of shape (3, 4) and dim=0 should be [0.0618, 0.3638, 0.1354, 0.0722] at [0], yours is ["
+        "The result for x of shape (3, 4) and dim=0 should be [0.0618, 0.3638, 0.1354, 0.0722] at [0], yours is ["
     )
     assert sentence in " ".join(softmax.get_text().split())
     assert "By the visible tests." in page.get_text()
