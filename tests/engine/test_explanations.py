@@ -257,7 +257,7 @@ def test_the_advice_on_an_error_says_what_to_do(body: str, hint: str) -> None:
 
 def test_a_missing_import_of_a_notebook_belongs_into_its_first_code_cell() -> None:
     lost = FailedStatement((), "It raised NameError:", "name 'np' is not defined", 1, "answers.ipynb, cell 3")
-    assert hint_for_statement(lost, "x = np.ones(1)") == "Add `import numpy as np` in the first code cell."
+    assert hint_for_statement(lost, SourceLines({})) == "Add `import numpy as np` in the first code cell."
 
 
 def test_the_error_of_another_exercise_is_blamed_on_its_call_or_on_itself() -> None:
