@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import shutil
 from pathlib import Path
 
 import jupytext
@@ -12,7 +11,6 @@ import nbformat
 import pytest
 from courses import COURSE
 
-from grader.course.model import load_course
 from grader.errors import GraderError
 from grader.practice.reset import Reset, reset
 
@@ -165,14 +163,3 @@ def test_a_notebook_without_the_exercise_gets_the_stub_in_the_message(script: Pa
     path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x = 1")])))
     with pytest.raises(GraderError, match=r"(?s)^No cell defines normalize_by_sum.*raise NotImplementedError\(\)"):
         put_back(path)
-
-
-def test_in_the_course_itself_answers_in_the_stubs_are_replaced_by_the_stub(tmp_path: Path) -> None:
-    root = tmp_path / "course"
-    for folder in ("solutions", "exercises"):
-        shutil.copytree(COURSE.root / folder, root / folder)
-    shutil.copy(COURSE.root / "autograder.yml", root)
-    path = root / "exercises" / "simple_attention.py"
-    path.write_text(STUBS.replace(TODO, "    return scores\n"), encoding="utf-8")
-    reset(load_course(root), root, "normalize_by_sum", NOW)
-    assert path.read_text(encoding="utf-8") == STUBS
