@@ -5,7 +5,6 @@ As a program it is that process.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
 from io import BytesIO, TextIOWrapper
@@ -31,7 +30,7 @@ from grader.practice.check import (
 )
 from grader.practice.pictures.files import pictures_of, require_picture, write_picture
 from grader.practice.pictures.show import exercises_to_draw, print_pictures
-from grader.practice.progress import Progress
+from grader.practice.progress import Progress, received_code
 from grader.reports.exporters.html import page
 from grader.reports.fingerprint import grader_digest
 from grader.reports.model import write_report
@@ -41,6 +40,11 @@ if TYPE_CHECKING:
 
     from grader.engine.grading import Grading
     from grader.practice.spare import Message
+
+MORE = "Stuck? grader hint EXERCISE. Questions? grader practice UNIT, grader quiz UNIT. All commands: grader --help"
+
+# A spare process loads its course before it is asked.
+_course = functools.cache(load_course)
 
 
 def check(asked: Message, console: Console, grading: Grading | None = None) -> Message:
@@ -85,7 +89,8 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> M
         console.print(safe(sentence, console), soft_wrap=True)
     if asked["html"]:
         console.print(safe(f"{asked['html']} is written: open it in a browser.", console), soft_wrap=True)
-    questions = [vars(one) for one in graded.questions if one.exercise in names and is_right]
+    is_asked = asked["is_asking"] and is_right
+    questions = [vars(one) for one in graded.questions if is_asked and one.exercise in names]
     return {"code": 0 if is_right else IMPERFECT, "questions": questions}
 
 
@@ -147,11 +152,6 @@ def progress(asked: Message, console: Console, grading: Grading | None = None) -
     return {"code": 0}
 
 
-MORE = "Stuck? grader hint EXERCISE. Questions? grader practice UNIT, grader quiz UNIT. All commands: grader --help"
-
-# A spare process loads its course before it is asked.
-_course = functools.cache(load_course)
-
 COMMANDS = {"check": check, "show": show, "progress": progress}
 
 
@@ -161,8 +161,7 @@ def _prepare(root: Path) -> Callable[[Message], Message]:
     grading = visible_grading(course)
     grading.rubric()
     grader_digest(course, "visible")
-    with contextlib.suppress(GraderError, OSError):
-        read_answers(course, answers_folder(course, root))
+    received_code(course)  # most files of a student are still as they were received, and are not parsed again
 
     def reply_to(asked: Message) -> Message:
         file = TextIOWrapper(BytesIO(), encoding=asked["encoding"], errors=PLAIN)

@@ -9,10 +9,6 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from grader.course.root import current_folder, find_root
-from grader.errors import GraderError
-from grader.practice import spare
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -36,6 +32,11 @@ def run_quickly(arguments: Sequence[str]) -> int | None:
     asked = _read(arguments)
     if asked is None or sys.platform == "win32" or any(name in os.environ for name in OTHERS):
         return None
+    # All other commands start without these.
+    from grader.course.root import current_folder, find_root
+    from grader.errors import GraderError
+    from grader.practice import spare
+
     try:
         root = find_root()
         here = current_folder()
@@ -61,9 +62,7 @@ def run_quickly(arguments: Sequence[str]) -> int | None:
         return None
     _print(done)
     spare.start("grader.cli.background", root)
-    _finish(done)
-    code: int = done["code"]
-    return code
+    return finish(done)
 
 
 def _read(arguments: Sequence[str]) -> dict[str, Any] | None:
@@ -100,8 +99,8 @@ def _print(done: dict[str, Any]) -> None:
         unwritable(error)
 
 
-def _finish(done: dict[str, Any]) -> None:
-    """Print what is wrong, or ask a question: only then is the terminal's library needed."""
+def finish(done: dict[str, Any]) -> int:
+    """Print what is wrong, or ask a question: only then is the terminal's library needed. Return the exit code."""
     if "error" in done:
         from grader.cli.console import stop
 
@@ -112,3 +111,5 @@ def _finish(done: dict[str, Any]) -> None:
         from grader.testing.drawings import OwnQuestion
 
         ask([OwnQuestion(**question) for question in done["questions"]], out)
+    code: int = done["code"]
+    return code

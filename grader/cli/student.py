@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from grader import __version__
-from grader.cli.console import CourseFolder, Program, can_ask, out, run, say, stop, writing
+from grader.cli.console import CourseFolder, Program, can_ask, out, run, say, writing
 from grader.cli.export import export
 from grader.cli.notebook import notebook, script
+from grader.cli.quick import finish
 from grader.errors import IMPERFECT
 from grader.machine import missing_torch
 
@@ -54,7 +55,7 @@ def program(
 ) -> None:
     """The options of the grader itself."""
     if context.invoked_subcommand is None:
-        raise typer.Exit(_run("progress", None, NO_CI)["code"])
+        raise typer.Exit(_run("progress", None, NO_CI))
 
 
 def main() -> None:
@@ -74,17 +75,14 @@ def check(
     """Run the visible tests on your answers. Exit 1 where something is not right yet."""
     files = {option: str(path.absolute()) if path else None for option, path in (("into", into), ("html", html))}
     is_asking = name is not None and can_ask(out)
-    done = _run("check", course, background, name=name, student=student, is_asking=is_asking, **files)
-    if done["questions"] and is_asking:
-        from grader.practice.own_questions import ask
-        from grader.testing.drawings import OwnQuestion
-
-        ask([OwnQuestion(**question) for question in done["questions"]], out)
-    raise typer.Exit(done["code"])
+    raise typer.Exit(_run("check", course, background, name=name, student=student, is_asking=is_asking, **files))
 
 
-def _run(command: str, course: Path | None, background: bool, **asked: Any) -> dict[str, Any]:
-    """Have the spare process do a command, or do it here if there is none. Then start the next spare process."""
+def _run(command: str, course: Path | None, background: bool, **asked: Any) -> int:
+    """Have the spare process do a command, or do it here if there is none. Then start the next spare process.
+
+    Returns the exit code.
+    """
     from grader.course.root import current_folder, find_root
     from grader.practice import spare
 
@@ -106,9 +104,7 @@ def _run(command: str, course: Path | None, background: bool, **asked: Any) -> d
     out.file.flush()
     if background:
         spare.start("grader.cli.background", root)
-    if "error" in done:
-        raise stop(done["code"], done["error"])
-    return done
+    return finish(done)
 
 
 @app.command(rich_help_panel=WORK)
@@ -140,7 +136,7 @@ def show(
 ) -> None:
     """Draw what your code computes beside what is expected. Exit 1 where something is not right yet."""
     picture = str(into.absolute()) if into else None
-    raise typer.Exit(_run("show", course, background, name=name, picture=picture)["code"])
+    raise typer.Exit(_run("show", course, background, name=name, picture=picture))
 
 
 @app.command(rich_help_panel=WORK)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from grader.practice.check import read_answers
@@ -41,6 +41,12 @@ def next_step(steps: Sequence[Step], after: str | None = None) -> Step | None:
     names = [step.exercise for step in steps]
     start = names.index(after) + 1 if after in names else 0
     return next((step for step in [*steps[start:], *steps[:start]] if step.state != "passes"), None)
+
+
+@cache
+def received_code(course: Course) -> Statements:
+    """Return the code of a course's exercises as students receive them. It is read once in a process."""
+    return Statements(read_submission("stubs", course.exercises, course.units, course.exercises).sources)
 
 
 class Progress:
@@ -89,15 +95,10 @@ class Progress:
             state.section(SECTION).update(found)
         self._known |= found
 
-    @cached_property
-    def _stubs(self) -> Statements:
-        stubs = self._course.exercises
-        return Statements(read_submission("stubs", stubs, self._course.units, stubs).sources)
-
     def _state(self, unit: str, exercise: str) -> State:
         code = self.answers.code
         own = code.code(exercise)
-        if unit not in code.broken and own in ("", self._stubs.code(exercise)):
+        if unit not in code.broken and own in ("", received_code(self._course).code(exercise)):
             return "not written"
         known = self._known.get(exercise)
         if not isinstance(known, dict) or known.get("code") != code.digest(exercise):
