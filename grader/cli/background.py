@@ -77,7 +77,7 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> M
     report = graded.report
     if asked["student"] is None:
         with writing("What was found could not be kept for `grader`"):
-            Progress(course, folder, answers).remember(report)
+            Progress(course, folder, answers).remember(report, answers.code)
     if asked["into"]:
         with writing(f"The report could not be written to {asked['into']}"):
             Path(asked["into"]).mkdir(parents=True, exist_ok=True)
@@ -146,7 +146,7 @@ def progress(asked: Message, console: Console, grading: Grading | None = None) -
         if changed := [step.exercise for step in known.steps() if step.state == "changed"]:
             if grading is None:
                 err.print(f"Checking what was changed since the last check: {len(changed)} of your exercises.")
-            known.remember(check_answers(course, known.answers, changed, grading).report)
+            known.remember(check_answers(course, known.answers, changed, grading).report, known.answers.code)
     print_progress(course, known.steps(), console)
     console.print(MORE, style="dim", soft_wrap=True)
     return {"code": 0}

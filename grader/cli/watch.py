@@ -103,7 +103,7 @@ class _Session:
         if done.graded is None:
             self.console.print(safe(done.problem, self.console))
             return
-        self.progress.remember(done.graded.report)
+        self.progress.remember(done.graded.report, done.answers.code)
         steps = self.progress.steps()
         states = {step.exercise: step.state for step in steps}
         self.focus = next((name for name in done.names if states[name] != "passes"), done.names[-1])

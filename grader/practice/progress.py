@@ -83,11 +83,11 @@ class Progress:
             for exercise in described.exercises
         ]
 
-    def remember(self, report: Report) -> None:
-        """Keep what a check of these answers found. Raises OSError."""
+    def remember(self, report: Report, code: Statements) -> None:
+        """Keep what a check of this code found, which may have been read before the latest. Raises OSError."""
         exercises = {exercise for unit in self._course.units.values() for exercise in unit.exercises}
         found = {
-            entry.name: {"code": self.answers.code.digest(entry.name), "state": STATES.get(entry.state, "fails")}
+            entry.name: {"code": code.digest(entry.name), "state": STATES.get(entry.state, "fails")}
             for entry in entries(report)
             if entry.name in exercises
         }

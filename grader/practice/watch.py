@@ -38,8 +38,9 @@ class Pressed(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A check of these exercises ended, with what was found or with the reason why nothing was."""
+    """A check of these exercises in these answers ended, with what was found or with the reason why nothing was."""
 
+    answers: Answers
     names: Sequence[str]
     graded: Graded | None
     problem: str = ""
@@ -96,9 +97,9 @@ class Checker:
         try:
             started.prepared.result()
             graded = check_answers(self._course, answers, names, started.grading, drawn)
-            done = Checked(names, graded)
+            done = Checked(answers, names, graded)
         except (GraderError, OSError) as error:
-            done = Checked(names, None, str(error))
+            done = Checked(answers, names, None, str(error))
         with self._lock:
             if number != self._number:
                 return
