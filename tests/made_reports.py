@@ -105,6 +105,7 @@ def unit(
         exercises=dict(exercises),
         quiz=quiz,
         digest="0" * 64,
+        answers="0" * 64,
     )
 
 

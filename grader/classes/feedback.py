@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from grader.classes.collected import Work
-    from grader.classes.gradebook import Grade
+    from grader.classes.record import Grade
     from grader.course.model import Course
 
 _COLUMNS = ("Unit", "Commit", "On GitHub since", "Due", "Graded", "Course")

@@ -1,160 +1,197 @@
-"""The grades of a class, from collected.json and the reports, as CSV and as Markdown."""
+"""The gradebook: the grade of every student in every unit, from the roster and the reports."""
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from grader.classes.collected import Collected, CollectError, Student, alike
-from grader.reports import model
-from grader.reports.exporters.escape import markdown
+from grader.classes.record import grades
+from grader.classes.roster import Entry
+from grader.errors import GraderError
+from grader.reports.folder import read_report
+from grader.reports.model import Report, Unit
+from grader.reports.reading import not_handed_in
+from grader.text import in_words
 
-NOT_GRADED = "not graded"
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-# A spreadsheet reads text that begins like this as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+    from grader.classes.collected import Collected
+    from grader.course.model import Course
+
+_NO_REPORT = "There is no report: grade again."
+State = Literal["graded", "not handed in", "exempt", "not due", "not graded"]
 
 
 @dataclass(frozen=True)
 class Grade:
-    """One student's report of record on each unit, or why there is none."""
+    """One student's grade in one unit.
 
-    student: Student
-    reports: dict[str, model.Report | str]
+    Attributes:
+        state: What the grade is: "not handed in" counts as 0 points; "exempt", "not due" and "not graded" do not count.
+        report: The report with the unit, if there is one.
+        unit: The unit in it, if the state is "graded" or "not handed in".
+        note: Why it is not graded, or what an instructor has to know about it.
+    """
 
-    @property
-    def units(self) -> dict[str, model.Unit | str]:
-        """The grade in each unit, or why there is none."""
-        return {name: one if isinstance(one, str) else one.units[name] for name, one in self.reports.items()}
-
-    @property
-    def graded(self) -> list[model.Unit]:
-        """The units that have a grade."""
-        return [unit for unit in self.units.values() if isinstance(unit, model.Unit)]
-
-    @property
-    def total(self) -> int | None:
-        """The points of all units; None if one is not graded, because a sum of the others would look like a grade."""
-        return sum(unit.points for unit in self.graded) if 0 < len(self.graded) == len(self.units) else None
+    state: State
+    report: Report | None = None
+    unit: Unit | None = None
+    note: str = ""
 
     @property
-    def missing(self) -> list[str]:
-        """Why something is not graded."""
-        if self.student.problem:
-            return [self.student.problem]
-        return alike({unit: f"{NOT_GRADED}: {why}" for unit, why in self.units.items() if isinstance(why, str)})
-
-    def points(self, unit: str) -> str:
-        """Return the text of a cell of the table."""
-        found, work = self.units[unit], self.student.units.get(unit)
-        if not isinstance(found, model.Unit):
-            return NOT_GRADED
-        return f"{found.points}, may be late" if work and work.may_be_late else str(found.points)
+    def points(self) -> int | None:
+        """The points; None if the unit does not count."""
+        if self.state == "graded" and self.unit:
+            return self.unit.points
+        return 0 if self.state == "not handed in" else None
 
 
-def grades(collected: Collected, reports: Path) -> list[Grade]:
-    """Return the grade of every collected student, from reports/<unit>/<student>.json.
+@dataclass(frozen=True)
+class Row:
+    """A student's grades by unit, and anomalies."""
+
+    entry: Entry
+    grades: Mapping[str, Grade]
+    noticed: Sequence[str] = ()
+
+    @property
+    def points(self) -> int:
+        """The sum over the units that count."""
+        return sum(grade.points or 0 for grade in self.grades.values())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no unit waits to be graded."""
+        return all(grade.state != "not graded" for grade in self.grades.values())
+
+
+@dataclass(frozen=True)
+class Gradebook:
+    """The class.
+
+    Attributes:
+        possible: The possible points of each unit.
+        rows: The students, in the order of the roster; then those who are in no roster.
+        strangers: The students who have a report and are not in the roster.
+    """
+
+    possible: Mapping[str, int]
+    rows: Sequence[Row]
+    strangers: Sequence[str] = ()
+
+    def total(self, row: Row) -> int | None:
+        """Return a student's points; None if a unit waits to be graded, because the rest would look like a grade."""
+        return row.points if row.is_complete else None
+
+    def total_possible(self, row: Row) -> int:
+        """Return the possible points of a student, without the units that do not count."""
+        return sum(
+            possible for unit, possible in self.possible.items() if row.grades[unit].state not in ("exempt", "not due")
+        )
+
+
+def read_gradebook(
+    course: Course,
+    entries: Sequence[Entry],
+    reports: Path,
+    now: datetime.datetime,
+    unit: str | None = None,
+    collected: Collected | None = None,
+) -> Gradebook:
+    """Read the reports of a class: reports/<student>.json, or reports/<unit>/<student>.json.
+
+    Args:
+        course: The course.
+        entries: The roster. If it is empty, every student with a report is in the class.
+        reports: The folder of the reports.
+        now: Only units that are over count.
+        unit: Only this unit, even if it is not over.
+        collected: If given, only reports on the commits that it names are grades.
 
     Raises:
-        CollectError: There are no reports.
+        GraderError: There are no reports, or some of a unit have other possible points than the rest.
     """
-    students = [student for student in collected.students if not student.problem]
-    works = [work for student in students for unit, work in student.units.items() if unit in collected.units]
-    is_wanted = any(not work.problem for work in works)
-    if is_wanted and not any(path for unit in collected.units for path in (reports / unit).glob("*.json")):
-        raise CollectError(
-            f"{reports} holds no report of {', '.join(collected.units)}: run `grader grade` with --unit <unit> --out "
-            f"{reports}/<unit> first."
-        )
-    return [
-        Grade(student, {unit: _report(student, unit, reports / unit) for unit in collected.units})
-        for student in collected.students
-    ]
+    found = _read_reports(course, reports)
+    known = {entry.student for entry in entries}
+    strangers = [name for name in found if name not in known] if entries else []
+    listed = [*(entries or map(Entry, found)), *map(Entry, strangers)]
+    of_record = {grade.student.student: grade for grade in grades(collected, reports)} if collected else {}
+    units = [unit] if unit else _units_that_count(course, listed, found, now)
+    rows = []
+    for entry in listed:
+        record = of_record.get(entry.student)
+        own: Mapping[str, Report | str] = record.reports if record else found.get(entry.student, {})
+        dated = course if unit else course.with_due(entry.due)
+        cells = {name: _grade(entry, name, own.get(name, _NO_REPORT), dated, now, bool(unit)) for name in units}
+        rows.append(Row(entry, cells, record.student.noticed if record else ()))
+    return Gradebook({name: _possible(name, rows) for name in units}, rows, strangers)
 
 
-def csv_text(grades: list[Grade]) -> str:
-    """Return one row for each student: points by unit, the total, the commits and the anomalies."""
-    units = list(grades[0].units) if grades else []
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    details = [f"{unit} {what}" for unit in units for what in ("commit", "pushed", "commit date")]
-    writer.writerow(["student", "repository", *units, "total", "possible", *details, "noticed"])
-    possible = sum(_possible(grades, unit) for unit in units)
-    for grade in grades:
-        points = [unit.points if isinstance(unit, model.Unit) else "" for unit in grade.units.values()]
-        works = [grade.student.units.get(unit) for unit in units]
-        commits = [
-            cell for work in works for cell in ((work.commit, work.pushed, work.committed) if work else ("", "", ""))
-        ]
-        student = grade.student
-        notes = " ".join([*grade.missing, *student.noticed])
-        row = [student.student, student.repository, *points, grade.total, possible, *commits, notes]
-        writer.writerow([_cell(value) for value in row])
-    return text.getvalue()
-
-
-def markdown_text(grades: list[Grade]) -> str:
-    """Return a table with one row for each student, then who is not graded, then the anomalies."""
-    units = list(grades[0].units) if grades else []
-    if not units:
-        return "## Grades of record\n\nNo unit is over yet.\n"
-    of = {unit: _possible(grades, unit) for unit in units}
-    lines = [
-        "## Grades of record",
-        "",
-        f"| student | {' | '.join(markdown(unit) for unit in units)} | total |",
-        f"| :-- | {'--: | ' * len(units)}--: |",
-        f"| *of* | {' | '.join(f'*{of[unit]}*' for unit in units)} | *{sum(of.values())}* |",
-    ]
-    for grade in grades:
-        points = [grade.points(unit) for unit in units]
-        total = NOT_GRADED if grade.total is None else f"**{grade.total}**"
-        lines.append(f"| {markdown(grade.student.student)} | {' | '.join(points)} | {total} |")
-    lines += _section(
-        "Not graded",
-        "Here something is missing, and nobody gets a zero for that.",
-        [(grade.student, grade.missing) for grade in grades],
-    )
-    judge = "It is for you to judge: no points were taken off for it."
-    lines += _section("What was noticed", judge, [(grade.student, grade.student.noticed) for grade in grades])
-    return "\n".join(lines) + "\n"
-
-
-def _section(title: str, meaning: str, sentences: list[tuple[Student, list[str]]]) -> list[str]:
-    """Return a section with the sentences on each student; nothing if there are none."""
-    lines = []
-    for student, own in sentences:
-        if own:
-            lines.append(f"- **{markdown(student.student)}** ({markdown(student.repository)})")
-            lines += [f"  - {markdown(sentence, 1000)}" for sentence in own]
-    return ["", f"### {title}", "", meaning, "", *lines] if lines else []
-
-
-def _report(student: Student, name: str, folder: Path) -> model.Report | str:
-    """Return the report on a unit in the collected commit, or why there is none."""
-    work = student.units.get(name)
-    if student.problem or work is None:
-        return student.problem or "it was not collected."
-    if work.problem:
-        return work.problem
-    found = model.read_report(student.student, folder)
-    if found is None or name not in found.units:
-        return f"there is no report of it in {folder}."
-    if found.commit != work.commit:
-        return f"the report in {folder} is of another commit: grade again."
-    if found.suites != "hidden":
-        return f"the report in {folder} is by the visible tests: grade with `grader grade`."
+def _read_reports(course: Course, folder: Path) -> dict[str, dict[str, Report | str]]:
+    """Return the report on each unit of each student, or why it cannot be read. Raises GraderError."""
+    found: dict[str, dict[str, Report | str]] = {}
+    for one in (folder, *(folder / unit for unit in course.units)):
+        for path in sorted(one.glob("*.json"), key=lambda path: path.stem.casefold()):
+            report = read_report(path.stem, one)
+            units = report.units if report else [one.name] if one != folder else course.units
+            own = found.setdefault(path.stem, {})
+            own |= dict.fromkeys(units, report or f"{path} is not a report of this version: grade again.")
+    if not found:
+        raise GraderError(f"{folder} holds no reports: run `grader grade` with --out {folder} first.")
     return found
 
 
-def _possible(grades: list[Grade], unit: str) -> int:
-    """Return the points of a unit, from any report of it."""
-    found = (grade.units[unit] for grade in grades)
-    return next((one.possible for one in found if isinstance(one, model.Unit)), 0)
+def _units_that_count(
+    course: Course, entries: Sequence[Entry], found: Mapping[str, Mapping[str, Report | str]], now: datetime.datetime
+) -> list[str]:
+    """Return the units that are over for somebody, and that somebody has handed in."""
+    handed_in = {
+        unit
+        for own in found.values()
+        for unit, report in own.items()
+        if isinstance(report, Report) and unit not in not_handed_in(report)
+    }
+    over = {unit for entry in entries for unit in course.units if course.with_due(entry.due).is_over(unit, now)}
+    return [unit for unit in course.units if unit in handed_in & over]
 
 
-def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+def _grade(entry: Entry, name: str, report: Report | str, course: Course, now: datetime.datetime, asked: bool) -> Grade:
+    """Return a student's grade in a unit, from the report on it. The course has the student's due dates."""
+    if name in entry.exempt:
+        return Grade("exempt")
+    is_over = course.is_over(name, now)
+    if not is_over and not asked:
+        return Grade("not due", note=f"Due {course.units[name].due_text}.")
+    if isinstance(report, str):
+        return Grade("not graded", note=report)
+    unit = report.units[name]
+    if report.suites != "hidden":
+        return Grade("not graded", report, note="The report is by the visible tests: grade with `grader grade`.")
+    if is_over and unit.quiz and unit.quiz.points is None:
+        return Grade("not graded", report, note="It was graded before the due date, without the quiz: grade again.")
+    if name in not_handed_in(report):
+        return Grade("not handed in", report, unit)
+    note = "Late, but by how much is unknown: add the time to times.csv." if _is_undated(unit) else ""
+    return Grade("graded", report, unit, note)
+
+
+def _is_undated(unit: Unit) -> bool:
+    return unit.received is not None and unit.received.at is None
+
+
+def _possible(name: str, rows: Sequence[Row]) -> int:
+    """Return the possible points of a unit. Raises GraderError if reports differ."""
+    found: dict[int, list[str]] = {}
+    for row in rows:
+        if unit := row.grades[name].unit:
+            found.setdefault(unit.possible, []).append(row.entry.student)
+    if len(found) > 1:
+        few = min(found.values(), key=len)
+        raise GraderError(
+            f"The reports on {name} have {in_words([str(points) for points in sorted(found)])} possible points, for "
+            f"example that of {few[0]}: grade the class again."
+        )
+    return next(iter(found), 0)

@@ -1,110 +1,227 @@
-"""The roster: each student's name and repository."""
+"""The roster: every student of a class, with the names that platforms know them by, extensions and exemptions.
+
+It is a CSV file of the instructor's own, or one that Canvas, Moodle or GitHub Classroom exports.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
+import datetime
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from grader.errors import GraderError
-from grader.submissions.names import STUDENT
+from grader.classes.tables import Row, Table, TableError, read_table
+from grader.submissions.names import STUDENT, student_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Mapping
+    from pathlib import Path
 
-HEADER = ["student", "repository"]
+COLUMNS = ("student", "name", "id", "email", "sis_user_id", "sis_login_id", "section", "repository", "folder")
+EXEMPT = "exempt"
 
+# The columns of exports, in English, and ours. The first that is there counts.
+_EXPORTED = {
+    "name": ("Student", "Student Name", "Full name", "Fullname", "name"),
+    "id": ("ID", "Identifier", "github_id"),
+    "email": ("Email address", "Email"),
+    "sis_user_id": ("SIS User ID", "ID number", "identifier"),
+    "sis_login_id": ("SIS Login ID", "Username", "github_username"),
+    "section": ("Section", "Groups", "Group"),
+}
+_FIRST_AND_LAST = (("First name", "Last name"), ("First name", "Surname"))
+# Rows of Canvas itself: the points of each assignment, and a student for trying things.
+_NOT_STUDENTS = ("Points Possible", "Student, Test", "Test Student")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}(?<!\.git)", re.ASCII)
 _LONGEST_NAME = 100
 # Windows reads these names as devices, with any suffix, and drops a dot at the end.
 _NOT_A_FOLDER = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.", re.IGNORECASE)
 
 
-class RosterError(GraderError):
-    """The roster is wrong: one line for each problem."""
+@dataclass(frozen=True)
+class Entry:
+    """A student of the roster. Texts that the roster lacks are empty.
 
-
-class Entry(NamedTuple):
-    """A student of the roster."""
+    Attributes:
+        student: The name in reports.
+        name: The student's own name.
+        id: The number in Canvas, or in Moodle's grading worksheet.
+        repository: OWNER/NAME on GitHub.
+        folder: The name of the folder or archive that is handed in.
+        due: Extensions: another due date, by unit.
+        exempt: The units that do not count.
+    """
 
     student: str
-    repository: str
+    name: str = ""
+    id: str = ""
+    email: str = ""
+    sis_user_id: str = ""
+    sis_login_id: str = ""
+    section: str = ""
+    repository: str = ""
+    folder: str = ""
+    due: Mapping[str, datetime.datetime] = field(default_factory=dict)
+    exempt: frozenset[str] = frozenset()
 
 
-def read_roster(path: Path, reserved: Collection[str] = ()) -> list[Entry]:
+def read_roster(
+    path: Path, units: Collection[str], reserved: Collection[str] = (), needs_repository: bool = False
+) -> list[Entry]:
     """Read the students of the roster, in its order.
 
     Args:
         path: The roster.
+        units: The units of the course. A column with the name of one holds extensions and exemptions.
         reserved: Names of folders, which no student can have.
+        needs_repository: Whether each student needs a repository.
 
     Raises:
-        RosterError: A line is wrong, or there is none.
+        TableError: A line is wrong, or there is none.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise RosterError(f"{path} does not exist: write it, with the first line {','.join(HEADER)}") from None
-    except UnicodeDecodeError:
-        raise RosterError(f"{path} is not UTF-8: save it as CSV in UTF-8.") from None
-    except OSError as error:
-        raise RosterError(f"{path} cannot be read ({error.strerror}): put a readable file there.") from None
-    entries: list[Entry] = []
-    problems: list[str] = []
-    seen: dict[tuple[str, str], int] = {}
-    for line, cells in _rows(path, text):
-        if problem := _problem(cells, reserved):
-            problems.append(f"{path}, line {line}: {problem}")
-            continue
-        # Some disks, and GitHub, ignore case. Reports are files named after students.
-        for what, cell in zip(HEADER, cells, strict=True):
-            first = seen.setdefault((what, cell.casefold()), line)
-            if first != line:
-                problems.append(f"{path}, line {line}: the {what} {cell!r} is in line {first}, too: remove one.")
-        entries.append(Entry(*cells))
-    if problems:
-        raise RosterError("\n".join(problems))
+    table = read_table(path, "student,name,email")
+    own = "student" in table.columns
+    if own:
+        table.require_known(["student", *(["repository"] if needs_repository else [])], [*COLUMNS, *units])
+    elif needs_repository or not _is_export(table):
+        raise TableError(
+            f"{path}, line 1: there is no column 'student'. The columns can be {', '.join(COLUMNS)}, and the units."
+        )
+    entries = []
+    for row in table.rows if own else _exported_rows(table):
+        entry = _entry(row, units)
+        for column, sentence in _problems(entry, reserved, needs_repository):
+            table.report(row, column, sentence)
+        for unit in units:
+            if (cell := row[unit]) and cell.casefold() != EXEMPT and unit not in entry.due:
+                table.report(
+                    row, unit, f"{cell!r} is no extension: write a time such as 2027-02-03T23:59+01:00, or exempt."
+                )
+        entries.append(entry)
+    _report_doubles(table, entries)
+    table.require_sound()
     if not entries:
-        raise RosterError(f"{path} names no student: add a line for each, such as ada,our-course/attention-ada")
+        raise TableError(f"{path} names no student: add a line for each.")
     return entries
 
 
-def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows below the header that are not blank, each with the line on which it ends."""
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+def parse_time(text: str) -> datetime.datetime | None:
+    """Return an ISO 8601 time with an offset; None if it is something else."""
     try:
-        header = [cell.strip() for cell in next(rows, [])]
-        if header != HEADER:
-            raise RosterError(f"{path}, line 1: the first line must be {','.join(HEADER)}, with commas between.")
-        for row in rows:
-            cells = [cell.strip() for cell in row]
-            if any(cells):
-                yield rows.line_num, cells
-    except csv.Error as error:
-        raise RosterError(f"{path}, line {rows.line_num}: this is not CSV ({error}): correct the quotes.") from None
+        time = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo else None
 
 
-def _problem(cells: list[str], reserved: Collection[str]) -> str | None:
-    """Return the first problem of a row."""
-    if len(cells) != len(HEADER):
-        many = f"there are {len(cells)} values" if len(cells) > 1 else "there is no comma"
-        return f"{many}: write a student and a repository with one comma between, as in ada,our-course/attention-ada"
-    student, repository = cells
+def _entry(row: Row, units: Iterable[str]) -> Entry:
+    due = {unit: time for unit in units if (time := parse_time(row[unit]))}
+    exempt = frozenset(unit for unit in units if row[unit].casefold() == EXEMPT)
+    return Entry(**{column: row[column] for column in COLUMNS}, due=due, exempt=exempt)
+
+
+def _problems(entry: Entry, reserved: Collection[str], needs_repository: bool) -> Iterable[tuple[str, str]]:
+    """Yield the columns that are wrong in a row, each with what is wrong and what to do."""
+    student = entry.student
     if not STUDENT.fullmatch(student):
-        return (
+        yield (
+            "student",
             f"{student!r} cannot be a student's name: use letters, digits, '.', '_' and '-' only, and a letter or a "
-            "digit first."
+            "digit first.",
         )
-    if len(student) > _LONGEST_NAME:
-        return (
-            f"the student's name has {len(student)} characters: write {_LONGEST_NAME} at most, for use in file names."
+    elif len(student) > _LONGEST_NAME:
+        yield (
+            "student",
+            f"the name has {len(student)} characters: write {_LONGEST_NAME} at most, for use in file names.",
         )
-    if _NOT_A_FOLDER.fullmatch(student):
-        return f"{student!r} cannot be the name of a folder on Windows: give the student another name."
-    if student.casefold() in {name.casefold() for name in reserved}:
-        return f"{student!r} is the name of a folder of the course: give the student another name."
-    if not _REPOSITORY.fullmatch(repository):
-        return f"{repository!r} is not a repository on GitHub: write OWNER/NAME, such as our-course/attention-ada."
+    elif _NOT_A_FOLDER.fullmatch(student):
+        yield "student", f"{student!r} cannot be the name of a folder on Windows: give the student another name."
+    elif student.casefold() in {name.casefold() for name in reserved}:
+        yield "student", f"{student!r} is the name of a folder of the course: give the student another name."
+    if (entry.repository or needs_repository) and not _REPOSITORY.fullmatch(entry.repository):
+        yield (
+            "repository",
+            f"{entry.repository!r} is not a repository on GitHub: write OWNER/NAME, such as our-course/attention-ada.",
+        )
+
+
+def _report_doubles(table: Table, entries: list[Entry]) -> None:
+    """Report what two students share and only one can have. Some disks, and GitHub, ignore case."""
+    seen: dict[tuple[str, str], int] = {}
+    for row, entry in zip(table.rows if "student" in table.columns else [], entries, strict=False):
+        for column in ("student", "id", "email", "sis_user_id", "sis_login_id", "repository", "folder"):
+            cell = getattr(entry, column)
+            first = seen.setdefault((column, cell.casefold()), row.line) if cell else row.line
+            if first != row.line:
+                table.report(row, column, f"{cell!r} is in line {first}, too: remove one.")
+
+
+def _is_export(table: Table) -> bool:
+    """Return whether a table has the columns of an export: a name and something else that tells students apart."""
+    has_name = any(name in table.columns for name in _EXPORTED["name"]) or any(
+        set(pair) <= set(table.columns) for pair in _FIRST_AND_LAST
+    )
+    return has_name and any(
+        name in table.columns for column in ("id", "email", "sis_login_id") for name in _EXPORTED[column]
+    )
+
+
+def _exported_rows(table: Table) -> list[Row]:
+    """Return the rows of an export under our columns. The name in reports is the login, or else the student's name."""
+    rows = []
+    for row in table.rows:
+        cells = {column: next(filter(None, map(row.__getitem__, names)), "") for column, names in _EXPORTED.items()}
+        cells["name"] = cells["name"] or next(
+            filter(None, (f"{row[a]} {row[b]}".strip() for a, b in _FIRST_AND_LAST)), ""
+        )
+        if cells["name"] in _NOT_STUDENTS or not (cells["id"] or cells["email"] or cells["sis_login_id"]):
+            continue
+        cells["id"] = cells["id"].removeprefix("Participant ")
+        login = (cells["sis_login_id"] or cells["email"]).partition("@")[0]
+        cells["student"] = student_id(login) or student_id(cells["name"])
+        rows.append(Row(row.line, {**row.cells, **cells}))
+    names = [row["student"].casefold() for row in rows]
+    return [
+        row
+        if names.count(row["student"].casefold()) == 1
+        else Row(row.line, {**row.cells, "student": f"{row['student']}_{row['id']}"})
+        for row in rows
+    ]
+
+
+RULES: dict[str, Callable[[Entry, str], bool]] = {
+    "folder": lambda entry, found: entry.folder.casefold() == found.casefold(),
+    "student": lambda entry, found: entry.student.casefold() == found.casefold(),
+    "id": lambda entry, found: bool(entry.id) and entry.id == found.rpartition("_")[2],
+    "sis_login_id": lambda entry, found: bool(entry.sis_login_id) and _same(entry.sis_login_id, found),
+    "sis_user_id": lambda entry, found: bool(entry.sis_user_id) and _same(entry.sis_user_id, found),
+    "email": lambda entry, found: bool(entry.email) and _same(entry.email, found),
+    "repository": lambda entry, found: bool(entry.repository) and _same(entry.repository.partition("/")[2], found),
+    "name": lambda entry, found: bool(entry.name) and _letters(found) in _spellings(entry.name),
+}
+"""How a submission is matched to a student, by the columns of the roster; the first rule that fits counts."""
+
+
+def match(entries: Iterable[Entry], found: str) -> tuple[Entry, str] | None:
+    """Return the student of a submission with this name, and the rule that fits; None if none or several fit."""
+    entries = list(entries)
+    for rule, fits in RULES.items():
+        fitting = [entry for entry in entries if fits(entry, found)]
+        if fitting:
+            return (fitting[0], rule) if len(fitting) == 1 else None
     return None
+
+
+def _same(text: str, found: str) -> bool:
+    return student_id(text.partition("@")[0]).casefold() == found.casefold()
+
+
+def _letters(name: str) -> str:
+    """Return the letters of a name, without the number that a platform has added."""
+    return re.sub(r"_\d+$|[^a-z0-9]", "", student_id(name).casefold())
+
+
+def _spellings(name: str) -> set[str]:
+    """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane."""
+    words = [word for word in re.split(r"[^a-z0-9]+", student_id(name).casefold()) if word]
+    return {"".join([*words[start:], *words[:start]]) for start in range(len(words))}

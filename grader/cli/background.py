@@ -33,7 +33,7 @@ from grader.practice.pictures.show import exercises_to_draw, print_pictures
 from grader.practice.progress import Progress, received_code
 from grader.reports.exporters.html import page
 from grader.reports.fingerprint import grader_digest
-from grader.reports.model import write_report
+from grader.reports.folder import write_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable

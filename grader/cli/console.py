@@ -124,7 +124,7 @@ def writing(problem: str) -> Iterator[None]:
         raise InternalError(f"{problem}: {place}{error.strerror or error}.") from None
 
 
-def write_named(path: Path, content: str, option: str) -> None:
+def write_named(path: Path, content: str | bytes, option: str) -> None:
     """Write the file that a user named with an option. Raises GraderError if it cannot be written."""
     from grader.files import write_atomically
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import math
+import zoneinfo
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AwareDatetime, Field, PrivateAttr, field_validator
+from pydantic import AfterValidator, AwareDatetime, Field, PrivateAttr, field_validator
 from pydantic_core import PydanticCustomError
 
 from grader.course.root import FILENAME as FILENAME
@@ -17,6 +19,7 @@ from grader.sandbox.limits import Limits
 
 if TYPE_CHECKING:
     import datetime
+    from collections.abc import Mapping
 
 Level = Literal["points", "sentence", "misconception"]
 """How much feedback a student gets on a failed criterion; each level adds to the one before."""
@@ -24,6 +27,16 @@ Level = Literal["points", "sentence", "misconception"]
 Name = Annotated[str, Field(min_length=1)]
 Weight = Annotated[int, Field(ge=0)]
 Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+def _is_timezone(name: str) -> str:
+    known = zoneinfo.available_timezones()  # none on Windows, where students have no need of it
+    if known and name not in known:
+        raise PydanticCustomError("unknown_timezone", "Input should be a time zone such as Europe/Berlin")
+    return name
+
+
+Timezone = Annotated[str, AfterValidator(_is_timezone)]
 
 
 class Feedback(Model):
@@ -35,10 +48,19 @@ class Feedback(Model):
 
 
 class Late(Model):
-    """The penalty for late work: a percentage for each day that has begun, up to a maximum."""
+    """The deduction for late work, and which of several submissions of a unit counts.
 
+    Attributes:
+        grace_minutes: How long after the due date work is not yet late.
+        percent_per_day: The deduction for each 24 hours that have begun since the due date, with fractions of a point.
+        most_percent: The largest deduction.
+        counts: The last submission, or the one with the most points after the deduction.
+    """
+
+    grace_minutes: Annotated[int, Field(ge=0)] = 0
     percent_per_day: Percent
     most_percent: Percent
+    counts: Literal["last", "best"] = "last"
 
     @field_validator("most_percent")
     @classmethod
@@ -47,10 +69,13 @@ class Late(Model):
             raise PydanticCustomError("too_little_for_a_day", "Input should be at least percent_per_day")
         return most_percent
 
-    def penalty(self, score: float, seconds_late: float) -> float:
-        """Return how much to subtract from a score."""
-        days = math.ceil(seconds_late / 86400)
-        return score * min(days * self.percent_per_day, self.most_percent) / 100
+    def days(self, seconds_late: float) -> int:
+        """Return how many days have begun since the due date; none within the grace period."""
+        return math.ceil(seconds_late / 86400) if seconds_late > self.grace_minutes * 60 else 0
+
+    def percent(self, days: int) -> Fraction:
+        """Return the deduction in percent. It is exact, so that rounding cannot cost a point."""
+        return min(days * Fraction(str(self.percent_per_day)), Fraction(str(self.most_percent)))
 
 
 class Unit(Model):
@@ -85,12 +110,14 @@ class Course(Model):
     Attributes:
         suites_folder: The folder of the hidden tests, relative to the course's root.
         modules: What answers may import besides the standard library, torch and numpy.
+        timezone: The time zone of times without an offset, such as those of Moodle.
     """
 
     name: Annotated[str, Field(min_length=1, alias="course")]
     version: Name
     suites_folder: Annotated[str, Field(min_length=1, alias="suites")] = "suites"
     modules: list[Name] = Field(default_factory=list)
+    timezone: Timezone | None = None
     limits: Limits
     feedback: Feedback
     late: Late = Late(percent_per_day=0, most_percent=0)
@@ -146,6 +173,16 @@ class Course(Model):
     def feedback_level(self, unit_name: str, now: datetime.datetime) -> Level:
         """Return the feedback level of a unit at `now`, a time with a zone; the due time itself is not late."""
         return self.feedback.after_due if self.is_over(unit_name, now) else self.feedback.before_due
+
+    def with_due(self, due: Mapping[str, datetime.datetime]) -> Course:
+        """Return the course with other due dates of some units, such as a student's extensions."""
+        if not due:
+            return self
+        units = {
+            name: unit.model_copy(update={"due": due[name]}) if name in due else unit
+            for name, unit in self.units.items()
+        }
+        return self.model_copy(update={"units": units})
 
     def is_over(self, unit_name: str, now: datetime.datetime) -> bool:
         """Return whether a unit's due date has passed: from then on its quiz counts, with feedback."""

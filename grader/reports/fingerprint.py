@@ -44,10 +44,11 @@ def fingerprint(
         unit: If given, only this unit's own files are included, without those that it may import.
     """
     names = [unit] if unit else list(submission.units)
+    dated = course.with_due(submission.due)
     handed_in = {
         "units": {name: asdict(submission.units[name]) for name in names if name in submission.units},
         "siblings": {} if unit else {name: asdict(source) for name, source in submission.siblings.items()},
-        "quizzes": {name: _quiz_text(quizzes[name], course.is_over(name, now)) for name in names if name in quizzes},
+        "quizzes": {name: _quiz_text(quizzes[name], dated.is_over(name, now)) for name in names if name in quizzes},
     }
     total = hashlib.sha256(json.dumps(handed_in, sort_keys=True).encode())
     total.update(grader_digest(course, suites))
@@ -58,12 +59,13 @@ def is_up_to_date(
     report: Report, submission: Submission, course: Course, quizzes: Mapping[str, Quiz], now: datetime.datetime
 ) -> bool:
     """Return whether grading by the hidden suites would give the same report, except for times and versions."""
+    dated = course.with_due(submission.due)
     return (
         (report.student, report.commit) == (submission.student, submission.commit)
         and report.digest == fingerprint(submission, course, quizzes, now)
         # The level of feedback depends on the date.
         and {name: unit.feedback for name, unit in report.units.items()}
-        == {name: course.feedback_level(name, now) for name in submission.units}
+        == {name: dated.feedback_level(name, now) for name in submission.units}
     )
 
 
@@ -79,11 +81,12 @@ def up_to_date_part(
 
     The submission must have been read with all of these units.
     """
+    dated = course.with_due(submission.due)
     kept = {
         name: report.units[name]
         for name in units
         if report.units[name].digest == fingerprint(submission, course, quizzes, now, unit=name)
-        and report.units[name].feedback == course.feedback_level(name, now)
+        and report.units[name].feedback == dated.feedback_level(name, now)
     }
     messages = [message for message in report.messages if message.unit in kept]
     return report.model_copy(update={"units": kept, "messages": messages}) if kept else None
@@ -96,9 +99,19 @@ def _quiz_text(quiz: Quiz | Questions, is_over: bool) -> str:
 
 
 @cache
-def grader_digest(course: Course, suites: Suites) -> bytes:
-    """Return the SHA-256 of the grader, the course and its tests. They are read once in a process."""
+def suites_digest(course: Course, suites: Suites) -> bytes:
+    """Return the SHA-256 of the grader and the course's tests. They are read once in a process."""
     grader = [*sorted(PACKAGE.rglob("*.py")), *sorted(PACKAGE.rglob("*.ini"))]
     visible = (path for pattern in ("*.py", "*.json") for path in course.exercises.glob(pattern))
     tests = visible if suites == "visible" else course.suites.rglob("*.py")
-    return digest(grader, PACKAGE) + digest([course.root / FILENAME, *sorted(tests)], course.root)
+    return hashlib.sha256(digest(grader, PACKAGE) + digest(sorted(tests), course.root)).digest()
+
+
+def grader_digest(course: Course, suites: Suites) -> bytes:
+    """Return the SHA-256 of the grader, the course's tests and autograder.yml."""
+    return suites_digest(course, suites) + digest([course.root / FILENAME], course.root)
+
+
+def answers_digest(submission: Submission, unit: str) -> str:
+    """Return the SHA-256 of a unit's own files in a submission."""
+    return hashlib.sha256(json.dumps(asdict(submission.units[unit]), sort_keys=True).encode()).hexdigest()

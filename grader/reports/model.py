@@ -1,24 +1,16 @@
-"""The report: a versioned model of what a submission earned, and the files that hold it."""
+"""The report: a versioned model of what a submission earned."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections import Counter
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from grader.course.model import Level
 from grader.documents import Model
-from grader.files import held, remove_partial, write_atomically
 from grader.reports.sanitize import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-INSTRUCTOR = "instructor"
 NOT_WRITTEN = "It is not written yet."
 """The reason of a failed test if the answer still raises the stub's NotImplementedError."""
 Points = Annotated[int, Field(ge=0)]
@@ -84,17 +76,45 @@ class Quiz(Model):
     items: dict[str, QuizItem] = Field(description="Every item by its name, in the order of the course.")
 
 
+class Received(Model):
+    """When a unit was handed in, and the due date that applies to this student."""
+
+    at: str | None = Field(description="An ISO 8601 time with a zone; None: late, but by how much is unknown.")
+    source: str = Field(description="Where the time is from, such as `push` or `times.csv`.")
+    due: str = Field(description="An ISO 8601 time with a zone, with the student's extension if there is one.")
+    extended: bool = Field(description="Whether the student has an extension.")
+
+
+class Change(Model):
+    """A change of a unit's points after it was graded."""
+
+    kind: Literal["late", "adjustment"] = Field(description="A deduction for late work, or an instructor's adjustment.")
+    points: float = Field(description="Negative for a deduction; it may have a fraction.")
+    reason: Text = Field(description="Why, for the student.")
+    exercise: str | None = Field(description="The exercise that an adjustment is about, if only one.")
+    by: Text | None = Field(description="Who made an adjustment.")
+
+
 class Unit(Model):
     """One unit: its exercises and its quiz."""
 
-    points: Points = Field(description="Of the exercises and, after the due date, of the quiz.")
+    points: Points = Field(
+        description="Of the exercises and, after the due date, of the quiz, with the changes; rounded down once."
+    )
     possible: Points = Field(description="Of the exercises and, after the due date, of the quiz.")
+    earned: Points | None = Field(
+        default=None, description="The points before changes; None in reports from before 25 November 2026."
+    )
+    changes: list[Change] = Field(default=[], description="The late deduction and adjustments.")
+    received: Received | None = Field(default=None, description="When it was handed in, if that is known.")
+    exempt: bool = Field(default=False, description="Whether it does not count for this student.")
     feedback: Level = Field(description="How much feedback this report gives, by autograder.yml and the date.")
     path: Text | None = Field(description="The file that was graded, relative to the submission's folder.")
     remarks: list[Text] = Field(description="Notes on the whole unit, such as why a file could not be read.")
     exercises: dict[str, Exercise] = Field(description="Every exercise by its name, in the order of the course.")
     quiz: Quiz | None = Field(description="None if the unit has no quiz.")
     digest: Digest = Field(UNKNOWN, description="SHA-256 of the unit's own files and everything they were graded by.")
+    answers: Digest = Field(UNKNOWN, description="SHA-256 of the unit's own files.")
 
 
 class Message(Model):
@@ -144,8 +164,8 @@ class Report(Model):
         description="Which tests gave the points: the hidden ones, or the visible ones that students have."
     )
     handed_in: bool = Field(True, description="Whether any file differs from what students receive.")
-    points: Points = Field(description="The sum over the units.")
-    possible: Points = Field(description="The sum over the units.")
+    points: Points = Field(description="The sum over the units, except exempt ones.")
+    possible: Points = Field(description="The sum over the units, except exempt ones.")
     units: dict[str, Unit] = Field(description="Every graded unit by its name, in the order of the course.")
     messages: list[Message] = Field(description="What the student's code printed, raised or attempted.")
     timing: Timing = Field(description="When it was graded, and for how long.")
@@ -166,78 +186,3 @@ def json_schema() -> str:
         **Report.model_json_schema(by_alias=True, mode="serialization"),
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-
-
-@contextlib.contextmanager
-def reports_folder(directory: Path) -> Iterator[None]:
-    """Hold the folder for this program, and remove files that a killed program left half written.
-
-    Raises:
-        FolderInUse: Another program holds it.
-        OSError: The folder cannot be locked or cleaned.
-    """
-    with held(directory):
-        for folder in (directory, directory / INSTRUCTOR):
-            remove_partial(folder, ".json")
-        yield
-
-
-def read_report(student: str, directory: Path) -> Report | None:
-    """Return the student's report in a folder; None if there is none in this format."""
-    try:
-        return Report.model_validate_json((directory / f"{student}.json").read_bytes())
-    except (OSError, ValueError):
-        return None
-
-
-def reports_of_others(directory: Path, students: Collection[str]) -> list[str]:
-    """Return the other students, in order, who have a report in the folder."""
-    names = sorted(path.stem for path in directory.glob("*.json") if path.stem not in students)
-    return [name for name in names if read_report(name, directory)]
-
-
-def write_report(
-    report: Report, pytest_report: dict[str, Any] | None, directory: Path, kept: Collection[str] = ()
-) -> Path:
-    """Write directory/<student>.json and, for the instructor only, directory/instructor/<student>.pytest.json.
-
-    The student's file is written last, so if it exists, the other file does too.
-
-    Args:
-        report: The report.
-        pytest_report: Pytest's own report, for the instructor.
-        directory: The folder of the reports.
-        kept: The units that were not graded again; their tests stay in the instructor's file.
-
-    Returns:
-        The student's file.
-
-    Raises:
-        OSError: A file cannot be written.
-    """
-    instructor = directory / INSTRUCTOR
-    instructor.mkdir(parents=True, exist_ok=True)
-    if pytest_report is not None:
-        path = instructor / f"{report.student}.pytest.json"
-        if kept:
-            pytest_report = _with_earlier_tests(pytest_report, path, kept, list(report.units))
-        write_atomically(path, json.dumps(pytest_report, indent=1, default=str) + "\n")
-    path = directory / f"{report.student}.json"
-    write_atomically(path, report.to_json())
-    return path
-
-
-def _with_earlier_tests(new: dict[str, Any], path: Path, kept: Collection[str], units: list[str]) -> dict[str, Any]:
-    """Add the tests of the units in `kept` that the file at `path` has, in the order of `units`."""
-
-    def unit_of(test: dict[str, Any]) -> str:
-        return Path(test["nodeid"].partition("::")[0]).stem.removeprefix("test_")
-
-    try:
-        earlier = [test for test in json.loads(path.read_bytes())["tests"] if unit_of(test) in kept]
-    except (OSError, ValueError, LookupError, TypeError):
-        return new  # there is no such file, or it has another format
-    tests = sorted([*earlier, *new.get("tests", [])], key=lambda test: units.index(unit_of(test)))
-    counts = Counter(test["outcome"] for test in tests)
-    summary = {**counts, "total": len(tests), "collected": len(tests)}
-    return {**new, "exitcode": 1 if counts["failed"] else 0, "summary": summary, "tests": tests}

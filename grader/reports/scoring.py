@@ -13,7 +13,7 @@ from grader.quizzes.sheet import Sheet
 from grader.quizzes.sheet_reader import read_sheet
 from grader.quizzes.source import Quiz
 from grader.reports import model
-from grader.reports.fingerprint import fingerprint
+from grader.reports.fingerprint import answers_digest, fingerprint, suites_digest
 from grader.reports.results import Judged
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.text import in_words
@@ -85,7 +85,7 @@ def make_report(
     """
     names = [name for name in course.units if name in submission.units]
     kept = submission.kept.units if submission.kept else {}
-    scorer = _Scorer(submission, result, rubric, course, now)
+    scorer = _Scorer(submission, result, rubric, course, course.with_due(submission.due), now)
     units = {name: kept[name] if name in kept else scorer.unit(name) for name in names}
     messages = result.messages
     layers = result.layers or {layer: layer not in missing for layer in LAYERS}
@@ -104,7 +104,12 @@ def make_report(
         messages=messages,
         timing=model.Timing(started=now.isoformat(timespec="seconds"), seconds=result.seconds),
         isolation=model.Isolation(enough=all(layers[layer] for layer in NEEDED), layers=layers),
-        versions={"grader": __version__, "course": course.version, **versions},
+        versions={
+            "grader": __version__,
+            "course": course.version,
+            "suites": suites_digest(course, rubric.suites).hex()[:12],
+            **versions,
+        },
         digest=scorer.fingerprint(),
     )
 
@@ -121,12 +126,13 @@ def passed_exercises(unit: model.Unit) -> list[str]:
 
 @dataclass(frozen=True)
 class _Scorer:
-    """Scores the units, exercises and quizzes of one submission."""
+    """Scores the units, exercises and quizzes of one submission. `dated` is the course with the student's due dates."""
 
     submission: Submission
     result: Result
     rubric: Rubric
     course: Course
+    dated: Course
     now: datetime.datetime
 
     def fingerprint(self, unit: str | None = None) -> str:
@@ -142,15 +148,18 @@ class _Scorer:
         counted: list[model.Exercise | model.Quiz] = [*exercises.values()]
         if quiz and quiz.points is not None:
             counted.append(quiz)
+        earned = sum(part.points or 0 for part in counted)
         return model.Unit(
-            points=sum(part.points or 0 for part in counted),
+            points=earned,
+            earned=earned,
             possible=sum(part.possible for part in counted),
-            feedback=self.course.feedback_level(name, self.now),
+            feedback=self.dated.feedback_level(name, self.now),
             path=handed_in.code.path if handed_in.code else None,
             remarks=list(handed_in.code.remarks) if handed_in.code else [handed_in.problem],
             exercises=exercises,
             quiz=quiz,
             digest=self.fingerprint(name),
+            answers=answers_digest(self.submission, name),
         )
 
     def quiz(self, unit: str) -> model.Quiz:
@@ -158,7 +167,7 @@ class _Scorer:
         quiz, handed_in = self.rubric.quizzes[unit], self.submission.units[unit]
         sheet = _read_answers(handed_in.quiz, quiz if isinstance(quiz, Questions) else quiz.questions)
         weight, possible = self.course.units[unit].quiz or 0, quiz_points(quiz, self.course)
-        answers = quiz if isinstance(quiz, Quiz) and self.course.is_over(unit, self.now) else None
+        answers = quiz if isinstance(quiz, Quiz) and self.dated.is_over(unit, self.now) else None
         shown = answers if self.course.feedback.quiz_answers else None
         items = {}
         for name in quiz.items:
@@ -184,7 +193,7 @@ class _Scorer:
         )
 
     def exercise(self, unit: str, name: str, weight: int) -> model.Exercise:
-        level = self.course.feedback_level(unit, self.now)
+        level = self.dated.feedback_level(unit, self.now)
         handed_in = self.submission.units[unit]
         outcomes = {one.name: one for one in self.result.outcomes if (one.unit, one.exercise) == (unit, name)}
         # A criterion without an outcome scores zero.

@@ -6,7 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.submissions.archives import Archive
-from grader.submissions.layouts import LAYOUTS, ROSTER, SINGLE, WRAPPERS, ClassTree, described, is_marked, is_submission
+from grader.submissions.layouts import (
+    ADVICE,
+    LAYOUTS,
+    ROSTER,
+    SINGLE,
+    WRAPPERS,
+    ClassTree,
+    described,
+    is_marked,
+    is_submission,
+)
 from grader.submissions.names import FOLDER, SubmissionError, is_code, quoted
 from grader.submissions.tree import ARCHIVE
 
@@ -86,11 +96,8 @@ def _refusal(root: ClassTree, in_roster: Collection[str], fitting: Sequence[str]
         if len(unknown) < len(relevant):
             partly.append(f"{name} fits {len(relevant) - len(unknown)} of {len(relevant)}, and not {unknown[0]!r:.80}")
     if not partly:
-        return f"{path} fits no layout: name one with --layout, or each folder's student in {ROSTER}."
-    return (
-        f"{path} fits no layout as a whole: {'; '.join(partly)}. "
-        f"Name the layout with --layout, or the students of the others in {ROSTER}."
-    )
+        return f"{path} fits no layout: name one with --layout, or {ADVICE}."
+    return f"{path} fits no layout as a whole: {'; '.join(partly)}. Name the layout with --layout, or {ADVICE}."
 
 
 def unwrapped(root: ClassTree) -> ClassTree:

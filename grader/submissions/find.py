@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.documents import nearest
 from grader.submissions.archives import Archive, Folder, open_archive
 from grader.submissions.detect import layout_of, unwrapped
 from grader.submissions.layouts import (
+    ADVICE,
     LAYOUTS,
     METADATA,
     NAMES,
-    ROSTER,
     SINGLE,
     Claim,
     ClassTree,
@@ -23,13 +22,31 @@ from grader.submissions.layouts import (
     is_marked,
 )
 from grader.submissions.members import CLASS
-from grader.submissions.names import STUDENT, SubmissionError, missing, quoted, require_folder, require_name
-from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_bytes, read_text
+from grader.submissions.names import SubmissionError, missing, quoted, require_folder, require_name
+from grader.submissions.plain_files import UnreadableError, read_bytes
 from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Mount, View
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+NO_FOLDERS: Mapping[str, str] = MappingProxyType({})
+
+
+class Found(NamedTuple):
+    """A student's submission.
+
+    Attributes:
+        student: The name in the download, or the one that was given for its folder.
+        tree: The folder or tree to grade.
+        path: The path that was given.
+        is_late: Whether the platform marked it as late.
+    """
+
+    student: str
+    tree: Path | Files
+    path: Path
+    is_late: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,18 +54,18 @@ class Submissions:
     """The submissions that were found.
 
     Attributes:
-        found: Each student with the folder or tree to grade.
+        found: The submissions, in the order of the paths. Nobody has two in one path.
         layouts: The layouts that were used.
         problems: Sentences on submissions that cannot be graded.
         ignored: The names that were ignored.
-        late: The students whom the platform marked as late.
+        unknown: The folders that the caller named and that do not exist.
     """
 
-    found: list[tuple[str, Path | Files]] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
     layouts: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     ignored: list[Ignored] = field(default_factory=list)
-    late: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
 
 
 class _Member(NamedTuple):
@@ -57,10 +74,15 @@ class _Member(NamedTuple):
     student: str
     path: Path
     tree: Files
+    is_late: bool = False
 
 
 def find_submissions(
-    paths: Sequence[Path], unit_names: Iterable[str], student: str | None = None, layout: str | None = None
+    paths: Sequence[Path],
+    unit_names: Iterable[str],
+    student: str | None = None,
+    layout: str | None = None,
+    folders: Mapping[str, str] = NO_FOLDERS,
 ) -> Submissions:
     """Find the submissions in folders and archives.
 
@@ -69,6 +91,7 @@ def find_submissions(
         unit_names: The units of the course.
         student: The name of the one submission that the only path is.
         layout: The layout to use, one of NAMES, if more than one might fit.
+        folders: The students of folders, archives or files, by their names. They come before the layouts.
 
     Raises:
         SubmissionError: A path cannot be read, holds nothing, or fits no layout. What is wrong with one submission
@@ -76,19 +99,21 @@ def find_submissions(
     """
     _require_valid(paths, student, layout)
     result = Submissions()
-    members: list[_Member] = []
+    known: set[str] = set()
     for path in paths:
         root = ClassTree(_open(path), path, frozenset(unit_names))
         if student is not None:
             require_name(student, path)
             chosen = SINGLE
-            members.append(_Member(student, path, root.tree))
+            members = [_Member(student, path, root.tree)]
         else:
-            chosen, found = _members(root, layout, result)
-            members += found
+            chosen, members = _members(root, layout, folders, known, result)
         if chosen not in result.layouts:
             result.layouts.append(chosen)
-    result.found.extend(_distinct(members, result.problems))
+        for one in _distinct(members, result.problems):
+            tree = one.tree.path if isinstance(one.tree, Folder) else one.tree
+            result.found.append(Found(one.student, tree, path, one.is_late))
+    result.unknown.extend(name for name in folders if name not in known)
     if not result.found:
         none = f"{' and '.join(map(quoted, paths))} holds no submission: give the folder of a submission or of a class."
         raise SubmissionError("\n".join(result.problems) or none)
@@ -121,8 +146,10 @@ def _open(path: Path) -> Files:
         raise SubmissionError(str(error)) from None
 
 
-def _members(root: ClassTree, layout: str | None, result: Submissions) -> tuple[str, list[_Member]]:
-    """Return the layout of a tree, and its submissions."""
+def _members(
+    root: ClassTree, layout: str | None, folders: Mapping[str, str], known: set[str], result: Submissions
+) -> tuple[str, list[_Member]]:
+    """Return the layout of a tree, and its submissions. Add to `known` the names in `folders` that it holds."""
     if isinstance(root.tree, Folder):
         try:
             next(root.path.iterdir(), None)
@@ -130,63 +157,35 @@ def _members(root: ClassTree, layout: str | None, result: Submissions) -> tuple[
             raise SubmissionError(f"{quoted(root.path)} cannot be listed: make it readable for the grader.") from None
     if layout is None:
         root = unwrapped(root)
-    roster = _read_roster(root, result.problems)
-    chosen = layout or layout_of(root, roster)
+    named = {
+        entry.name: [Claim(student, student, entry.name, entry.name if entry.kind == "file" else "")]
+        for entry in root.entries
+        if (student := folders.get(entry.name))
+    }
+    known.update(named)
+    chosen = layout or layout_of(root, named)
     if chosen == SINGLE:
         whole = Entry(root.path.resolve().name, "archive" if isinstance(root.tree, Archive) else "folder")
         return chosen, [_Member(id_of(whole), root.path, root.tree)]
     result.ignored.extend(root.tree.refused)
-    claims = [claim for entry in root.entries for claim in _claims(root, entry, chosen, roster, result)]
+    claims = [claim for entry in root.entries for claim in _claims(root, entry, chosen, named, result)]
     return chosen, _put_together(root, claims, result)
 
 
-def _read_roster(root: ClassTree, problems: list[str]) -> dict[str, list[Claim]]:
-    """Return the claims of roster.csv by entry; none if it does not exist or lacks the columns student and folder.
-
-    Each line that is wrong becomes a problem. Raises SubmissionError if the file cannot be read.
-    """
-    label = quoted(root.path / ROSTER)
-    try:
-        text = read_text(root.tree, ROSTER, MEGABYTE)
-        rows = list(csv.DictReader(io.StringIO(text or "", newline=""), skipinitialspace=True))
-    except (UnreadableError, csv.Error) as error:
-        raise SubmissionError(f"{label}: {error}") from None
-    if not rows or not {"student", "folder"} <= rows[0].keys():
-        return {}
-    claims = {}
-    kinds = dict(root.entries)
-    for line, row in enumerate(rows, start=2):
-        student, folder = ((row[column] or "").strip() for column in ("student", "folder"))
-        name = folder.rstrip("/")
-        if not STUDENT.fullmatch(student):
-            problems.append(
-                f"{label}, line {line}: {student!r} cannot be a student's name: use letters, digits, '.', '_' and "
-                "'-' only, and a letter or a digit first."
-            )
-        elif name not in kinds:
-            problems.append(f"{label}, line {line}: there is no {folder!r}: correct the name.")
-        else:
-            claims[name] = [Claim(student, student, name, name if kinds[name] == "file" else "")]
-    return claims
-
-
 def _claims(
-    root: ClassTree, entry: Entry, layout: str, roster: Mapping[str, list[Claim]], result: Submissions
+    root: ClassTree, entry: Entry, layout: str, named: Mapping[str, list[Claim]], result: Submissions
 ) -> list[Claim]:
     """Return the claims on an entry; if there are none, it is a problem or ignored."""
     label = quoted(root.path / entry.name)
-    found = roster.get(entry.name) or (LAYOUTS[layout].claims(root, entry) if layout in LAYOUTS else None)
+    found = named.get(entry.name) or (LAYOUTS[layout].claims(root, entry) if layout in LAYOUTS else None)
     if entry.kind == "link":
         result.problems.append(f"{label} is a symbolic link: put the submission's own folder there.")
     elif found is not None:
-        if layout == "canvas" and is_late(entry):
-            result.late.append(found[0].student)
-        return found
-    elif entry.name in (ROSTER, METADATA):
-        if entry.name == ROSTER and not roster:
-            result.ignored.append(Ignored(ROSTER, reason="its first line is not student,folder"))
+        return [claim._replace(is_late=True) for claim in found] if layout == "canvas" and is_late(entry) else found
+    elif entry.name == METADATA:
+        pass
     elif entry.is_tree or is_marked(entry):
-        result.problems.append(f"{label} does not fit the layout {layout}: add it to {ROSTER}, or move it away.")
+        result.problems.append(f"{label} does not fit the layout {layout}: {ADVICE}, or move it away.")
     else:
         advice = "put it into its student's folder" if root.is_answer(entry) else ""
         result.ignored.append(Ignored(entry.name, advice))
@@ -214,7 +213,9 @@ def _put_together(root: ClassTree, claims: Iterable[Claim], result: Submissions)
         whole = group.pop("", None)
         base = root.below(whole.source) if whole else Files()
         mounts = {place: _mount(root, claim) for place, claim in group.items()}
-        members.append(_Member(first.student, root.path / first.source, View(mounts, base) if mounts else base))
+        tree = View(mounts, base) if mounts else base
+        is_late = any(claim.is_late for claim in [*group.values(), *([whole] if whole else [])])
+        members.append(_Member(first.student, root.path / first.source, tree, is_late))
     return members
 
 
@@ -224,8 +225,8 @@ def _mount(root: ClassTree, claim: Claim) -> Mount:
     return Mount(root.tree, claim.source, claim.place)
 
 
-def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[tuple[str, Path | Files]]:
-    """Yield the students whose name nobody else has, each with the folder or tree; the others are problems.
+def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[_Member]:
+    """Yield the students whose name nobody else has; the others are problems.
 
     Names that differ only in case are the same: reports are files, and some disks do not distinguish case.
     """
@@ -233,17 +234,15 @@ def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[tuple
     for member in members:
         seen.setdefault(member.student.casefold(), []).append(member)
     for key, same in seen.items():
-        student, _, tree = same[0]
         if not key:
             problems.extend(
-                f"{quoted(one.path)} cannot be graded under its name: rename it with letters from a to z, or name its "
-                f"student in {ROSTER}."
+                f"{quoted(one.path)} cannot be graded under its name: rename it with letters from a to z, or {ADVICE}."
                 for one in same
             )
         elif len(same) > 1:
             paths = " and ".join(quoted(one.path) for one in same)
             is_one_name = len({one.student for one in same}) == 1
-            are = f"both called {student!r}" if is_one_name else "named alike except for case"
+            are = f"both called {same[0].student!r}" if is_one_name else "named alike except for case"
             problems.append(f"{paths} are {are}: rename one of the folders.")
         else:
-            yield student, tree.path if isinstance(tree, Folder) else tree
+            yield same[0]

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from grader.submissions.tree import Entry, Files
 
 METADATA = "submission_metadata.yml"
-ROSTER = "roster.csv"
+ROSTER = "roster"
+"""The layout of a download in which the roster names the student of every folder."""
+ADVICE = "name its student in the column `folder` of a roster, with --roster"
 WRAPPERS = {"submission", "src"}
 """Folders that students put their answers into."""
 
 _MOODLE = re.compile(r"(.*)_(\d+)_assignsubmission_(file|onlinetext)(?:[_.](.*))?", re.DOTALL)
-_CANVAS = re.compile(r"(.+?)(_LATE)?_(\d+)_(?:(?:question_\d+_)?(\d+)_(.+)|(text\.html))", re.DOTALL)
+_CANVAS = re.compile(r"(.+?)(_LATE)?_(\d+)_(?:(?:question_\d+_)?(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
 _AGAIN = re.compile(r"-\d+(?=\.\w+$)")
 _GRADESCOPE = re.compile(r"submission_\d+")
 
@@ -109,6 +111,7 @@ class Claim(NamedTuple):
         source: The path in the class.
         place: The path in the submission; "" if it is the whole submission.
         number: Of several for one place, the highest counts.
+        is_late: Whether the platform marked it as late.
     """
 
     key: str
@@ -116,6 +119,7 @@ class Claim(NamedTuple):
     source: str
     place: str = ""
     number: int = 0
+    is_late: bool = False
 
 
 class Layout(NamedTuple):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Mapping
     from pathlib import Path
 
     from grader.submissions.tree import Files, Ignored
@@ -82,6 +84,7 @@ class Submission:
         kept: An earlier `Report` on the units that are not graded again, if any. This folder may not import its type.
         ignored: The names in it that were ignored.
         untested: Exercises of its units that are left out, because no other one uses them.
+        due: The due date of each unit that the student has an extension for.
     """
 
     student: str
@@ -93,6 +96,7 @@ class Submission:
     kept: Any = None
     ignored: tuple[Ignored, ...] = ()
     untested: tuple[str, ...] = ()
+    due: Mapping[str, datetime.datetime] = field(default_factory=dict)
 
     @property
     def sources(self) -> dict[str, UnitSource]:

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from grader.classes.collected import Student, Work
 from grader.classes.feedback import feedback, feedback_page
-from grader.classes.gradebook import Grade
+from grader.classes.record import Grade
 from grader.course.model import Course, load_course
 
 UNITS = ("sums", "means", "modes")

@@ -258,13 +258,18 @@ def test_a_quiz_without_a_source_is_reported(root: Path) -> None:
 
 
 def test_late_work_costs_nothing_by_default(root: Path) -> None:
-    assert load_course(root).late.penalty(20, 10 * DAY) == 0
+    late = load_course(root).late
+    assert late.percent(late.days(10 * DAY)) == 0
 
 
-@pytest.mark.parametrize(("seconds", "penalty"), [(1, 2), (DAY, 2), (DAY + 1, 4), (2.5 * DAY, 5), (100 * DAY, 5)])
-def test_each_day_that_has_begun_costs_its_share_up_to_the_maximum(root: Path, seconds: float, penalty: float) -> None:
-    (root / "autograder.yml").write_text(LATE)
-    assert load_course(root).late.penalty(20, seconds) == penalty
+@pytest.mark.parametrize(
+    ("seconds", "percent"),
+    [(1, 0), (600, 0), (601, 10), (DAY, 10), (DAY + 1, 20), (2.5 * DAY, 25), (100 * DAY, 25)],
+)
+def test_each_day_that_has_begun_costs_its_share_up_to_the_maximum(root: Path, seconds: float, percent: int) -> None:
+    (root / "autograder.yml").write_text(LATE.replace("late:\n", "late:\n  grace_minutes: 10\n"))
+    late = load_course(root).late
+    assert late.percent(late.days(seconds)) == percent
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pydantic
 import pytest
 from courses import REPOSITORY
 
-from grader.reports import model
+from grader.reports import folder, model
 
 SCHEMA = REPOSITORY / "docs" / "report.schema.json"
 WRITE_ANEW = (
@@ -31,6 +31,10 @@ REPORT: dict[str, Any] = {
         "sums": {
             "points": 1,
             "possible": 2,
+            "earned": 1,
+            "changes": [],
+            "received": None,
+            "exempt": False,
             "feedback": "sentence",
             "path": "exercises/sums.py",
             "remarks": [],
@@ -62,6 +66,7 @@ REPORT: dict[str, Any] = {
                 },
             },
             "digest": "1" * 64,
+            "answers": "2" * 64,
         }
     },
     "messages": [
@@ -128,28 +133,28 @@ def test_another_format_fits_neither_the_model_nor_the_schema(change: dict[str, 
 
 
 def test_the_student_and_the_instructor_have_separate_files(tmp_path: Path) -> None:
-    path = model.write_report(model.Report.model_validate(REPORT), {"tests": []}, tmp_path)
+    path = folder.write_report(model.Report.model_validate(REPORT), {"tests": []}, tmp_path)
     assert path == tmp_path / "ada.json"
     assert json.loads(path.read_text(encoding="utf-8")) == REPORT
     assert json.loads((tmp_path / "instructor" / "ada.pytest.json").read_text()) == {"tests": []}
 
 
 def test_without_a_pytest_report_the_instructor_gets_no_file(tmp_path: Path) -> None:
-    model.write_report(model.Report.model_validate(REPORT), None, tmp_path)
+    folder.write_report(model.Report.model_validate(REPORT), None, tmp_path)
     assert list((tmp_path / "instructor").iterdir()) == []
 
 
 def test_if_the_instructors_file_cannot_be_written_the_students_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "instructor").write_text("a file where the folder belongs")
     with pytest.raises(OSError, match="exists"):
-        model.write_report(model.Report.model_validate(REPORT), {}, tmp_path)
+        folder.write_report(model.Report.model_validate(REPORT), {}, tmp_path)
     assert not (tmp_path / "ada.json").exists()
 
 
 def test_a_written_report_can_be_read(tmp_path: Path) -> None:
     made = model.Report.model_validate(REPORT)
-    model.write_report(made, None, tmp_path)
-    assert model.read_report("ada", tmp_path) == made
+    folder.write_report(made, None, tmp_path)
+    assert folder.read_report("ada", tmp_path) == made
 
 
 @pytest.mark.parametrize(
@@ -167,20 +172,20 @@ def test_a_written_report_can_be_read(tmp_path: Path) -> None:
 )
 def test_a_damaged_report_or_another_format_counts_as_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "ada.json").write_bytes(content)
-    assert model.read_report("ada", tmp_path) is None
+    assert folder.read_report("ada", tmp_path) is None
 
 
 def test_without_a_readable_file_there_is_no_report(tmp_path: Path) -> None:
-    assert model.read_report("ada", tmp_path) is None
+    assert folder.read_report("ada", tmp_path) is None
     (tmp_path / "ada.json").mkdir()
-    assert model.read_report("ada", tmp_path) is None
+    assert folder.read_report("ada", tmp_path) is None
 
 
 def test_only_half_written_files_are_removed_from_the_folder_of_reports(tmp_path: Path) -> None:
-    model.write_report(model.Report.model_validate(REPORT), {}, tmp_path)
+    folder.write_report(model.Report.model_validate(REPORT), {}, tmp_path)
     for half_written in (".ada.json.x1.partial", "instructor/.ada.pytest.json.x2.partial"):
         (tmp_path / half_written).write_text("{")
-    with model.reports_folder(tmp_path):
+    with folder.reports_folder(tmp_path):
         pass
     files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     assert files == {"ada.json", "instructor/ada.pytest.json"}

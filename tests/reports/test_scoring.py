@@ -307,7 +307,7 @@ def test_the_weight_of_a_quiz_multiplies_the_points_of_its_items(quiz: Quiz) -> 
 def test_until_the_due_date_right_and_wrong_answers_give_the_same_report(quiz: Quiz) -> None:
     right, wrong = (quiz_report(quiz, handed_in(quiz, answers), BEFORE) for answers in (RIGHT, WRONG))
     assert right.digest != wrong.digest  # the digest of what was handed in, which is not the same
-    digests = re.compile('(?<="digest": ")[0-9a-f]+')
+    digests = re.compile('(?<=st": "|rs": ")[0-9a-f]{64}')  # "digest" and "answers"
     assert digests.sub("", right.to_json()) == digests.sub("", wrong.to_json())
     assert of_quiz(right).items["mean_of_two"].model_dump() == {
         "answered": True, "points": None, "possible": 2, "problem": None, "sentences": [],
@@ -457,7 +457,7 @@ def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
 ) -> None:
     def digest(root: Path) -> str:
         monkeypatch.setattr(fingerprint, "PACKAGE", root / "grader")
-        fingerprint.grader_digest.cache_clear()
+        fingerprint.suites_digest.cache_clear()
         return fingerprint.fingerprint(SUBMISSION, load_course(root), {}, BEFORE)
 
     copy = tmp_path / "copy"
@@ -467,7 +467,7 @@ def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
     with open(copy / changed, "a") as file:
         file.write("\n")
     assert digest(copy) != before
-    fingerprint.grader_digest.cache_clear()
+    fingerprint.suites_digest.cache_clear()
 
 
 # -- a report from before -------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
-"""The output of `grader grade`: how the submissions were read, and one line for each student."""
+"""What `grader grade` and `grader regrade` print: how submissions were read, a line for each student, and changes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -12,33 +13,34 @@ from grader.cli.console import say
 from grader.text import listed, log_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
-    from grader.course.model import Course
+    from grader.classes.batch import Batch
+    from grader.classes.differences import Difference
+    from grader.classes.hand_ins import HandIns
     from grader.reports.model import Report
     from grader.submissions.find import Submissions
-    from grader.submissions.tree import Ignored
 
 MOST_IGNORED = 50
+NOTHING = "-"
 
 
-def print_reading(came: Submissions, ignored: dict[Ignored, list[str]], reports: list[Report]) -> None:
-    """Print whether most submissions are empty, how they were read, and what was ignored."""
+def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
+    """Print whether most submissions are empty, how they were read and matched, and what was ignored."""
     from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
 
-    empty = [report.student for report in reports if all(is_missing(name, unit) for name, unit in report.units.items())]
-    if 2 * len(empty) > len(reports) and came.layouts != ["single"]:
+    given = [report for report in batch.reports if report.student not in handed_in.absent]
+    empty = [report.student for report in given if all(is_missing(name, unit) for name, unit in report.units.items())]
+    if 2 * len(empty) > len(given) and came.layouts != ["single"]:
         say(
-            f"{len(empty)} of {len(reports)} submissions hold none of the course's files and get no points: "
+            f"{len(empty)} of {len(given)} submissions hold none of the course's files and get no points: "
             "see whether this is the right folder, and the layout below the right one (--layout)."
         )
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
-    if came.late:
-        say(f"Marked as late by Canvas, and graded: {', '.join(came.late)}.")
+    _print_matches(came, handed_in, batch)
     names = [(one, str(one)) for one in came.ignored]
-    names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(ignored.items())]
+    names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
     # The list is cut, so files that could hold answers come first.
     names.sort(key=lambda name: not name[0].advice)
     if names:
@@ -46,65 +48,163 @@ def print_reading(came: Submissions, ignored: dict[Ignored, list[str]], reports:
     console.out.print()
 
 
+def _print_matches(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
+    """Print how submissions were matched to the roster, and who is on one side only."""
+    entries = batch.decisions.entries
+    if entries:
+        say(f"Roster: {len(entries)} students, {len(entries) - len(handed_in.absent)} with a submission here.")
+    for rule, pairs in handed_in.matched.items():
+        say(f"Matched by {rule}: {listed([f'{found} is {student}' for found, student in pairs], MOST_IGNORED)}.")
+    if handed_in.strangers:
+        say(f"Not in the roster, and graded under their own names: {listed(handed_in.strangers, MOST_IGNORED)}.")
+    if came.unknown:
+        say(f"Named in the roster's column `folder`, and not here: {listed(came.unknown, MOST_IGNORED)}.")
+    if entries and handed_in.absent and came.layouts != ["single"]:
+        say(f"Nothing handed in here: {listed(handed_in.absent, MOST_IGNORED)}.")
+    several = [f"{student} ({len(own)})" for student, own in handed_in.of.items() if len(own) > 1]
+    if several:
+        which = "the last one counts" if batch.course.late.counts == "last" else "the best one counts, by unit"
+        say(f"Several submissions, of which {which}: {listed(several, MOST_IGNORED)}.")
+
+
 def _whose(students: list[str]) -> str:
     return ", ".join(students) if len(students) < 4 else f"{len(students)} submissions"
 
 
-def print_table(reports: list[Report], missed: set[str], course: Course, into: Path) -> None:
-    """Print one line for each student: points by unit, and the main issue."""
+def print_class(batch: Batch) -> None:
+    """Print one line for each student: points by unit and the main issue; then what was tried, and the units."""
+    reports, course = batch.reports, batch.course
     if not reports:
         return
     # Units have numbers, because their names would leave no room for anything else.
-    # Where single units were graded, reports may have different units: take the first report with each unit.
-    first = {unit: report.units[unit] for report in reversed(reports) for unit in report.units}
-    units = {unit: str(number) for number, unit in enumerate(course.units, 1) if unit in first}
-    table = Table("student", *units.values(), "total", "main issue", box=None, pad_edge=False)
+    numbers = {unit: str(number) for number, unit in enumerate(course.units, 1) if unit in _shown(batch)}
+    table = Table("student", *numbers.values(), "total", "main issue", box=None, pad_edge=False)
     for column in table.columns[1:-1]:
         column.justify = "right"
-    rows = {name: [*"-" * (len(units) + 1), "[red]not graded[/]"] for name in missed}
+    rows = {name: [*[NOTHING] * (len(numbers) + 1), "[red]not graded[/]"] for name in batch.missed}
     for report in reports:
-        colour = "green" if report.points == report.possible else "yellow" if report.points else "red"
-        colour = colour if report.possible else "dim"
-        points = [str(report.units[unit].points) if unit in report.units else "-" for unit in units]
-        total = f"[{colour}]{report.points}/{report.possible}[/]"
-        rows[report.student] = [*points, total, escape(log_line(next(_issues(report), "")))]
-    for student in sorted(rows, key=str.casefold):
+        units = [report.units[name] for name in numbers if name in report.units]
+        counted = [unit for unit in units if not unit.exempt]
+        points, possible = (sum(getattr(unit, what) for unit in counted) for what in ("points", "possible"))
+        colour = "green" if points == possible else "yellow" if points else "red"
+        total = f"[{colour if possible else 'dim'}]{points}/{possible}[/]"
+        issue = escape(log_line(next(_issues(report, list(numbers)), "")))
+        rows[report.student] = [*(_cell(report, name) for name in numbers), total, issue]
+    undated = {report.student for report in reports if _undated(report)}
+    for student in sorted(rows, key=lambda name: (name not in undated, name.casefold())):
         table.add_row(escape(student), *rows[student])
     console.out.print(table)
     console.out.print()
-    for unit, number in units.items():
-        possible, quiz = first[unit].possible, first[unit].quiz
-        legend = f"{number}: {unit}, of {possible} points"
-        if quiz and not quiz.possible:
-            legend += "; its quiz is worth none"
-        elif quiz and quiz.points is None:
-            legend += f"; its quiz counts from {course.units[unit].due:%Y-%m-%d}"
-        elif quiz:
-            legend += f", {quiz.possible} of them the quiz's"
-        console.out.print(legend)
-    say(f"Reports: {into}/<student>.json")
+    for unit, number in numbers.items():
+        say(_legend(batch, unit, number))
+    for report in sorted(reports, key=lambda one: one.student.casefold()):
+        if line := attempts(report):
+            say(line)
+    say(f"Reports: {batch.into}/<student>.json")
     if not all(report.isolation.enough for report in reports):
         console.out.print("[bold red]These submissions were not isolated while they ran: the reports say so.[/]")
 
 
-def _issues(report: Report) -> Iterator[str]:
-    """Yield the issues of a report: misconceptions and unreadable files, then reasons, then the quizzes."""
-    from grader.reports.reading import entries, entries_of
+def _shown(batch: Batch) -> list[str]:
+    """Return the units to show: those that are over; before the first one is, those that somebody has begun."""
+    from grader.reports.reading import entries_of
 
+    units = list(dict.fromkeys(name for report in batch.reports for name in report.units))
+    if batch.unit:
+        return [batch.unit]
+    is_over = batch.course.is_over
+    if over := [name for name in units if is_over(name, batch.now)]:
+        return over
+    untouched = ("not written yet", "not handed in")
+    begun = [
+        name
+        for name in units
+        if any(
+            entry.state not in untouched
+            for report in batch.reports
+            if name in report.units
+            for entry in entries_of(report, name)
+        )
+    ]
+    return begun or units
+
+
+def _cell(report: Report, name: str) -> str:
+    from grader.reports.reading import not_handed_in
+
+    if name not in report.units or name in not_handed_in(report):
+        return NOTHING
+    return "exempt" if report.units[name].exempt else str(report.units[name].points)
+
+
+def _legend(batch: Batch, name: str, number: str) -> str:
+    """Return what a unit's number means. A report from before an extended due date has fewer points."""
+    units = [report.units[name] for report in batch.reports if name in report.units]
+    unit = max(units, key=lambda one: one.possible)
+    legend = f"{number}: {name}, of {unit.possible} points"
+    if unit.quiz and not unit.quiz.possible:
+        return f"{legend}; its quiz is worth none"
+    if unit.quiz and unit.quiz.points is None:
+        return f"{legend}; its quiz counts from {batch.course.units[name].due:%Y-%m-%d}"
+    return f"{legend}, {unit.quiz.possible} of them the quiz's" if unit.quiz else legend
+
+
+def _undated(report: Report) -> list[str]:
+    return [name for name, unit in report.units.items() if unit.received and unit.received.at is None]
+
+
+def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
+    """Yield the issues of a report: late work without a time, then those that cost most points."""
+    if undated := _undated(report):
+        yield f"late, by how much is unknown: add the time of {', '.join(undated)} to times.csv"
     if not report.handed_in:
         yield "nothing handed in yet"
-    for name, unit in report.units.items():
+    issues = [issue for name in shown if name in report.units for issue in _unit_issues(report, name)]
+    yield from (text for _, text in sorted(issues, key=lambda issue: -issue[0]))
+
+
+def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
+    """Yield what each issue of a unit costs, and its text."""
+    from grader.reports.reading import entries_of, is_missing
+
+    unit = report.units[name]
+    if not is_missing(name, unit):
+        unread = sum(one.possible for one in unit.exercises.values()) if unit.path is None else 0
+        yield from ((unread, remark) for remark in unit.remarks)
         for entry in entries_of(report, name):
-            for misconception in entry.exercise.misconceptions:
-                yield f"{entry.name}: {misconception.name.replace('_', ' ')}"
-        yield from unit.remarks
-    for entry in entries(report):
-        if entry.state != "done":
-            reason = entry.issues[0].reason or entry.issues[0].tests[0].name.replace("_", " ") if entry.issues else None
-            yield f"{entry.name}: {reason or entry.exercise.waiting_for}"
-    for unit in report.units.values():
-        if unit.quiz:
-            yield from unit.quiz.remarks
-            # The rest of the problem quotes the student, and a log could read that as a command.
-            problems = [item.problem for item in unit.quiz.items.values() if item.problem]
-            yield from (f"{problem.partition(': ')[0]}: this answer cannot be read" for problem in problems)
+            if entry.state != "done":
+                named = [one.name.replace("_", " ") for one in entry.exercise.misconceptions]
+                found = entry.issues[0] if entry.issues else None
+                reason = (found.reason or found.tests[0].name.replace("_", " ")) if found else None
+                text = ", ".join(named) or reason or entry.exercise.waiting_for
+                # What is not written yet shows in the points already.
+                lost = entry.exercise.possible - entry.exercise.points
+                yield 0 if entry.state == "not written yet" else lost, f"{entry.name}: {text}"
+    yield from ((-change.points, f"{name}: {change.reason}") for change in unit.changes if change.points < 0)
+    if unit.quiz and not is_missing(name, unit):
+        yield from ((0, remark) for remark in unit.quiz.remarks)
+        # The rest of the problem quotes the student, and a log could read that as a command.
+        problems = [item.problem for item in unit.quiz.items.values() if item.problem]
+        yield from ((0, f"{problem.partition(': ')[0]}: this answer cannot be read") for problem in problems)
+
+
+def attempts(report: Report) -> str:
+    """Return one line on what a submission tried beyond the exercises, how often, and what came of it, or ""."""
+    # The text is what was tried, a colon, and the file or command.
+    texts = [one.text.partition(": ")[0] for one in report.messages if one.kind == "attempted"]
+    tried = Counter(text.removeprefix("It tried to ").removesuffix(".") for text in texts)
+    if not tried:
+        return ""
+    counts = [f"{what} ({count})" for what, count in tried.most_common()]
+    came = "All of it was refused, and no point is from it" if report.isolation.enough else "It was not isolated"
+    return log_line(f"{report.student} tried to {listed(counts, 6)}. {came}.")
+
+
+def print_differences(differences: Sequence[Difference], total: int) -> None:
+    """Print whose points change, by exercise and test, and why."""
+    for one in sorted(differences, key=lambda one: one.student.casefold()):
+        before = "no report" if one.before is None else str(one.before)
+        console.out.print(f"[bold]{escape(one.student)}[/]: {before} → {one.after} ({', '.join(one.reasons)})")
+        for line in one.lines:
+            say(f"  {log_line(line)}" if not line.startswith("  ") else f"    {log_line(line.strip())}")
+    say(f"The points of {len(differences)} of {total} students change.")

@@ -1,4 +1,4 @@
-"""`grader collect`, `grader table`, `grader status` and `grader feedback`: a class on GitHub."""
+"""`grader collect`, `grader status` and `grader feedback`: a class on GitHub."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, one_of, progress, require_folder, say, stop, write_named, writing
+from grader.cli.console import CourseFolder, one_of, progress, require_folder, say, stop, writing
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Way(enum.StrEnum):
 
 
 def collect(
-    roster: Annotated[Path, typer.Argument(help="A CSV file: student,repository.")],
+    roster: Annotated[Path, typer.Argument(help="The students, as CSV, with the columns student and repository.")],
     into: Annotated[Path, typer.Option("--out", help="The folder to write <unit>/<student>/ to.")],
     unit: Annotated[str | None, typer.Option(help="Collect this unit alone, even if it is not over.")] = None,
     folder_of_course: CourseFolder = None,
@@ -43,7 +43,7 @@ def collect(
     course = find_course(folder_of_course)
     if unit is not None:
         one_of(unit, list(course.units))
-    entries = read_roster(roster, folders(course))
+    entries = read_roster(roster, course.units, folders(course), needs_repository=True)
     github = GitHub.from_environment()
     require_folder(into)
     units = times(course, unit, datetime.datetime.now(datetime.UTC))
@@ -67,27 +67,13 @@ def collect(
         raise stop(IMPERFECT, *notes)
 
 
-def table(
-    reports: Annotated[Path, typer.Argument(help="The folder of <unit>/<student>.json.")],
-    collected: Annotated[Path, typer.Option(help="The collected.json of `grader collect`.")],
-    into: Annotated[Path, typer.Option("--out", help="The CSV file to write.")],
-) -> None:
-    """Write the grades of a class as CSV, and print them as Markdown."""
-    from grader.classes.collected import read_collected
-    from grader.classes.gradebook import csv_text, grades, markdown_text
-
-    found = grades(read_collected(collected), reports)
-    write_named(into, csv_text(found), "--out")
-    typer.echo(markdown_text(found))
-
-
 def status(
     reports: Annotated[Path, typer.Argument(help="The folder of <unit>/<student>.json.")],
     collected: Annotated[Path, typer.Option(help="The collected.json of `grader collect`.")],
 ) -> None:
     """Show students their points on GitHub, beside the commit that was graded. Exit 1 where one cannot be posted."""
     from grader.classes.collected import read_collected
-    from grader.classes.gradebook import grades
+    from grader.classes.record import grades
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.sender import send
     from grader.integrations.github.status import statuses
@@ -111,7 +97,7 @@ def feedback(
     A second run changes only what is different since.
     """
     from grader.classes.collected import read_collected
-    from grader.classes.gradebook import grades
+    from grader.classes.record import grades
     from grader.course.find import find_course
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.feedback import deliveries, pages_to_folder, to_branch, to_comments, to_folder
@@ -130,7 +116,7 @@ def feedback(
         require_folder(into)
         way = partial(pages_to_folder if as_page else to_folder, into, course, now)
     if missing := [grade.student.student for grade in found if not grade.graded]:
-        say(f"Without a grade, so without feedback: {listed(missing)}. `grader table` says why.")
+        say(f"Without a grade, so without feedback: {listed(missing)}. `grader gradebook` says why.")
     with writing(f"Not all could be written to {into or 'GitHub'}"):
         _print_sent(send(deliveries(found, way)), "students with a grade have their feedback")
 

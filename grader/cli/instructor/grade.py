@@ -1,4 +1,4 @@
-"""`grader grade`: grades submissions and prints the class."""
+"""`grader grade` and `grader regrade`: grade a class, and show first what another grading would change."""
 
 from __future__ import annotations
 
@@ -9,41 +9,106 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, one_of, progress, require_folder, say, stop
-from grader.cli.instructor.class_table import print_reading, print_table
+from grader.cli.console import CourseFolder, can_ask, one_of, out, progress, require_folder, say, stop
+from grader.cli.instructor.class_table import print_class, print_differences, print_reading
 from grader.errors import IMPERFECT, INTERNAL, GraderError
 from grader.text import listed
 
 if TYPE_CHECKING:
     from grader.classes.batch import Batch
+    from grader.classes.hand_ins import HandIns
     from grader.submissions.find import Submissions
+
+Given = Annotated[
+    list[Path], typer.Argument(metavar="SUBMISSIONS...", help="Folders or archives of submissions, or of classes.")
+]
+Reports = Annotated[Path, typer.Option("--out", help="The folder to write <student>.json to.")]
+Unit = Annotated[str | None, typer.Option(help="Grade this unit alone.")]
+Roster = Annotated[
+    Path | None, typer.Option(help="The students, as CSV. times.csv and adjustments.csv beside it are read too.")
+]
+Layout = Annotated[
+    str | None, typer.Option(help="How the submissions lie: moodle, canvas, gradescope, units, folders or single.")
+]
+Jobs = Annotated[int, typer.Option(min=1, help="How many to grade at once.")]
+Unisolated = Annotated[
+    bool, typer.Option("--allow-unisolated", help="Run student code even where it cannot be isolated.")
+]
+ALL = os.cpu_count() or 1
 
 
 def grade(
-    submissions: Annotated[
-        list[Path], typer.Argument(help="Folders or archives of submissions, or of classes of them.")
-    ],
-    into: Annotated[Path, typer.Option("--out", help="The folder to write <student>.json to.")],
-    unit: Annotated[str | None, typer.Option(help="Grade this unit alone.")] = None,
+    submissions: Given,
+    into: Reports,
+    unit: Unit = None,
+    roster: Roster = None,
     student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,
-    layout: Annotated[
-        str | None,
-        typer.Option(help="How the submissions lie: moodle, canvas, gradescope, units, folders or single."),
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="How many to grade at once.")] = os.cpu_count() or 1,
-    allow_unisolated: Annotated[
-        bool, typer.Option("--allow-unisolated", help="Run student code even where it cannot be isolated.")
-    ] = False,
+    layout: Layout = None,
+    jobs: Jobs = ALL,
+    allow_unisolated: Unisolated = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everyone has full marks.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Also grade those whose report is up to date.")] = False,
     again: Annotated[bool, typer.Option("--again", hidden=True, help="The old name of --force.")] = False,
     folder_of_course: CourseFolder = None,
 ) -> None:
-    """Grade submissions, and write one JSON report for each student."""
+    """Grade submissions, and write one JSON report for each student. Reports that change are kept in OUT/earlier."""
+    came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course)
+    batch.force, batch.allow_unisolated = force or again, allow_unisolated
+    _run(batch, jobs)
+    if batch.reports:
+        print_reading(came, handed_in, batch)
+    print_class(batch)
+    _print_notes(batch, came)
+    _stop_with_problems(batch, [*came.problems, *handed_in.problems])
+    if strict and any(report.points < report.possible for report in batch.reports):
+        raise typer.Exit(IMPERFECT)
+
+
+def regrade(
+    submissions: Given,
+    into: Annotated[Path, typer.Option("--out", help="The folder of the reports.")],
+    unit: Unit = None,
+    roster: Roster = None,
+    layout: Layout = None,
+    jobs: Jobs = ALL,
+    write: Annotated[bool, typer.Option("--write", help="Write the new reports without a question.")] = False,
+    folder_of_course: CourseFolder = None,
+) -> None:
+    """Grade again, show whose points would change and why, and write the reports only then."""
+    from grader.classes.differences import difference
+
+    came, handed_in, batch = _prepare(submissions, into, unit, roster, None, layout, folder_of_course)
+    batch.writes = False
+    _run(batch, jobs)
+    print_reading(came, handed_in, batch)
+    found = [difference(one.before, one.report, batch.course) for one in batch.graded]
+    print_differences([one for one in found if one], len(batch.reports))
+    _stop_with_problems(batch, [*came.problems, *handed_in.problems])
+    if not any(found):
+        return
+    if not write and not can_ask(out):
+        raise stop(IMPERFECT, "Nothing was written: the same command with --write writes the reports.")
+    if not write and not typer.confirm("Write these reports?"):
+        say("Nothing was written.")
+        return
+    batch.write()
+    say(f"Reports: {into}/<student>.json. The earlier ones are in {into}/earlier/<student>/.")
+
+
+def _prepare(
+    submissions: list[Path],
+    into: Path,
+    unit: str | None,
+    roster: Path | None,
+    student: str | None,
+    layout: str | None,
+    folder_of_course: Path | None,
+) -> tuple[Submissions, HandIns, Batch]:
+    """Read the course and the roster, and find the submissions."""
     from grader.classes.batch import Batch
+    from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.hand_ins import hand_ins
     from grader.course.find import find_course
-    from grader.engine.grading import SandboxUnavailable
-    from grader.files import FolderInUse
     from grader.quizzes.source import load_quizzes
     from grader.submissions.find import find_submissions
 
@@ -51,34 +116,45 @@ def grade(
     if unit is not None:
         one_of(unit, list(course.units))
     quizzes = load_quizzes(course.solutions, course.quizzes)
-    came = find_submissions(submissions, course.units, student, layout)
-    for _, submission in came.found:
-        if isinstance(submission, Path) and course.root.is_relative_to(submission.resolve()):
-            raise GraderError(f"{course.root} lies in the submission {submission}: give your own course, --course DIR.")
+    decisions = read_decisions(roster, course) if roster else Decisions(course)
+    folders = {entry.folder: entry.student for entry in decisions.entries if entry.folder}
+    came = find_submissions(submissions, course.units, student, layout, folders)
+    for found in came.found:
+        if isinstance(found.tree, Path) and course.root.is_relative_to(found.tree.resolve()):
+            raise GraderError(f"{course.root} lies in the submission {found.tree}: give your own course, --course DIR.")
     require_folder(into)
-    now = datetime.datetime.now(datetime.UTC)
-    batch = Batch(course, quizzes, unit, came.found, into, now, force or again, allow_unisolated)
+    handed_in = hand_ins(came.found, decisions)
+    batch = Batch(course, quizzes, unit, handed_in.of, into, datetime.datetime.now(datetime.UTC), decisions)
+    # One submission of a class says nothing about its other students.
+    if came.layouts != ["single"]:
+        batch.add_absent(handed_in.absent)
+    return came, handed_in, batch
+
+
+def _run(batch: Batch, jobs: int) -> None:
+    """Grade, with a bar or a log. Raises GraderError."""
+    from grader.engine.grading import SandboxUnavailable
+    from grader.files import FolderInUse
+
     try:
-        with progress(len(came.found), "grading") as advance:
+        with progress(len(batch.found), "grading") as advance:
             batch.run(jobs, advance)
     except FolderInUse as error:
         who = f"process {error}" if str(error) else "it has only just begun"
         raise GraderError(
-            f"--out: another batch is writing to {into} ({who}): wait for its end, or name another folder."
+            f"--out: another batch is writing to {batch.into} ({who}): wait for its end, or name another folder."
         ) from None
     except SandboxUnavailable as error:
         raise SandboxUnavailable([*error.missing, "To grade without isolation: --allow-unisolated"]) from None
-    if batch.reports:
-        print_reading(came, batch.ignored, batch.reports)
-    print_table(batch.reports, batch.missed, course, into)
-    _print_notes(batch, came)
+
+
+def _stop_with_problems(batch: Batch, problems: list[str]) -> None:
+    """Raise typer.Exit if somebody was not graded."""
     if batch.faults:
-        rest = f"{len(batch.missed)} of {len(came.found)} were not graded: the same command again continues with them."
-        raise stop(INTERNAL, *came.problems, *batch.faults, rest)
-    if came.problems:
-        raise stop(IMPERFECT, *came.problems, "All others were graded.")
-    if strict and any(report.points < report.possible for report in batch.reports):
-        raise typer.Exit(IMPERFECT)
+        rest = f"{len(batch.missed)} of {len(batch.found)} were not graded: the same command again continues with them."
+        raise stop(INTERNAL, *problems, *batch.faults, rest)
+    if problems:
+        raise stop(IMPERFECT, *problems, "All others were graded.")
 
 
 def _print_notes(batch: Batch, came: Submissions) -> None:
@@ -87,6 +163,8 @@ def _print_notes(batch: Batch, came: Submissions) -> None:
         is_one = len(batch.skipped) == 1
         what, whom = ("report is up to date and was", "it") if is_one else ("reports are up to date and were", "them")
         say(f"{len(batch.skipped)} of {len(batch.found)} {what} skipped (--force regrades {whom}).")
+    if batch.redated:
+        say(f"{batch.redated} have other dates or adjustments, and no other points of tests: nothing of them was run.")
     for name, students in batch.changed.items():
         say(
             f"{name} has changed since it was graded, and is no longer in the reports of {listed(students)}: "

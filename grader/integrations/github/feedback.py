@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from grader.classes.gradebook import Grade
+    from grader.classes.record import Grade
     from grader.course.model import Course
 
 BRANCH = "grader-feedback"

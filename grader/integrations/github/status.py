@@ -11,7 +11,7 @@ from grader.reports.model import Unit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from grader.classes.gradebook import Grade
+    from grader.classes.record import Grade
     from grader.integrations.github.api import GitHub
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from nbgrader.api import Gradebook
@@ -44,8 +46,11 @@ class SetDueDate(NbGraderPreprocessor):
 
 
 class LatePenalty(LateSubmissionPlugin):
-    """The late penalty of autograder.yml: a share of the score for each day that has begun."""
+    """The deduction for late work by autograder.yml. The score that remains is rounded down, as in reports."""
 
     def late_submission_penalty(self, student_id: str, score: float, total_seconds_late: float) -> float:  # noqa: ARG002
         """Return how much to subtract, never more than the score."""
-        return course_of(self.config).late.penalty(score, total_seconds_late)
+        late = course_of(self.config).late
+        percent = late.percent(late.days(total_seconds_late))
+        exact = Fraction(str(score))
+        return float(exact - math.floor(exact * (100 - percent) / 100)) if percent else 0.0

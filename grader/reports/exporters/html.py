@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from grader.quizzes.sheet import heading
 from grader.reports import reading
+from grader.reports.changes import change_sentences
 from grader.reports.exporters import course_text, summary
 from grader.text import printable
 
@@ -139,6 +140,7 @@ def _template() -> Any:
         "points": reading.points,
     }
     environment.globals |= {
+        "change_sentences": change_sentences,
         "reading": reading,
         "marks": summary.MARKS,
         "state_of": summary.state_of,

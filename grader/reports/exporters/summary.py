@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from grader.quizzes.formulas import as_text
 from grader.reports import reading
+from grader.reports.changes import change_sentences
 from grader.reports.exporters.escape import code, markdown, sentence
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _details(report: Report) -> Iterator[str]:
 
 def _unit(report: Report, name: str, unit: Unit, own: list[reading.Entry]) -> Iterator[str]:
     """Yield the exercises with their points, then the remarks."""
-    remarks = [f"- {markdown(remark)}" for remark in unit.remarks]
+    remarks = [f"- {markdown(text)}" for text in [*change_sentences(unit), *unit.remarks]]
     for message in reading.not_run(report, name):
         place = code(reading.place_of(message, unit).words())
         remarks.append(f"- A line could not be run, {place}: {markdown(reading.sentence_of(message))}")

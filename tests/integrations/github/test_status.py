@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from local_github import TOKEN, Answer, LocalGitHub, local_github
 from made_reports import report
+from made_reports import unit as made_unit
 
 from grader.classes.collected import Student, Work
-from grader.classes.gradebook import Grade
+from grader.classes.record import Grade
 from grader.integrations.github.api import GitHub
 from grader.integrations.github.sender import send
 from grader.integrations.github.status import statuses
@@ -48,9 +49,7 @@ def grade(name: str, unit: Unit | str, commit: str | None = COMMIT) -> Grade:
 
 
 def unit(points: int) -> Unit:
-    return Unit(
-        points=points, possible=30, feedback="points", path=None, remarks=[], exercises={}, quiz=None, digest="0" * 64
-    )
+    return made_unit({}).model_copy(update={"points": points, "possible": 30})
 
 
 @pytest.fixture

@@ -27,11 +27,14 @@ from grader.reports.exporters.classroom import environment
 from grader.reports.exporters.gradescope import results
 from grader.reports.exporters.html import page as html_page
 from grader.reports.exporters.summary import opening, summary
-from grader.reports.model import Message, Report
+from grader.reports.model import Change, Message, Report
 
 # What the grader itself writes, and no student can.
 OURS = frozenset(
-    {"schema", "outcome", "kind", "suites", "feedback", "digest", "unit", "exercise", "student", "started", "commit"}
+    {
+        *("schema", "outcome", "kind", "suites", "feedback", "digest", "answers", "unit", "exercise", "student"),
+        *("started", "commit"),
+    }
 )
 ATTACKS = [
     "::set-output name=points::100",
@@ -60,6 +63,8 @@ WHOLE = report(
             },
             remarks=["word"],
             quiz=quiz(2, 4, problem="word", remarks=["word"], sentences=["word"], answer="word", explanation="word"),
+        ).model_copy(
+            update={"changes": [Change(kind="adjustment", points=-1.0, reason="word", exercise=None, by="word")]}
         ),
         "lost": unit({"gone": exercise(0, 1)}, path=None, remarks=["word"]),
     },
@@ -180,17 +185,25 @@ def test_no_control_or_hidden_character_remains(exporter: Any, attack: str) -> N
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_terminal_and_a_log_show_only_our_lines_of_a_class(monkeypatch: pytest.MonkeyPatch, attack: str) -> None:
     units = {name: SimpleNamespace(due=datetime.datetime(2027, 1, 1)) for name in ("sums", "lost")}
+    course = SimpleNamespace(units=units, is_over=lambda *_: True)
 
     def shown(text: str) -> str:
         out = Console(file=io.StringIO(), width=70)
         monkeypatch.setattr(console, "out", out)
-        class_table.print_table([with_text(text)], {"bob"}, SimpleNamespace(units=units), Path("out"))  # type: ignore[arg-type]
+        batch = SimpleNamespace(
+            reports=[with_text(text)], missed={"bob"}, course=course, into=Path("out"), unit=None, now=None
+        )
+        class_table.print_class(batch)  # type: ignore[arg-type]
         return "\n".join(map(str.rstrip, out.file.getvalue().split("\n")))  # type: ignore[attr-defined]
 
     made = shown(attack)
     assert commands_in(made) == []
     assert all(line.isprintable() for line in made.split("\n"))
-    assert made.split("\n")[-6:] == shown("word").split("\n")[-6:]
+    # The line on what it tried quotes the student's process.
+    quoted = [line for line in made.split("\n") if line.startswith("ada tried to ")]
+    harmless = [line for line in shown("word").split("\n")[-6:] if not line.startswith("ada tried to ")]
+    assert len(quoted) == 1
+    assert [line for line in made.split("\n")[-6:] if line not in quoted] == harmless
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -1,0 +1,125 @@
+"""What an instructor has decided about a class, applied to reports: extensions, late deductions and adjustments.
+
+The same rules as in nbgrader. They change no test: a report keeps what was earned, and says why the points differ.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.classes.adjustments import Adjustment, read_adjustments
+from grader.classes.roster import Entry, read_roster
+from grader.classes.times import Time, Times, read_times
+from grader.reports.model import Change, Received, Report, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from grader.course.model import Course
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The roster of a class, when its units were handed in, and the adjustments.
+
+    Attributes:
+        course: The course, whose `late` has the rules.
+        entries: The students; none without a roster.
+        times: When units were handed in, as far as it is known.
+        adjustments: The instructor's changes of points.
+    """
+
+    course: Course
+    entries: list[Entry] = field(default_factory=list)
+    times: Times = field(default_factory=dict)
+    adjustments: list[Adjustment] = field(default_factory=list)
+
+    def entry(self, student: str) -> Entry:
+        """Return a student's line in the roster; one without extensions if there is none."""
+        return next((entry for entry in self.entries if entry.student == student), Entry(student))
+
+    def applied(self, report: Report, found: Mapping[str, Time | None]) -> Report:
+        """Return a report with the decisions about its student; a second call changes nothing.
+
+        Args:
+            report: The report.
+            found: When its units were handed in, as far as it is known. Units that are not there were graded before,
+                and keep their time.
+        """
+        entry = self.entry(report.student)
+        units = {name: self._unit(name, unit, entry, found) for name, unit in report.units.items()}
+        counted = [unit for unit in units.values() if not unit.exempt]
+        return report.model_copy(
+            update={
+                "units": units,
+                "points": sum(unit.points for unit in counted),
+                "possible": sum(unit.possible for unit in counted),
+            }
+        )
+
+    def _unit(self, name: str, unit: Unit, entry: Entry, found: Mapping[str, Time | None]) -> Unit:
+        earned = earned_points(unit)
+        due = entry.due.get(name, self.course.units[name].due)
+        time = found[name] if name in found else self.times.get((entry.student, name, "")) or _remembered(unit)
+        changes = [
+            Change(kind="adjustment", points=float(one.points), reason=one.comment, exercise=one.exercise, by=one.by)
+            for one in self.adjustments
+            if (one.student, one.unit) == (entry.student, name)
+        ]
+        if time and (late := self._late(earned, time, due)):
+            changes.insert(0, late)
+        received = time and Received(
+            at=time.at.isoformat(timespec="seconds") if time.at else None,
+            source=time.source,
+            due=due.isoformat(timespec="seconds"),
+            extended=name in entry.due,
+        )
+        # Exact, so that rounding cannot cost a point, and rounded once.
+        points = math.floor(earned + sum(Fraction(str(change.points)) for change in changes))
+        return unit.model_copy(
+            update={
+                "earned": earned,
+                "changes": changes,
+                "points": max(0, points),
+                "received": received,
+                "exempt": name in entry.exempt,
+            }
+        )
+
+    def _late(self, earned: int, time: Time, due: datetime.datetime) -> Change | None:
+        """Return the deduction of a unit; None if it was in time, or if nobody knows when it came."""
+        late = self.course.late
+        days = late.days((time.at - due).total_seconds()) if time.at else 0
+        percent = late.percent(days)
+        if not percent * earned:
+            return None
+        many = "1 day has" if days == 1 else f"{days} days have"
+        most = ", the most that is taken off" if percent == Fraction(str(late.most_percent)) else ""
+        reason = f"Late: {many} begun since it was due, {due:%Y-%m-%d %H:%M %Z}. {float(percent):g} %{most}."
+        return Change(kind="late", points=-float(earned * percent / 100), reason=reason, exercise=None, by=None)
+
+
+def _remembered(unit: Unit) -> Time | None:
+    """Return the time in a report, unless it is from a table that no longer has it."""
+    if unit.received is None or unit.received.source.endswith(".csv"):
+        return None
+    return Time(datetime.datetime.fromisoformat(unit.received.at) if unit.received.at else None, unit.received.source)
+
+
+def earned_points(unit: Unit) -> int:
+    """Return the points of a unit's exercises and its quiz, before any change."""
+    return sum(one.points for one in unit.exercises.values()) + ((unit.quiz.points or 0) if unit.quiz else 0)
+
+
+def read_decisions(roster: Path, course: Course) -> Decisions:
+    """Read a roster, and times.csv and adjustments.csv in its folder. Raises TableError."""
+    entries = read_roster(roster, course.units)
+    students = {entry.student for entry in entries}
+    return Decisions(
+        course, entries, read_times(roster.parent, entries, course), read_adjustments(roster.parent, students, course)
+    )

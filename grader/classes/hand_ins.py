@@ -1,0 +1,103 @@
+"""Who handed in what: the submissions that were found, by student of the roster."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.classes.roster import match
+from grader.classes.times import CANVAS, Time, pushed_time, stamped_time
+from grader.submissions.names import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from grader.classes.decisions import Decisions
+    from grader.submissions.find import Found
+    from grader.submissions.source import Submission
+    from grader.submissions.tree import Files
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """One submission of a student, the path that was given for it, and whether a platform marked it as late."""
+
+    tree: Path | Files
+    path: Path
+    is_late: bool = False
+
+    def time(self, student: str, unit: str, decisions: Decisions) -> Time | None:
+        """Return when a unit of it was handed in; None if nothing says so."""
+        times = decisions.times
+        return (
+            times.get((student, unit, self.path.name))
+            or times.get((student, unit, ""))
+            or pushed_time(self.path, student, unit)
+            or (Time(None, CANVAS) if self.is_late else None)
+            or (stamped_time(self.tree, unit) if isinstance(self.tree, Path) else None)
+        )
+
+
+@dataclass
+class HandIns:
+    """The submissions of a class.
+
+    Attributes:
+        of: Each student's submissions, the last one last.
+        matched: How submissions with another name than the student's were matched: pairs of names by rule.
+        strangers: The submissions of nobody in the roster.
+        absent: The students of the roster without a submission.
+        problems: Sentences on submissions that are not graded.
+    """
+
+    of: dict[str, list[HandIn]] = field(default_factory=dict)
+    matched: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    strangers: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
+    """Return the submissions by student. Two in one path that belong to the same student are a problem."""
+    result = HandIns()
+    spelled: dict[str, str] = {}
+    for one in found:
+        student = one.student
+        if decisions.entries:
+            if fitting := match(decisions.entries, one.student):
+                student, rule = fitting[0].student, fitting[1]
+                if student != one.student:
+                    result.matched.setdefault(rule, []).append((one.student, student))
+            else:
+                result.strangers.append(one.student)
+        # Reports are files, and some disks do not distinguish case.
+        student = spelled.setdefault(student.casefold(), student)
+        own = result.of.setdefault(student, [])
+        if any(other.path == one.path for other in own):
+            result.problems.append(
+                f"{quoted(one.path)}: {one.student!r} is a second submission of {student!r}, and was not graded: name "
+                "its student in the column `folder` of the roster."
+            )
+        else:
+            own.append(HandIn(one.tree, one.path, one.is_late))
+    result.absent = [entry.student for entry in decisions.entries if entry.student not in result.of]
+    return result
+
+
+def combined(submissions: Sequence[Submission]) -> tuple[Submission, dict[str, int]]:
+    """Return each unit from the last submission that has it, and the number of that submission."""
+    last = submissions[-1]
+    chosen = {
+        unit: max(
+            (number for number, one in enumerate(submissions) if one.units[unit].code or one.units[unit].quiz),
+            default=len(submissions) - 1,
+        )
+        for unit in last.units
+    }
+    units = {unit: submissions[number].units[unit] for unit, number in chosen.items()}
+    siblings = {name: source for one in submissions for name, source in one.siblings.items()}
+    ignored = tuple(dict.fromkeys(name for one in submissions for name in one.ignored))
+    handed_in = any(one.handed_in for one in submissions)
+    return dataclasses.replace(last, units=units, siblings=siblings, ignored=ignored, handed_in=handed_in), chosen

@@ -1,0 +1,114 @@
+"""Reads the tables of a class: CSV files in UTF-8 with a header, and problems named by line and column."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grader.documents import nearest
+from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+
+class TableError(GraderError):
+    """A table of the class is wrong: one line for each problem."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: its cells by column, without spaces around them. A missing cell is empty."""
+
+    line: int
+    cells: Mapping[str, str]
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells.get(column, "")
+
+
+@dataclass
+class Table:
+    """A table, and the problems found in it so far.
+
+    Attributes:
+        path: The file.
+        columns: The names of its columns.
+        rows: The rows below the header that are not blank.
+    """
+
+    path: Path
+    columns: list[str]
+    rows: list[Row]
+    _problems: list[tuple[int, str]] = field(default_factory=list)
+
+    def report(self, row: Row, column: str, sentence: str) -> None:
+        """Report a problem with a cell."""
+        self._problems.append((row.line, f"{self.path}, line {row.line}, {column}: {sentence}"))
+
+    def require_sound(self) -> None:
+        """Raise TableError if a problem was reported."""
+        if self._problems:
+            raise TableError("\n".join(sentence for _, sentence in sorted(self._problems)))
+
+    def require_known(self, columns: Iterable[str], optional: Iterable[str] = ()) -> None:
+        """Raise TableError unless the columns are these, with or without optional ones, in any order."""
+        needed = list(columns)
+        known = [*needed, *optional]
+        problems = [f"the column {name!r} is missing." for name in needed if name not in self.columns]
+        problems += [f"there are two columns {name!r}." for name in known if self.columns.count(name) > 1]
+        unknown = [name for name in self.columns if name not in known]
+        problems += [f"{name!r} is not a column of this file.{nearest(name, known)}" for name in unknown]
+        if problems:
+            can_be = f"The columns can be {', '.join(known)}."
+            raise TableError("\n".join(f"{self.path}, line 1: {one} {can_be}" for one in problems))
+
+
+def read_table(path: Path, example: str) -> Table:
+    """Read a table. Cells are separated by commas, or by semicolons as in some countries' spreadsheets, or tabs.
+
+    Args:
+        path: The file.
+        example: Its first line, for messages.
+
+    Raises:
+        TableError: It is not such a file.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise TableError(f"{path} does not exist: write it, with a first line such as {example}") from None
+    except UnicodeDecodeError:
+        raise TableError(f"{path} is not UTF-8: save it as CSV in UTF-8.") from None
+    except OSError as error:
+        raise TableError(f"{path} cannot be read ({error.strerror}): put a readable file there.") from None
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
+    try:
+        columns = [cell.strip() for cell in next(rows, [])]
+        while columns and not columns[-1]:
+            columns.pop()
+        if not columns:
+            raise TableError(f"{path} is empty: write it, with a first line such as {example}")
+        return Table(path, columns, list(_rows(path, columns, rows)))
+    except csv.Error as error:
+        raise TableError(f"{path}, line {rows.line_num}: this is not CSV ({error}): correct the quotes.") from None
+
+
+def _rows(path: Path, columns: list[str], rows: Iterator[list[str]]) -> Iterator[Row]:
+    """Yield the rows that are not blank, each with the line on which it ends."""
+    for values in rows:
+        cells = [cell.strip() for cell in values]
+        line: int = rows.line_num  # type: ignore[attr-defined]
+        if not any(cells):
+            continue
+        if any(cells[len(columns) :]):
+            raise TableError(
+                f"{path}, line {line}: there are {len(cells)} values for {len(columns)} columns: put a value that "
+                "contains a comma in quotes."
+            )
+        yield Row(line, dict(zip(columns, cells, strict=False)))

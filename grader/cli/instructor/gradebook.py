@@ -1,0 +1,130 @@
+"""`grader gradebook`: the grades of a class for a spreadsheet, a learning platform or nbgrader."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli.console import CourseFolder, one_of, say, stop, write_named
+from grader.errors import IMPERFECT, GraderError
+from grader.text import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grader.classes.exports import Column
+    from grader.classes.gradebook import Gradebook
+
+MOST = 20
+
+
+class Format(enum.StrEnum):
+    """Who reads the grades."""
+
+    csv = "csv"
+    markdown = "markdown"
+    xlsx = "xlsx"
+    canvas = "canvas"
+    moodle = "moodle"
+
+
+def gradebook(
+    reports: Annotated[Path, typer.Option(help="The folder of <student>.json, or of <unit>/<student>.json.")],
+    into: Annotated[Path, typer.Option("--out", help="The file to write.")],
+    reader: Annotated[Format, typer.Option("--format", help="Who reads it.")] = Format.csv,
+    roster: Annotated[
+        Path | None, typer.Option(help="The students, as CSV. Without it, all who have a report.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="This unit alone, even before its due date.")] = None,
+    has_total_only: Annotated[bool, typer.Option("--total", help="One column for all units.")] = False,
+    is_percent: Annotated[bool, typer.Option("--percent", help="Percent, not points.")] = False,
+    collected: Annotated[
+        Path | None, typer.Option(help="The collected.json of `grader collect`: only reports on its commits count.")
+    ] = None,
+    folder_of_course: CourseFolder = None,
+) -> None:
+    """Write the grades of the units that are over. Exit 1 if somebody is not graded.
+
+    A unit that a student of the roster did not hand in counts as 0 points. What is exempt, not due for a student or not
+    graded has no points.
+    """
+    from grader.classes.collected import read_collected
+    from grader.classes.exports import columns
+    from grader.classes.gradebook import read_gradebook
+    from grader.classes.roster import read_roster
+    from grader.course.find import find_course
+
+    course = find_course(folder_of_course)
+    if unit is not None:
+        one_of(unit, list(course.units))
+    if roster is None and reader in (Format.canvas, Format.moodle):
+        raise GraderError(f"--roster: {reader} needs to know who the students are: give roster.csv, or its own export.")
+    found = read_gradebook(
+        course,
+        read_roster(roster, course.units) if roster else [],
+        reports,
+        datetime.datetime.now(datetime.UTC),
+        unit,
+        read_collected(collected) if collected else None,
+    )
+    if reader in (Format.canvas, Format.moodle):
+        # A platform knows nobody else.
+        found = replace(found, rows=found.rows[: len(found.rows) - len(found.strangers)])
+    grades = columns(found, has_total_only, is_percent)
+    write_named(into, _content(found, grades, reader), "--out")
+    _print_written(found, grades, reader, into)
+
+
+def _content(found: Gradebook, grades: Sequence[Column], reader: Format) -> str | bytes:
+    """Return the file; each format imports only what it needs."""
+    from grader.classes.exports import cells, csv_text, markdown_text, xlsx_bytes
+    from grader.integrations.lms import canvas, moodle
+
+    match reader:
+        case Format.csv:
+            return csv_text(cells(found, grades))
+        case Format.markdown:
+            return markdown_text(found, grades)
+        case Format.xlsx:
+            return xlsx_bytes(cells(found, grades))
+        case Format.canvas:
+            return csv_text(canvas.cells(found, grades))
+        case Format.moodle:
+            return csv_text(moodle.cells(found, grades))
+
+
+def _print_written(found: Gradebook, grades: Sequence[Column], reader: Format, into: Path) -> None:
+    """Print what was written, and what an instructor has to know. Raises typer.Exit if somebody is not graded."""
+    from grader.classes.exports import notes
+
+    headings = ", ".join(f"{one.heading} of {one.possible}" for one in grades) or "no unit is over yet"
+    say(f"{into}: {len(found.rows)} students; {headings}.")
+    by_state: dict[str, list[str]] = {}
+    for row in found.rows:
+        for name, grade in row.grades.items():
+            if grade.state != "graded":
+                by_state.setdefault(grade.state, []).append(f"{row.entry.student} ({name})")
+    counted = by_state.pop("not graded", [])
+    for state, whom in by_state.items():
+        points = "0 points" if state == "not handed in" else "no points"
+        say(f"{state.capitalize()}, {points}: {listed(whom, MOST)}.")
+    if found.strangers:
+        where = "left out" if reader in (Format.canvas, Format.moodle) else "at the end of the table"
+        say(f"Not in the roster, {where}: {listed(found.strangers, MOST)}.")
+    if reader is Format.moodle:
+        say("In Moodle, give each grade item the maximum above, and map the first column as the user.")
+    sentences = [f"{row.entry.student}: {notes(row)}" for row in found.rows if notes(row)]
+    if counted:
+        raise stop(IMPERFECT, *sentences, f"Not graded, no points: {listed(counted, MOST)}.")
+    for sentence in sentences:
+        say(sentence)
+
+
+def table() -> None:
+    """`grader gradebook` has taken its place."""
+    raise GraderError("`grader table` is `grader gradebook` now: grader gradebook --reports reports --out grades.csv")

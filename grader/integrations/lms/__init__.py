@@ -1,0 +1,1 @@
+"""The gradebook in the formats that learning platforms import."""

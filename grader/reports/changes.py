@@ -1,0 +1,36 @@
+"""How the points of a unit became the grade: when it was handed in, deductions and adjustments, as sentences."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grader.reports.model import Received, Unit
+
+
+def change_sentences(unit: Unit) -> list[str]:
+    """Return a sentence on an exemption, on when the unit was handed in, and on each change of its points."""
+    sentences = ["You are exempt from this unit: it does not count."] if unit.exempt else []
+    if unit.received:
+        sentences.append(_received(unit.received))
+    if unit.changes:
+        sentences.append(f"Earned: {unit.earned} of {unit.possible}.")
+    for change in unit.changes:
+        about = f", {change.exercise}" if change.exercise else ""
+        by = f" ({change.by})" if change.by else ""
+        sentences.append(f"{change.points:+g} points{about}: {change.reason}{by}")
+    if unit.changes:
+        sentences.append(f"Together, rounded down: {unit.points} of {unit.possible}.")
+    return sentences
+
+
+def _received(received: Received) -> str:
+    due = f"Due: {_time(received.due)}{', with your extension' if received.extended else ''}."
+    if received.at is None:
+        return f"It was late, but by how much is not known yet, so that nothing is taken off. {due}"
+    return f"Handed in: {_time(received.at)} ({received.source}). {due}"
+
+
+def _time(text: str) -> str:
+    return f"{datetime.datetime.fromisoformat(text):%Y-%m-%d %H:%M %Z}"

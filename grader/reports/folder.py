@@ -1,0 +1,122 @@
+"""The folder of reports: reads and writes them, and keeps those that later ones replace."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grader.files import held, remove_partial, write_atomically
+from grader.reports.model import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+INSTRUCTOR = "instructor"
+EARLIER = "earlier"
+"""The folder of reports that later ones have replaced: earlier/<student>/<time>.json."""
+
+
+@contextlib.contextmanager
+def reports_folder(directory: Path) -> Iterator[None]:
+    """Hold the folder for this program, and remove files that a killed program left half written.
+
+    Raises:
+        FolderInUse: Another program holds it.
+        OSError: The folder cannot be locked or cleaned.
+    """
+    with held(directory):
+        for folder in (directory, directory / INSTRUCTOR):
+            remove_partial(folder, ".json")
+        yield
+
+
+def read_report(student: str, directory: Path) -> Report | None:
+    """Return the student's report in a folder; None if there is none in this format."""
+    try:
+        return Report.model_validate_json((directory / f"{student}.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def reports_of_others(directory: Path, students: Collection[str]) -> list[str]:
+    """Return the other students, in order, who have a report in the folder."""
+    names = sorted(path.stem for path in directory.glob("*.json") if path.stem not in students)
+    return [name for name in names if read_report(name, directory)]
+
+
+def write_report(
+    report: Report, pytest_report: dict[str, Any] | None, directory: Path, kept: Collection[str] = ()
+) -> Path:
+    """Write directory/<student>.json and, for the instructor only, directory/instructor/<student>.pytest.json.
+
+    The student's file is written last, so if it exists, the other file does too.
+
+    Args:
+        report: The report.
+        pytest_report: Pytest's own report, for the instructor.
+        directory: The folder of the reports.
+        kept: The units that were not graded again; their tests stay in the instructor's file.
+
+    Returns:
+        The student's file.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
+    instructor = directory / INSTRUCTOR
+    instructor.mkdir(parents=True, exist_ok=True)
+    if pytest_report is not None:
+        path = instructor / f"{report.student}.pytest.json"
+        if kept:
+            pytest_report = _with_earlier_tests(pytest_report, path, kept, list(report.units))
+        write_atomically(path, json.dumps(pytest_report, indent=1, default=str) + "\n")
+    path = directory / f"{report.student}.json"
+    write_atomically(path, report.to_json())
+    return path
+
+
+def keep_earlier(before: Report, after: Report, directory: Path) -> None:
+    """Keep a report that another one replaces, if they differ in more than versions, times and output.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+
+    def content(report: Report) -> dict[str, Any]:
+        return {name: unit.model_dump(exclude={"digest"}) for name, unit in report.units.items()}
+
+    if content(before) == content(after):
+        return
+    folder = directory / EARLIER / before.student
+    folder.mkdir(parents=True, exist_ok=True)
+    time = datetime.datetime.fromisoformat(before.timing.started).astimezone(datetime.UTC)
+    stem = f"{time:%Y%m%dT%H%M%SZ}"
+    taken = len(list(folder.glob(f"{stem}*.json")))
+    write_atomically(folder / f"{stem}{f'-{taken + 1}' if taken else ''}.json", before.to_json())
+
+
+def earlier_reports(student: str, directory: Path) -> list[Report]:
+    """Return the student's reports that later ones have replaced, the oldest first."""
+    folder = directory / EARLIER / student
+    names = sorted((path.stem for path in folder.glob("*.json")), key=lambda stem: (stem[:16], len(stem), stem))
+    return [report for name in names if (report := read_report(name, folder))]
+
+
+def _with_earlier_tests(new: dict[str, Any], path: Path, kept: Collection[str], units: list[str]) -> dict[str, Any]:
+    """Add the tests of the units in `kept` that the file at `path` has, in the order of `units`."""
+
+    def unit_of(test: dict[str, Any]) -> str:
+        return Path(test["nodeid"].partition("::")[0]).stem.removeprefix("test_")
+
+    try:
+        earlier = [test for test in json.loads(path.read_bytes())["tests"] if unit_of(test) in kept]
+    except (OSError, ValueError, LookupError, TypeError):
+        return new  # there is no such file, or it has another format
+    tests = sorted([*earlier, *new.get("tests", [])], key=lambda test: units.index(unit_of(test)))
+    counts = Counter(test["outcome"] for test in tests)
+    summary = {**counts, "total": len(tests), "collected": len(tests)}
+    return {**new, "exitcode": 1 if counts["failed"] else 0, "summary": summary, "tests": tests}
