@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from grader.classes.record import grades
 from grader.classes.roster import Entry
 from grader.errors import GraderError
+from grader.reports.changes import undated
 from grader.reports.folder import read_report
 from grader.reports.model import Report, Unit
 from grader.reports.reading import not_handed_in
@@ -174,12 +175,7 @@ def _grade(entry: Entry, name: str, report: Report | str, course: Course, now: d
         return Grade("not graded", report, note="It was graded before the due date, without the quiz: grade again.")
     if name in not_handed_in(report):
         return Grade("not handed in", report, unit)
-    note = "Late, but by how much is unknown: add the time to times.csv." if _is_undated(unit) else ""
-    return Grade("graded", report, unit, note)
-
-
-def _is_undated(unit: Unit) -> bool:
-    return unit.received is not None and unit.received.at is None
+    return Grade("graded", report, unit, undated(unit))
 
 
 def _possible(name: str, rows: Sequence[Row]) -> int:

@@ -127,7 +127,9 @@ def _moodle_time(text: str) -> datetime.datetime | None:
 def pushed_time(path: Path, student: str, unit: str) -> Time | None:
     """Return when the work of a student in a folder <unit>/ of `grader collect` was pushed; None elsewhere."""
     work = _collected(path.parent / COLLECTED).get(student, {}).get(unit) if path.name == unit else None
-    return Time(None if work.may_be_late else work.pushed, work.dated_by) if work and work.commit else None
+    if not work or not work.commit:
+        return None
+    return Time(None, "GitHub") if work.may_be_late else Time(work.pushed, work.dated_by)
 
 
 @cache

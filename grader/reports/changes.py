@@ -25,10 +25,18 @@ def change_sentences(unit: Unit) -> list[str]:
     return sentences
 
 
+def undated(unit: Unit) -> str:
+    """Return a sentence for the instructor on late work without a time; "" for all other work."""
+    if unit.received is None or unit.received.at is not None:
+        return ""
+    sure = "It was late" if unit.received.source == "Canvas" else "It may be late"
+    return f"{sure}, and nothing says when it was handed in: add the time to times.csv."
+
+
 def _received(received: Received) -> str:
     due = f"Due: {_time(received.due)}{', with your extension' if received.extended else ''}."
     if received.at is None:
-        return f"It was late, but by how much is not known yet, so that nothing is taken off. {due}"
+        return f"It is not known when this was handed in, so nothing is taken off for now. {due}"
     return f"Handed in: {_time(received.at)} ({received.source}). {due}"
 
 

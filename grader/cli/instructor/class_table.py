@@ -10,6 +10,7 @@ from rich.table import Table
 
 from grader.cli import console
 from grader.cli.console import say
+from grader.reports.changes import undated
 from grader.text import listed, log_line
 
 if TYPE_CHECKING:
@@ -90,8 +91,8 @@ def print_class(batch: Batch) -> None:
         total = f"[{colour if possible else 'dim'}]{points}/{possible}[/]"
         issue = escape(log_line(next(_issues(report, list(numbers)), "")))
         rows[report.student] = [*(_cell(report, name) for name in numbers), total, issue]
-    undated = {report.student for report in reports if _undated(report)}
-    for student in sorted(rows, key=lambda name: (name not in undated, name.casefold())):
+    first = {report.student for report in reports if any(map(undated, report.units.values()))}
+    for student in sorted(rows, key=lambda name: (name not in first, name.casefold())):
         table.add_row(escape(student), *rows[student])
     console.out.print(table)
     console.out.print()
@@ -149,14 +150,9 @@ def _legend(batch: Batch, name: str, number: str) -> str:
     return f"{legend}, {unit.quiz.possible} of them the quiz's" if unit.quiz else legend
 
 
-def _undated(report: Report) -> list[str]:
-    return [name for name, unit in report.units.items() if unit.received and unit.received.at is None]
-
-
 def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
     """Yield the issues of a report: late work without a time, then those that cost most points."""
-    if undated := _undated(report):
-        yield f"late, by how much is unknown: add the time of {', '.join(undated)} to times.csv"
+    yield from (f"{name}: {text}" for name, unit in report.units.items() if (text := undated(unit)))
     if not report.handed_in:
         yield "nothing handed in yet"
     issues = [issue for name in shown if name in report.units for issue in _unit_issues(report, name)]
