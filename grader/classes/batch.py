@@ -12,6 +12,7 @@ from grader.errors import InternalError
 from grader.files import FolderInUse
 from grader.reports.fingerprint import is_up_to_date, up_to_date_part
 from grader.reports.folder import keep_earlier, read_report, reports_folder, reports_of_others, write_report
+from grader.reports.reading import not_handed_in
 from grader.submissions.reader import read_submission
 from grader.submissions.tree import Files
 
@@ -106,10 +107,14 @@ class Batch:
             )
 
     def add_absent(self, students: Iterable[str]) -> None:
-        """Grade an empty submission of those who have no report yet, so that everybody has one."""
+        """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.
+
+        A later download may hold only those who handed in again.
+        """
         for student in students:
             report = read_report(student, self.into)
-            if report is None or (self.unit and self.unit not in report.units):
+            asked = [self.unit] if self.unit else list(report.units if report else ())
+            if report is None or set(asked) <= {*not_handed_in(report), *(set(asked) - report.units.keys())}:
                 self.found = {**self.found, student: [HandIn(Files(), Path())]}
 
     def write(self) -> None:
@@ -232,9 +237,7 @@ def best_of(reports: Sequence[Report]) -> Report:
         return last
     units = {}
     for name, report in chosen.items():
-        remark = (
-            f"{len(reports)} submissions were graded. Another than the last one counts, because it has more points."
-        )
+        remark = f"{len(reports)} submissions were graded. An earlier one counts, because it has more points."
         unit = report.units[name]
         units[name] = unit if report is last else unit.model_copy(update={"remarks": [*unit.remarks, remark]})
     counted = [unit for unit in units.values() if not unit.exempt]

@@ -93,8 +93,10 @@ class Decisions:
 
     def _late(self, earned: int, time: Time, due: datetime.datetime) -> Change | None:
         """Return the deduction of a unit; None if it was in time, or if nobody knows when it came."""
-        late = self.course.late
-        days = late.days((time.at - due).total_seconds()) if time.at else 0
+        late, days = self.course.late, 0
+        if time.at:
+            # In UTC, because the difference of two times in one zone leaves out its changes of the clocks.
+            days = late.days((time.at.astimezone(datetime.UTC) - due.astimezone(datetime.UTC)).total_seconds())
         percent = late.percent(days)
         if not percent * earned:
             return None

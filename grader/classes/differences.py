@@ -53,6 +53,10 @@ def _unit_lines(name: str, old: Unit | None, new: Unit | None) -> Iterator[str]:
         if old or new:
             yield f"{name}: {'not in the report any more' if old else 'new in the report'}"
         return
+    in_both = old.exercises.keys() & new.exercises.keys()
+    same = [_outcomes(old.exercises[one]) == _outcomes(new.exercises[one]) for one in in_both]
+    if (old.exempt and new.exempt) or ((old.points, old.exempt) == (new.points, new.exempt) and all(same)):
+        return
     parts = [line for exercise in new.exercises | old.exercises for line in _exercise_lines(name, exercise, old, new)]
     if _quiz_points(old) != _quiz_points(new):
         parts.append(f"{name}/quiz: {_quiz_points(old)} → {_quiz_points(new)}")
@@ -60,9 +64,8 @@ def _unit_lines(name: str, old: Unit | None, new: Unit | None) -> Iterator[str]:
     parts += [f"{name}: {one.points:+g}, {one.reason}" for one in new.changes if one not in old.changes]
     if old.exempt != new.exempt:
         parts.append(f"{name}: {'exempt now' if new.exempt else 'no longer exempt'}")
-    if parts or old.points != new.points:
-        yield f"{name}: {old.points} of {old.possible} → {new.points} of {new.possible}"
-        yield from parts
+    yield f"{name}: {old.points} of {old.possible} → {new.points} of {new.possible}"
+    yield from parts
 
 
 def _exercise_lines(unit: str, name: str, old: Unit, new: Unit) -> Iterator[str]:

@@ -178,10 +178,12 @@ def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
                 yield 0 if entry.state == "not written yet" else lost, f"{entry.name}: {text}"
     yield from ((-change.points, f"{name}: {change.reason}") for change in unit.changes if change.points < 0)
     if unit.quiz and not is_missing(name, unit):
-        yield from ((0, remark) for remark in unit.quiz.remarks)
+        lost = unit.quiz.possible - unit.quiz.points if unit.quiz.points is not None else 0
+        yield from ((lost, remark) for remark in unit.quiz.remarks)
         # The rest of the problem quotes the student, and a log could read that as a command.
-        problems = [item.problem for item in unit.quiz.items.values() if item.problem]
-        yield from ((0, f"{problem.partition(': ')[0]}: this answer cannot be read") for problem in problems)
+        problems = [(item, item.problem.partition(": ")[0]) for item in unit.quiz.items.values() if item.problem]
+        for item, problem in problems:
+            yield (0 if item.points is None else item.possible), f"{problem}: this answer cannot be read"
 
 
 def attempts(report: Report) -> str:

@@ -1,0 +1,276 @@
+"""A class through `grader grade`, `grader regrade` and `grader gradebook`, with a roster, times and adjustments."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import courses
+import pytest
+from canvas_importer import User as CanvasUser
+from canvas_importer import import_gradebook
+from courses import read_reports, run_grader
+from moodle_importer import User as MoodleUser
+from moodle_importer import import_grades
+from openpyxl import load_workbook
+
+DUE = "2027-01-25T23:59:00+01:00"
+LATE = "late:\n  grace_minutes: 10\n  percent_per_day: 10\n  most_percent: 50\n"
+RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
+WRONG = RIGHT.replace("a + b", "a - b")
+ROSTER = """\
+student,name,id,email,sums
+ada,"Doe, Ada",11,ada@x.org,
+bob,Bob Roe,12,bob@x.org,2000-02-01T00:00:00+00:00
+cyd,Cyd Ny,13,cyd@x.org,
+dan,=1+1,14,dan@x.org,exempt
+eve,Eve Li,15,eve@x.org,
+"""
+# The class was due on 1 January 2000. Moodle's names have a number that the roster does not know.
+TIMES = """\
+student,unit,time
+ada,sums,2000-01-01T00:09:00Z
+bob,sums,2000-02-02T12:00:00Z
+cyd,sums,2000-01-03T12:00:00Z
+"""
+ADJUSTMENTS = "student,unit,points,comment,by\ncyd,sums,1.5,The network was down.,Ms Roe\n"
+
+
+class Class:
+    """A course of one unit, and a folder with a class."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root, self.folder = root, folder
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [*courses.grader_command(*arguments), "--course", str(self.root)]
+        environment = courses.environment(self.root)
+        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+
+    def grade(self, *more: str) -> subprocess.CompletedProcess[str]:
+        return self.run("grade", "class", "--out", "reports", "--roster", "roster.csv", *more)
+
+    def reports(self) -> dict[str, dict[str, Any]]:
+        return read_reports(self.folder / "reports")
+
+    def points(self) -> dict[str, int]:
+        return {student: report["points"] for student, report in sorted(self.reports().items())}
+
+    def gradebook(self, reader: str, *more: str) -> str:
+        done = self.run(
+            "gradebook", "--reports", "reports", "--roster", "roster.csv", "--format", reader, "--out", "out", *more
+        )
+        assert done.returncode == 0, done.stderr
+        return (self.folder / "out").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def a_class(graded_class: Path, own_small_course: Path, tmp_path: Path) -> Class:
+    """A class that was graded once."""
+    shutil.copytree(graded_class, tmp_path / "term")
+    return Class(_with_rules(own_small_course), tmp_path / "term")
+
+
+@pytest.fixture(scope="module")
+def graded_class(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("term")
+    one = Class(_with_rules(courses.make_small_course(tmp_path_factory.mktemp("course"))), folder)
+    for name, text in {"Ada Doe_4711": RIGHT, "bob": RIGHT, "Cyd Ny_77": WRONG, "dan": RIGHT, "Zoe Z": RIGHT}.items():
+        courses.hand_in(folder / "class" / name, text)
+    tables = {"roster.csv": ROSTER, "times.csv": TIMES, "adjustments.csv": ADJUSTMENTS}
+    for name, text in tables.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    done = one.grade()
+    assert done.returncode == 0, done.stderr
+    (folder / "printed").write_text(done.stdout, encoding="utf-8")
+    return folder
+
+
+def _with_rules(root: Path) -> Path:
+    courses.set_due(root, courses.LONG_PAST)
+    settings = root / "autograder.yml"
+    settings.write_text(settings.read_text(encoding="utf-8").replace("units:", f"{LATE}units:"), encoding="utf-8")
+    return root
+
+
+def test_everybody_of_the_roster_has_a_report_and_a_line(a_class: Class) -> None:
+    printed = (a_class.folder / "printed").read_text(encoding="utf-8")
+    assert "Roster: 5 students, 4 with a submission here." in printed
+    assert "Matched by name: Ada-Doe_4711 is ada, Cyd-Ny_77 is cyd." in printed
+    assert "Not in the roster, and graded under their own names: Zoe-Z." in printed
+    assert "Nothing handed in here: eve." in printed
+    assert a_class.points().keys() == {"ada", "bob", "cyd", "dan", "eve", "Zoe-Z"}
+    [row] = [line.split() for line in printed.splitlines() if line.startswith("eve ")]
+    assert row == ["eve", "-", "0/18"]
+
+
+def test_a_report_has_what_was_earned_and_each_change(a_class: Class) -> None:
+    units = {student: report["units"]["sums"] for student, report in a_class.reports().items()}
+    # In the grace period; two days late by an extension; three days late, and adjusted; exempt.
+    assert [(units[one]["earned"], units[one]["points"]) for one in ("ada", "bob", "cyd")] == [(5, 5), (5, 4), (1, 2)]
+    assert [(change["kind"], change["points"]) for change in units["cyd"]["changes"]] == [
+        ("late", -0.3),
+        ("adjustment", 1.5),
+    ]
+    assert units["bob"]["received"] == {
+        "at": "2000-02-02T12:00:00+00:00", "source": "times.csv", "due": "2000-02-01T00:00:00+00:00", "extended": True,
+    }  # fmt: skip
+    assert (units["dan"]["exempt"], a_class.reports()["dan"]["possible"]) == (True, 0)
+
+
+def test_a_change_of_dates_alone_runs_nothing_and_keeps_the_earlier_report(a_class: Class) -> None:
+    (a_class.folder / "times.csv").write_text(TIMES.replace("2000-01-03T12", "2000-01-01T00"))
+    done = a_class.grade()
+    assert "1 have other dates or adjustments" in done.stdout
+    assert "graded" not in done.stderr
+    assert a_class.reports()["cyd"]["points"] == 2
+    [earlier] = (a_class.folder / "reports" / "earlier" / "cyd").glob("*.json")
+    assert json.loads(earlier.read_text())["units"]["sums"]["changes"][0]["points"] == -0.3
+    assert not (a_class.folder / "reports" / "earlier" / "bob").exists()
+
+
+def test_late_work_without_a_time_comes_first_and_costs_nothing(a_class: Class) -> None:
+    (a_class.folder / "class.zip").mkdir()
+    (a_class.folder / "class.zip" / "nyeve_LATE_15_901_sums.py").write_text(RIGHT)
+    done = a_class.run("grade", "class.zip", "--out", "reports", "--roster", "roster.csv", "--layout", "canvas")
+    table = done.stdout.partition("\nstudent ")[2].splitlines()
+    assert table[1].split()[:3] == ["eve", "5", "5/18"]
+    assert "It was late, and nothing says when it was handed in: add the time to times.csv." in table[1]
+
+
+@pytest.mark.parametrize(("counts", "points"), [("last", 1), ("best", 5)])
+def test_of_several_submissions_the_last_or_the_best_counts(a_class: Class, counts: str, points: int) -> None:
+    settings = a_class.root / "autograder.yml"
+    settings.write_text(settings.read_text().replace("most_percent: 50", f"most_percent: 50\n  counts: {counts}"))
+    courses.hand_in(a_class.folder / "again" / "ada", WRONG)
+    courses.hand_in(a_class.folder / "again" / "bob", RIGHT)
+    (a_class.folder / "times.csv").unlink()
+    done = a_class.run("grade", "class", "again", "--out", "reports", "--roster", "roster.csv")
+    assert a_class.points()["ada"] == points
+    assert "Several submissions, of which the" in done.stdout
+    remarks = a_class.reports()["ada"]["units"]["sums"]["remarks"]
+    assert any("An earlier one counts" in remark for remark in remarks) == (counts == "best")
+
+
+def test_regrade_shows_what_would_change_and_why_and_writes_only_then(a_class: Class) -> None:
+    before = a_class.reports()
+    settings = a_class.root / "autograder.yml"
+    settings.write_text(settings.read_text().replace("      add: 2", "      add: 3"))
+    (a_class.folder / "class" / "bob" / "sums.py").write_text(WRONG)
+    (a_class.folder / "adjustments.csv").unlink()
+    again = ("regrade", "class", "--out", "reports", "--roster", "roster.csv")
+    done = a_class.run(*again)
+    assert done.returncode == 1
+    assert "Nothing was written: the same command with --write writes the reports." in done.stderr
+    assert a_class.reports() == before
+    lines = done.stdout.splitlines()
+    assert "bob: 4 → 0 (answers, weights, dates)" in lines
+    assert "    sum of two tensors: passed → failed" in lines
+    assert "ada: 5 → 7 (weights)" in lines
+    assert "  sums: no longer +1.5, The network was down." in lines
+    assert "The points of 4 of 6 students change." in lines
+    assert a_class.run(*again, "--write").returncode == 0
+    assert a_class.points() == {"Zoe-Z": 7, "ada": 7, "bob": 0, "cyd": 0, "dan": 0, "eve": 0}
+    assert json.loads(next((a_class.folder / "reports/earlier/bob").glob("*.json")).read_text()) == before["bob"]
+
+
+def test_the_table_has_everybody_and_no_formula(a_class: Class) -> None:
+    rows = {row["student"]: row for row in csv.DictReader(io.StringIO(a_class.gradebook("csv")))}
+    assert {name: row["sums"] for name, row in rows.items()} == {
+        "ada": "5", "bob": "4", "cyd": "2", "dan": "exempt", "eve": "0", "Zoe-Z": "5",
+    }  # fmt: skip
+    assert rows["dan"]["name"] == "'=1+1"
+    assert (rows["dan"]["possible"], rows["ada"]["possible"]) == ("0", "18")
+
+
+def test_canvas_accepts_the_file(a_class: Class) -> None:
+    users = [CanvasUser(11, "Doe, Ada"), *(CanvasUser(number, "x") for number in (12, 13, 14, 15))]
+    found = import_gradebook(a_class.gradebook("canvas"), users, {})
+    assert found.assignments == {"sums": 18.0}
+    assert {user: grades["sums"] for user, grades in found.grades.items()} == {
+        11: "5", 12: "4", 13: "2", 14: "EX", 15: "0",
+    }  # fmt: skip
+    assert (found.missing_students, found.warnings) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("options", "most", "grades"),
+    [
+        ((), 18.0, [5.0, 4.0, 2.0, None, 0.0]),
+        (("--percent",), 100.0, [27.77, 22.22, 11.11, None, 0.0]),
+        (("--percent", "--total"), 100.0, [27.77, 22.22, 11.11, None, 0.0]),
+    ],
+)
+def test_moodle_accepts_the_file(
+    a_class: Class, options: tuple[str, ...], most: float, grades: list[float | None]
+) -> None:
+    users = [
+        MoodleUser(number, name, email=f"{name}@x.org")
+        for number, name in enumerate(("ada", "bob", "cyd", "dan", "eve"))
+    ]
+    column = "total" if "--total" in options else "sums"
+    found = import_grades(
+        a_class.gradebook("moodle", *options), users, ("Email address", "email"), {column: "Sums"}, {"Sums": most}
+    )
+    assert [found[number]["Sums"] for number in range(5)] == grades
+
+
+def test_a_workbook_is_the_same_to_the_byte_and_has_no_formula(a_class: Class) -> None:
+    command = ("gradebook", "--reports", "reports", "--roster", "roster.csv", "--format", "xlsx", "--out", "g.xlsx")
+    written = []
+    for _ in range(2):
+        done = a_class.run(*command)
+        assert done.returncode == 0, done.stderr
+        written.append((a_class.folder / "g.xlsx").read_bytes())
+    assert written[0] == written[1]
+    rows = list(load_workbook(io.BytesIO(written[0])).worksheets[0].iter_rows(values_only=True))
+    assert rows[1][:4] == ("ada", "Doe, Ada", "ada@x.org", 5)
+    assert rows[4][1] == "'=1+1"
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (lambda folder: (folder / "reports" / "bob.json").unlink(), "Not graded, no points: bob (sums)."),
+        (lambda folder: (folder / "reports" / "bob.json").write_text("{}"), "is not a report of this version"),
+    ],
+)
+def test_without_a_report_nobody_gets_a_zero(a_class: Class, edit: Any, sentence: str) -> None:
+    edit(a_class.folder)
+    done = a_class.run("gradebook", "--reports", "reports", "--roster", "roster.csv", "--out", "out")
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    rows = {row["student"]: row for row in csv.DictReader(io.StringIO((a_class.folder / "out").read_text()))}
+    assert (rows["bob"]["sums"], rows["bob"]["total"]) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--reports", "nothing", "--roster", "roster.csv"), "nothing holds no reports: run `grader grade`"),
+        (("--reports", "reports", "--format", "canvas"), "--roster: canvas needs to know who the students are"),
+        (("--reports", "reports", "--roster", "roster.csv", "--total"), "dan has 0 possible points and others 18"),
+    ],
+)
+def test_what_cannot_be_exported_is_an_error(a_class: Class, arguments: tuple[str, ...], sentence: str) -> None:
+    done = a_class.run("gradebook", *arguments, "--out", "out")
+    assert (done.returncode, sentence in done.stderr) == (2, True), done.stderr
+    assert not (a_class.folder / "out").exists()
+
+
+def test_the_old_command_names_the_new_one(a_class: Class) -> None:
+    done = run_grader(a_class.root, "table", "reports", "--collected", "x", "--out", "y")
+    assert (done.returncode, "`grader table` is `grader gradebook` now" in done.stderr) == (2, True)
+
+
+def test_an_unchanged_class_is_graded_again_to_the_same_bytes(a_class: Class) -> None:
+    before = {path.name: path.read_bytes() for path in (a_class.folder / "reports").glob("*.json")}
+    assert "6 of 6 reports are up to date" in a_class.grade().stdout
+    assert {path.name: path.read_bytes() for path in (a_class.folder / "reports").glob("*.json")} == before
+    assert datetime.datetime.fromisoformat(a_class.reports()["ada"]["timing"]["started"]).tzinfo

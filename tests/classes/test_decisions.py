@@ -1,0 +1,208 @@
+"""Extensions, late deductions, adjustments and exemptions, applied to reports; and the tables that they come from."""
+
+from __future__ import annotations
+
+import datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from made_reports import exercise, quiz, report, unit
+
+from grader.classes.adjustments import Adjustment, read_adjustments
+from grader.classes.decisions import Decisions, read_decisions
+from grader.classes.roster import Entry
+from grader.classes.tables import TableError
+from grader.classes.times import CANVAS, Time
+from grader.course.model import Course, Late, Unit
+from grader.reports.changes import change_sentences
+from grader.reports.model import Report
+
+BERLIN = ZoneInfo("Europe/Berlin")
+# The night of 28 March 2027 has 23 hours: clocks go forward at 02:00.
+DUE = datetime.datetime(2027, 3, 27, 23, 59, tzinfo=BERLIN)
+HOUR = datetime.timedelta(hours=1)
+
+
+def course(**late: Any) -> Course:
+    rules = {"grace_minutes": 10, "percent_per_day": 10.0, "most_percent": 50.0, **late}
+    units = {name: Unit(title=name, due=DUE, exercises={f"add_{name}": 1}) for name in ("sums", "means")}
+    made: Course = Course.model_construct(units=units, late=Late(**rules), timezone="Europe/Berlin")
+    return made
+
+
+def earned(points: int, possible: int = 45) -> Report:
+    return report({"sums": unit({"add_sums": exercise(points, possible - points)})})
+
+
+def applied(points: int, at: datetime.datetime | None, source: str = "times.csv", **given: Any) -> Report:
+    decisions = Decisions(course(), **{"entries": [Entry("ada")], **given})
+    return decisions.applied(earned(points), {"sums": Time(at, source)})
+
+
+@pytest.mark.parametrize(
+    ("late", "points"),
+    [
+        (datetime.timedelta(), 45),
+        (datetime.timedelta(minutes=10), 45),  # the end of the grace period
+        (datetime.timedelta(minutes=10, seconds=1), 40),  # 40.5, rounded down
+        (24 * HOUR, 40),
+        (24 * HOUR + datetime.timedelta(seconds=1), 36),
+        (100 * 24 * HOUR, 22),
+    ],
+)
+def test_each_day_that_has_begun_takes_its_share_and_the_rest_is_rounded_down_once(
+    late: datetime.timedelta, points: int
+) -> None:
+    found = applied(45, (DUE.astimezone(datetime.UTC) + late)).units["sums"]
+    assert (found.points, found.earned) == (points, 45)
+    assert sum(change.points for change in found.changes) == pytest.approx(-(45 - points), abs=0.5)
+
+
+def test_a_day_has_24_hours_also_when_clocks_change() -> None:
+    same_time_next_day = datetime.datetime(2027, 3, 28, 23, 59, tzinfo=BERLIN)
+    assert (same_time_next_day.astimezone(datetime.UTC) - DUE.astimezone(datetime.UTC)) == 23 * HOUR
+    one_hour_more = same_time_next_day.astimezone(datetime.UTC) + HOUR
+    half_a_minute_later = same_time_next_day + datetime.timedelta(seconds=30)
+    for time in (same_time_next_day, half_a_minute_later, one_hour_more):
+        assert applied(45, time).points == 40
+    assert applied(45, one_hour_more + datetime.timedelta(seconds=1)).points == 36
+
+
+@pytest.mark.parametrize("after", [datetime.timedelta(), HOUR])
+def test_an_extension_past_the_largest_deduction_moves_the_due_date(after: datetime.timedelta) -> None:
+    extended = DUE + datetime.timedelta(days=20)
+    entry = Entry("ada", due={"sums": extended})
+    found = applied(45, extended + after, entries=[entry]).units["sums"]
+    assert found.points == (40 if after else 45)
+    assert found.received
+    assert (found.received.due, found.received.extended) == (extended.isoformat(), True)
+
+
+def test_the_report_says_what_was_earned_what_changed_it_and_why() -> None:
+    adjustments = [Adjustment("ada", "sums", "add_sums", Fraction("1.5"), "The text was unclear.", "Ms Roe")]
+    found = applied(45, DUE + HOUR, adjustments=adjustments).units["sums"]
+    assert found.points == 42  # 45 - 4.5 + 1.5
+    assert change_sentences(found) == [
+        "Handed in: 2027-03-28 00:59 UTC+01:00 (times.csv). Due: 2027-03-27 23:59 UTC+01:00.",
+        "Earned: 45 of 45.",
+        "-4.5 points: Late: 1 day has begun since it was due, 2027-03-27 23:59 CET. 10 %.",
+        "+1.5 points, add_sums: The text was unclear. (Ms Roe)",
+        "Together, rounded down: 42 of 45.",
+    ]
+
+
+def test_the_deduction_is_exact() -> None:
+    thirds = Decisions(course(percent_per_day=30.0, most_percent=30.0), [Entry("ada")])
+    assert thirds.applied(earned(10, 10), {"sums": Time(DUE + HOUR, "push")}).points == 7  # 10 * (1 - 0.3) is 6.99…
+
+
+def test_no_points_are_taken_off_until_it_is_known_when_late_work_came() -> None:
+    found = applied(45, None, CANVAS).units["sums"]
+    assert (found.points, found.changes) == (45, [])
+    assert found.received is not None
+    assert found.received.at is None
+
+
+def test_points_never_become_negative() -> None:
+    adjustments = [Adjustment("ada", "sums", None, Fraction(-100), "Copied.", "Ms Roe")]
+    assert applied(3, DUE, adjustments=adjustments).points == 0
+
+
+def test_an_exempt_unit_does_not_count() -> None:
+    made = report({"sums": unit({"add_sums": exercise(1, 1)}), "means": unit({"add_means": exercise(2)})})
+    found = Decisions(course(), [Entry("ada", exempt=frozenset({"sums"}))]).applied(made, {})
+    assert (found.points, found.possible, found.units["sums"].exempt) == (2, 2, True)
+
+
+def test_a_second_application_changes_nothing_and_other_students_are_not_affected() -> None:
+    adjustments = [Adjustment("bob", "sums", None, Fraction(5), "Well done.", "Ms Roe")]
+    once = applied(30, DUE + 30 * HOUR, adjustments=adjustments)
+    assert once.points == 24
+    decisions = Decisions(course(), [Entry("ada")], {}, adjustments)
+    assert decisions.applied(once, {"sums": Time(DUE + 30 * HOUR, "times.csv")}) == once
+
+
+def test_a_unit_that_was_graded_before_keeps_its_time_unless_a_table_no_longer_has_it() -> None:
+    for source, points in (("push", 40), ("times.csv", 45)):
+        once = applied(45, DUE + HOUR, source)
+        assert Decisions(course(), [Entry("ada")]).applied(once, {}).points == points
+
+
+def test_the_quiz_is_part_of_what_was_earned() -> None:
+    made = report({"sums": unit({"add_sums": exercise(6)}, quiz=quiz(4, 4))})
+    assert Decisions(course(), [Entry("ada")]).applied(made, {"sums": Time(DUE + HOUR, "push")}).points == 9
+
+
+ROSTER = "student,name,email\nada,Ada Doe,ada@x.org\nbob,Bob Roe,bob@x.org\n"
+WORKSHEET = "Identifier,Full name,Email address,Status,Last modified (submission)\n"
+
+
+def read(folder: Path, **tables: str) -> Decisions:
+    for name, text in {"roster": ROSTER, **tables}.items():
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    return read_decisions(folder / "roster.csv", course())
+
+
+def test_times_and_adjustments_beside_the_roster_are_read(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        times="student,unit,time,submission\nada,sums,2027-03-28T00:59+01:00,\nada,sums,2027-03-29T10:00Z,again.zip\n",
+        adjustments="student,exercise,points,comment,by\nbob,add_means,-0.5,Shown twice.,Ms Roe\n",
+    )
+    assert found.times["ada", "sums", ""] == Time(DUE + HOUR - datetime.timedelta(hours=0), "times.csv")
+    assert found.times["ada", "sums", "again.zip"].at == datetime.datetime(2027, 3, 29, 10, tzinfo=datetime.UTC)
+    assert found.adjustments == [Adjustment("bob", "means", "add_means", Fraction(-1, 2), "Shown twice.", "Ms Roe")]
+
+
+@pytest.mark.parametrize("time", ["Sunday, 28 March 2027, 12:59 AM", "Sunday, 28 March 2027, 00:59"])
+def test_moodles_grading_worksheet_gives_times_in_the_courses_zone(tmp_path: Path, time: str) -> None:
+    rows = f'Participant 4711,Ada Doe,ada@x.org,Submitted,"{time}"\nParticipant 4712,Bob Roe,bob@x.org,,-\n'
+    found = read(tmp_path, times_sums=f"{WORKSHEET}{rows}Participant 9,Staff,s@x.org,,-\n")
+    assert {key: value.at for key, value in found.times.items()} == {("ada", "sums", ""): DUE + HOUR}
+
+
+@pytest.mark.parametrize(
+    ("table", "text", "sentence"),
+    [
+        ("times", "student,unit\n", "times.csv, line 1: the column 'time' is missing."),
+        (
+            "times",
+            "student,unit,time\neve,sums,2027-03-28T00:59+01:00\n",
+            "line 2, student: 'eve' is not in the roster",
+        ),
+        ("times", "student,unit,time\nada,sum,2027-03-28T00:59+01:00\n", "line 2, unit: 'sum' is not a unit"),
+        ("times", "student,unit,time\nada,sums,28.3.2027 0:59\n", "line 2, time: '28.3.2027 0:59' is no time with an"),
+        ("times", "student,unit,time\nada,sums,2027-03-28T00:59\n", "is no time with an offset from UTC"),
+        (
+            "times",
+            "student,unit,time\nada,sums,2027-03-28T00:59Z\nada,sums,2027-03-28T01:59Z\n",
+            "line 3, unit: there is an earlier line for ada and sums",
+        ),
+        ("times_sums", "Nr,Name\n", "times_sums.csv, line 1: there is no column 'Identifier'"),
+        ("times_sums", f"{WORKSHEET}Participant 1,Ada Doe,,,gestern\n", "'gestern' cannot be read"),
+        ("adjustments", "student,points\n", "the column 'comment' is missing."),
+        ("adjustments", "student,unit,points,comment,by\neve,sums,1,x,y\n", "line 2, student: 'eve' is not in the"),
+        ("adjustments", "student,unit,points,comment,by\nada,sum,1,x,y\n", "line 2, unit: 'sum' is not a unit"),
+        ("adjustments", "student,exercise,points,comment,by\nada,add,1,x,y\n", "there is no exercise 'add'"),
+        (
+            "adjustments",
+            "student,unit,exercise,points,comment,by\nada,sums,add_means,1,x,y\n",
+            "line 2, exercise: there is no exercise 'add_means' in sums.",
+        ),
+        ("adjustments", "student,unit,points,comment,by\nada,sums,1/2,x,y\n", "line 2, points: '1/2' is no number"),
+        ("adjustments", "student,unit,points,comment,by\nada,sums,1,,\n", "line 2, comment: it is empty"),
+    ],
+)
+def test_each_problem_is_reported_with_its_line_and_column(
+    tmp_path: Path, table: str, text: str, sentence: str
+) -> None:
+    with pytest.raises(TableError) as error:
+        read(tmp_path, **{table: text})
+    assert sentence in str(error.value)
+
+
+def test_without_the_file_there_are_no_adjustments(tmp_path: Path) -> None:
+    assert read_adjustments(tmp_path, {"ada"}, course()) == []
