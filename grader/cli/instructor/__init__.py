@@ -7,12 +7,13 @@ from grader.cli.instructor.build import audit, build
 from grader.cli.instructor.classes import collect, feedback, status, table
 from grader.cli.instructor.grade import grade
 from grader.cli.instructor.new import new
+from grader.cli.instructor.originality import originality
 from grader.cli.instructor.release import release
 from grader.cli.student import app as app
 
 TEACH = "Run a course"
 
-for command in (grade, audit, build, collect, table, status, feedback):
+for command in (grade, audit, build, collect, table, status, feedback, originality):
     app.command(rich_help_panel=TEACH)(command)
 app.add_typer(new, name="new", rich_help_panel=TEACH)
 app.add_typer(release, name="release", rich_help_panel=TEACH)
