@@ -5,6 +5,7 @@ from __future__ import annotations
 from grader.cli.console import run
 from grader.cli.instructor.build import audit, build
 from grader.cli.instructor.classes import collect, feedback, status, table
+from grader.cli.instructor.forget import forget
 from grader.cli.instructor.grade import grade
 from grader.cli.instructor.new import new
 from grader.cli.instructor.originality import originality
@@ -13,7 +14,7 @@ from grader.cli.student import app as app
 
 TEACH = "Run a course"
 
-for command in (grade, audit, build, collect, table, status, feedback, originality):
+for command in (grade, audit, build, collect, table, status, feedback, originality, forget):
     app.command(rich_help_panel=TEACH)(command)
 app.add_typer(new, name="new", rich_help_panel=TEACH)
 app.add_typer(release, name="release", rich_help_panel=TEACH)
