@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COLLECTED = "collected.json"
+SNAPSHOTS = "snapshots.jsonl"
+"""The file beside it with what earlier runs saw, one line for each look at a repository."""
 
 Time = Annotated[AwareDatetime, AfterValidator(lambda time: time.astimezone(datetime.UTC))]
 

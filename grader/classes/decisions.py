@@ -43,6 +43,11 @@ class Decisions:
         """Return a student's line in the roster; one without extensions if there is none."""
         return next((entry for entry in self.entries if entry.student == student), Entry(student))
 
+    @property
+    def folders(self) -> dict[str, str]:
+        """The students of folders and archives that the roster names."""
+        return {entry.folder: entry.student for entry in self.entries if entry.folder}
+
     def applied(self, report: Report, found: Mapping[str, Time | None]) -> Report:
         """Return a report with the decisions about its student; a second call changes nothing.
 

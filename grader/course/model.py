@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-import math
 import zoneinfo
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, Field, PrivateAttr, field_validator
+from pydantic import AfterValidator, AwareDatetime, Field, PrivateAttr
 from pydantic_core import PydanticCustomError
 
+from grader.course.late import Late
 from grader.course.root import FILENAME as FILENAME
 from grader.documents import CourseError, Document, Location, Model, nearest
 from grader.quizzes.questions import QUIZ_SUFFIX
@@ -26,7 +25,6 @@ Level = Literal["points", "sentence", "misconception"]
 
 Name = Annotated[str, Field(min_length=1)]
 Weight = Annotated[int, Field(ge=0)]
-Percent = Annotated[float, Field(ge=0, le=100)]
 
 
 def _is_timezone(name: str) -> str:
@@ -45,37 +43,6 @@ class Feedback(Model):
     before_due: Level
     after_due: Level
     quiz_answers: bool
-
-
-class Late(Model):
-    """The deduction for late work, and which of several submissions of a unit counts.
-
-    Attributes:
-        grace_minutes: How long after the due date work is not yet late.
-        percent_per_day: The deduction for each 24 hours that have begun since the due date, with fractions of a point.
-        most_percent: The largest deduction.
-        counts: The last submission, or the one with the most points after the deduction.
-    """
-
-    grace_minutes: Annotated[int, Field(ge=0)] = 0
-    percent_per_day: Percent
-    most_percent: Percent
-    counts: Literal["last", "best"] = "last"
-
-    @field_validator("most_percent")
-    @classmethod
-    def _holds_one_day(cls, most_percent: float, info: Any) -> float:
-        if most_percent < info.data.get("percent_per_day", 0):
-            raise PydanticCustomError("too_little_for_a_day", "Input should be at least percent_per_day")
-        return most_percent
-
-    def days(self, seconds_late: float) -> int:
-        """Return how many days have begun since the due date; none within the grace period."""
-        return math.ceil(seconds_late / 86400) if seconds_late > self.grace_minutes * 60 else 0
-
-    def percent(self, days: int) -> Fraction:
-        """Return the deduction in percent. It is exact, so that rounding cannot cost a point."""
-        return min(days * Fraction(str(self.percent_per_day)), Fraction(str(self.most_percent)))
 
 
 class Unit(Model):

@@ -117,8 +117,7 @@ def _prepare(
         one_of(unit, list(course.units))
     quizzes = load_quizzes(course.solutions, course.quizzes)
     decisions = read_decisions(roster, course) if roster else Decisions(course)
-    folders = {entry.folder: entry.student for entry in decisions.entries if entry.folder}
-    came = find_submissions(submissions, course.units, student, layout, folders)
+    came = find_submissions(submissions, course.units, student, layout, decisions.folders)
     for found in came.found:
         if isinstance(found.tree, Path) and course.root.is_relative_to(found.tree.resolve()):
             raise GraderError(f"{course.root} lies in the submission {found.tree}: give your own course, --course DIR.")

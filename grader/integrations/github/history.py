@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from grader.classes.collected import SNAPSHOTS as SNAPSHOTS
 from grader.classes.collected import CollectError, Push, Time, Work
 from grader.documents import Model
 from grader.integrations.github.anomalies import in_utc
@@ -15,8 +16,6 @@ from grader.text import listed
 
 if TYPE_CHECKING:
     import datetime
-
-SNAPSHOTS = "snapshots.jsonl"
 
 
 class Snapshot(Model):
