@@ -74,3 +74,4 @@ def configure(c: Any, course: str | None = None) -> None:
     ]
     c.AssignLatePenalties.plugin_class = f"{ours}.plugins.LatePenalty"
     c.GenerateFeedback.exporter_class = f"{ours}.plugins.FeedbackExporter"
+    c.ZipCollectApp.extractor_plugin = f"{ours}.collecting.ExtractSubmissions"
