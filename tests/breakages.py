@@ -237,6 +237,16 @@ BREAKAGES = {
             "many cells may hold more than the limit together", "grader/integrations/nbgrader/reading.py",
             "        room[kind] -= len(source)\n", "        room[kind] -= 0\n",
             "tests/integrations/nbgrader/test_nbgrader_reading.py::test_cells_beyond_the_limit_for_all_cells_are_left_out"),
+        Change(
+            "a damaged notebook is not collected", "grader/integrations/nbgrader/collecting.py",
+            "chosen.own_paths or _damaged(files.values(), unit)", "chosen.own_paths",
+            "tests/integrations/nbgrader/test_collecting.py::"
+            "test_each_student_has_the_file_that_is_graded_under_its_right_name"),
+        Change(
+            "before the due date each item of a quiz counts as failed", "grader/integrations/nbgrader/plugins.py",
+            "grade.auto_score = None", "grade.auto_score = 0",
+            "tests/integrations/nbgrader/test_nbgrader_grading.py::"
+            "test_until_the_due_date_only_exercises_fail_and_nothing_waits_to_be_graded_by_hand"),
     ],
     "quizzes and exports": [
         Change(

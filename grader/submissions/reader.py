@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.submissions.archives import Folder, Unopened
 from grader.submissions.candidates import NEVER_READ, Candidate, Search, Wanted, choose, replace_untouched
@@ -63,8 +63,7 @@ def read_submission(
             that unit's, if it is the only one.
     """
     names, with_quiz = list(unit_names), set(quiz_names)
-    tree: Files = Folder(folder) if isinstance(folder, Path) else folder
-    tree = tree.opened() if isinstance(tree, Unopened) else tree
+    tree = _tree(folder)
     reader = _Reader(tree, CourseFiles(stubs), [*dict.fromkeys([*names, *sibling_names])], only)
     units = {name: reader.read(name, name in with_quiz) for name in names}
     siblings = {
@@ -79,6 +78,40 @@ def read_submission(
     # An empty submission counts as handed in, so that somebody finds out why.
     handed_in = reader.has_answers or is_wrong or not any(one.code for one in units.values())
     return Submission(student, folder, read_commit(tree), units, siblings, handed_in, ignored=tuple(reader.ignored()))
+
+
+class UnitFiles(NamedTuple):
+    """The files that are graded as a unit and its quiz.
+
+    Attributes:
+        own_paths: The path of each in the submission, by the name that it should have.
+        problem: Why there is no code, if so.
+        ignored: The names that were ignored.
+    """
+
+    own_paths: dict[str, str]
+    problem: str
+    ignored: list[Ignored]
+
+
+def find_files(folder: Path | Files, unit: str, stubs: Path, unit_names: Iterable[str], has_quiz: bool) -> UnitFiles:
+    """Find the files that `read_submission` reads if the whole submission is for `unit`."""
+    reader = _Reader(_tree(folder), CourseFiles(stubs), [*dict.fromkeys([unit, *unit_names])], unit)
+    own_paths: dict[str, str] = {}
+    problems = []
+    for is_quiz in (False, True) if has_quiz else (False,):
+        try:
+            chosen, _ = reader.choose(unit, is_quiz)
+        except UnreadableError as error:
+            problems += [] if is_quiz else [str(error)]
+        else:
+            own_paths.setdefault(chosen.source.filename, chosen.own_path)
+    return UnitFiles(own_paths, "".join(problems), reader.ignored())
+
+
+def _tree(folder: Path | Files) -> Files:
+    tree = Folder(folder) if isinstance(folder, Path) else folder
+    return tree.opened() if isinstance(tree, Unopened) else tree
 
 
 def _or_problem(read: Callable[[str], UnitSource], unit: str) -> tuple[UnitSource | None, str]:
@@ -110,14 +143,20 @@ class _Reader:
 
     def read_code(self, unit: str) -> UnitSource:
         """Read a unit's code. Raises UnreadableError."""
-        stub = self.course_files.text(filenames(unit)[0])
-        source = self._read(Wanted(unit, False, stub, functools.partial(self._code, stub or "")))
-        return dataclasses.replace(source, remarks=(*source.remarks, *self._beside(source.path)))
+        chosen, remarks = self.choose(unit, is_quiz=False)
+        return dataclasses.replace(chosen.source, remarks=(*remarks, *self._beside(chosen.path)))
 
     def read_quiz(self, unit: str) -> UnitSource:
         """Read the answers to a unit's quiz. Raises UnreadableError."""
-        stub = self.course_files.text(filenames(unit)[2])
-        return self._read(Wanted(unit, True, stub, functools.partial(self._answers, filenames(unit)[2])))
+        chosen, remarks = self.choose(unit, is_quiz=True)
+        return dataclasses.replace(chosen.source, remarks=remarks)
+
+    def choose(self, unit: str, is_quiz: bool) -> tuple[Candidate, tuple[str, ...]]:
+        """Return the file that is graded as a unit's code or as its quiz, with remarks. Raises UnreadableError."""
+        script, _, sheet = filenames(unit)
+        stub = self.course_files.text(sheet if is_quiz else script)
+        read = functools.partial(self._answers, sheet) if is_quiz else functools.partial(self._code, stub or "")
+        return self._choose(Wanted(unit, is_quiz, stub, read))
 
     def ignored(self) -> list[Ignored]:
         """List the names that were ignored in the places of answers, each with what to do if it could be one."""
@@ -139,8 +178,8 @@ class _Reader:
                 )
         return [*ignored, *self.tree.refused, *self.search.refused]
 
-    def _read(self, wanted: Wanted) -> UnitSource:
-        """Read the wanted file; if none under the right names has answers, search the whole submission."""
+    def _choose(self, wanted: Wanted) -> tuple[Candidate, tuple[str, ...]]:
+        """Choose the wanted file; if none under the right names has answers, search the whole submission."""
         right = places(self.tree, wanted.unit, wanted.name)
         found, errors = self._under_right_names(wanted, right)
         # The unit's remarks have the errors of notebooks already. For a quiz they count only if there is no other file.
@@ -157,7 +196,7 @@ class _Reader:
         chosen, remarks = choose(found, problems)
         self.has_answers |= chosen.has_answers
         self.named.update(one.path for one in found)
-        return dataclasses.replace(chosen.source, remarks=(*elsewhere, *chosen.source.remarks, *remarks))
+        return chosen, (*elsewhere, *chosen.source.remarks, *remarks)
 
     def _under_right_names(
         self, wanted: Wanted, right: Sequence[str]

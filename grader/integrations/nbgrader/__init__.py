@@ -6,6 +6,7 @@ and shows the feedback.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ def configure(c: Any, course: str | None = None) -> None:
         course: The course's folder; by default the course around the current folder.
     """
     c.Grader.course = course
+    # SQLAlchemy says this of how nbgrader 0.9 adds a student's first submission, which is saved all the same.
+    warnings.filterwarnings("ignore", r"Object of type <\w+> not in session", module=r"nbgrader\.api")
     # Classes are given by name because every command of nbgrader reads this, and few need them.
     ours, theirs = "grader.integrations.nbgrader", "nbgrader.preprocessors"
     c.GenerateAssignment.preprocessors = [
@@ -65,7 +68,10 @@ def configure(c: Any, course: str | None = None) -> None:
         "nbconvert.preprocessors.ClearMetadataPreprocessor",
         f"{theirs}.LimitOutput",
         f"{theirs}.SaveAutoGrades",
+        f"{ours}.plugins.LeaveQuizOpen",
         f"{theirs}.AssignLatePenalties",
         f"{theirs}.CheckCellMetadata",
     ]
     c.AssignLatePenalties.plugin_class = f"{ours}.plugins.LatePenalty"
+    c.GenerateFeedback.exporter_class = f"{ours}.plugins.FeedbackExporter"
+    c.ZipCollectApp.extractor_plugin = f"{ours}.collecting.ExtractSubmissions"

@@ -1,4 +1,4 @@
-"""Small plugins of nbgrader: stubs and due dates for `nbgrader generate_assignment`, and late penalties."""
+"""Small plugins of nbgrader: stubs, due dates and late penalties, quizzes before the due date, pages of feedback."""
 
 from __future__ import annotations
 
@@ -7,15 +7,24 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from nbconvert.exporters import HTMLExporter
 from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 
 from grader.integrations.nbgrader import IN_PLACE_OF, course_of
+from grader.quizzes.sheet import heading
+from grader.submissions.notebook import QUIZ_MARK
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from nbconvert.exporters.exporter import ResourcesDict
     from nbformat import NotebookNode
+
+# Two kinds of links in the index of nbgrader's page of feedback: to a score, and to a comment on an answer.
+_SCORE = re.compile(r'(<a href="#test_([\w-]+)">)Test cell(?=</a>)')
+_COMMENT = re.compile(r'(<a href="#comment-([\w-]+)">Comment)(?=</a>)')
 
 
 class ClearAnswers(ClearSolutions):
@@ -43,6 +52,45 @@ class SetDueDate(NbGraderPreprocessor):
             with Gradebook(about["db_url"]) as gradebook:
                 gradebook.update_or_create_assignment(about["assignment"], duedate=unit.due)
         return nb, resources
+
+
+class LeaveQuizOpen(NbGraderPreprocessor):
+    """Leaves the scores of a quiz empty before its due date. The parent is the SubmissionExporter.
+
+    With a score of 0, nbgrader would show a failed test for every student.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """Empty the scores in the gradebook; the notebook does not change."""
+        names = resources["nbgrader"]
+        session = self.parent.session(names)
+        if session and session.is_quiz_early:
+            with Gradebook(names["db_url"]) as gradebook:
+                notebook = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
+                for grade in notebook.grades:
+                    if grade.name.startswith(f"test_{QUIZ_MARK}"):
+                        grade.auto_score = None
+                        # Only a score that somebody has entered is to be checked.
+                        grade.needs_manual_grade = grade.manual_score is not None
+                gradebook.db.commit()
+        return nb, resources
+
+
+class FeedbackExporter(HTMLExporter):
+    """Makes nbgrader's page of feedback, with the names of exercises and quiz items in its index."""
+
+    def from_notebook_node(  # type: ignore[override]
+        self, nb: NotebookNode, resources: dict[str, Any] | None = None, **settings: Any
+    ) -> tuple[str, dict[str, Any]]:
+        """Convert a notebook to a page."""
+        page, resources = super().from_notebook_node(nb, resources, **settings)
+        page = _SCORE.sub(lambda link: f"{link[1]}{_title(link[2])}", page)
+        return _COMMENT.sub(lambda link: f"{link[1]} on {_title(link[2])}", page), resources
+
+
+def _title(grade_id: str) -> str:
+    """Return what a reader calls an exercise or a quiz item."""
+    return f"Quiz: {heading(grade_id.removeprefix(QUIZ_MARK))}" if grade_id.startswith(QUIZ_MARK) else grade_id
 
 
 class LatePenalty(LateSubmissionPlugin):

@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 import pytest
 from nbformat import NotebookNode
-from nbgrader.converters import Autograde, GenerateAssignment
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
@@ -118,3 +118,9 @@ class SmallCourse:
 
     def autograded(self, student: str) -> NotebookNode:
         return nbformat.read(self.folder / "autograded" / student / UNIT / f"{UNIT}.ipynb", as_version=4)
+
+    def feedback(self, student: str) -> str:
+        """The page of feedback on a student's notebook, which was autograded."""
+        self.config.CourseDirectory.student_id = student
+        GenerateFeedback(coursedir=CourseDirectory(config=self.config), config=self.config).start()
+        return (self.folder / "feedback" / student / UNIT / f"{UNIT}.html").read_text(encoding="utf-8")

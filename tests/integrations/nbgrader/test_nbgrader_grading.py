@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import courses
 import pytest
 from handed_in import code_cell, grade_id, is_test, read_notebook, solved, text_of, write_notebook
 from nbformat import from_dict
+from nbgrader.api import Gradebook
 from nbgrader.utils import determine_grade
-from terms import run, run_each, scores_of
+from terms import COURSE_ID, run, run_each, scores_of
 
 pytestmark = pytest.mark.proof(part="nbgrader")
 
@@ -79,11 +81,24 @@ class Scale(nn.Module):
 MISTAKES = {
     "ada": {},
     "bob": {"add": "def add(a, b):\n    return a - b\n", "quiz_is_larger": "answer_3 = True"},
-    "emil": {"Scale": "class Scale(nn.Module:\n    pass\n", "quiz_is_larger": 'answer_3 = "no idea"'},
+    "Emil Ångström": {"Scale": "class Scale(nn.Module:\n    pass\n", "quiz_is_larger": 'answer_3 = "no idea"'},
     "mallory": {"add": ADD_AND_TALK, "Scale": SCALE_BY_MORE, "imports": "import torch\nprint('at the top')\n"},
 }
-POINTS = {"ada": (4, 1), "bob": (0, 1), "emil": (4, 0), "mallory": (4, 0)}
-QUIZ_POINTS = {"ada": 13, "bob": 12, "emil": 12, "mallory": 13}
+POINTS = {"ada": (4, 1), "bob": (0, 1), "Emil Ångström": (4, 0), "mallory": (4, 0)}
+QUIZ_POINTS = {"ada": 13, "bob": 12, "Emil Ångström": 12, "mallory": 13}
+
+
+class Marks(NamedTuple):
+    """What nbgrader's Manual Grading says of a submission."""
+
+    needs_manual_grade: bool
+    failed_tests: bool
+
+
+def marks_of(root: Path, student: str) -> Marks:
+    with Gradebook(f"sqlite:///{root}/term/gradebook.db", COURSE_ID) as gradebook:
+        notebook = gradebook.find_submission_notebook("sums", "sums", student)
+        return Marks(notebook.needs_manual_grade, notebook.failed_tests)
 
 
 @dataclass
@@ -92,6 +107,7 @@ class Term:
 
     root: Path
     before: dict[str, dict[str, float]]
+    marks: dict[str, Marks]
     log: str
 
     @property
@@ -111,7 +127,7 @@ class Term:
 
 def nbgrader(root: Path, *commands: str, prefix: Sequence[str] = ()) -> list[tuple[str, int]]:
     """The output and exit code of each command of nbgrader in the term's folder."""
-    return run_each(root, [(root / "term", root, command.split()) for command in commands], root, prefix)
+    return run_each(root, [(root / "term", root, shlex.split(command)) for command in commands], root, prefix)
 
 
 @pytest.fixture(scope="module")
@@ -129,12 +145,13 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
     generated, first = nbgrader(root, "generate_assignment sums", "autograde sums")
     assert (generated[1], first[1]) == (0, 0), f"{generated[0]}\n{first[0]}"
     before = {student: scores_of(root / "term", student, "sums") for student in MISTAKES}
+    marks = {student: marks_of(root, student) for student in MISTAKES}
     courses.set_due(root, courses.LONG_PAST)
     settings = root / "autograder.yml"
     settings.write_text(settings.read_text().replace("after_due: points", "after_due: misconception"))
     [(log, code)] = nbgrader(root, "autograde sums --force")
     assert code == 0, log
-    return Term(root, before, first[0])
+    return Term(root, before, marks, first[0])
 
 
 @pytest.mark.parametrize("student", MISTAKES)
@@ -162,6 +179,12 @@ def test_until_the_due_date_the_quiz_has_no_points_and_the_log_says_once_what_to
     assert term.log.count("2100-01-01 00:00+00:00") == term.log.count("nbgrader autograde sums --force") == 1
 
 
+def test_until_the_due_date_only_exercises_fail_and_nothing_waits_to_be_graded_by_hand(term: Term) -> None:
+    failing = {student for student, points in POINTS.items() if points != (4, 1)}
+    assert term.marks == {student: Marks(False, student in failing) for student in MISTAKES}
+    assert marks_of(term.root, "Emil Ångström") == Marks(False, True)
+
+
 def test_no_hidden_test_is_in_the_graded_notebooks(term: Term) -> None:
     [release, *autograded] = [
         {grade_id(cell): text_of(cell) for cell in cells if is_test(cell)}
@@ -177,7 +200,7 @@ def test_no_hidden_test_is_in_the_graded_notebooks(term: Term) -> None:
 def test_the_misconception_the_failed_tests_and_the_output_are_shown(term: Term) -> None:
     assert "Adding is not taking away." in term.text("bob", "test_add")
     assert "known as criterion bandicoot" in term.text("bob", "test_add")
-    assert "not valid Python" in term.text("emil", "test_Scale")
+    assert "not valid Python" in term.text("Emil Ångström", "test_Scale")
     assert "Addition is commutative" not in term.text("bob", "test_quiz_is_larger")
     assert "So it is where all the terms are positive." in term.text("bob", "test_quiz_is_larger")
     assert '"output_type": "execute_result"' in term.text("mallory", "test_add")
@@ -193,7 +216,7 @@ def test_remarks_on_the_whole_notebook_are_at_its_top(term: Term) -> None:
     tops = {student: term.autograded(student)[0] for student in MISTAKES}
     assert "at the top" in "".join(tops["mallory"]["outputs"][0]["data"]["text/plain"])
     assert tops["mallory"]["metadata"] == {}
-    assert "not valid Python" in "".join(tops["emil"]["outputs"][0]["data"]["text/plain"])
+    assert "not valid Python" in "".join(tops["Emil Ångström"]["outputs"][0]["data"]["text/plain"])
     assert not tops["ada"].get("outputs")
 
 
@@ -275,8 +298,35 @@ def test_a_folder_without_a_notebook_is_graded_too(own_term: Path) -> None:
     assert "is missing" in (own_term / "term" / "autograded" / "empty" / "sums" / "sums.ipynb").read_text()
 
 
+def test_a_score_that_somebody_entered_before_the_due_date_stays_and_is_to_be_checked(own_term: Path) -> None:
+    courses.set_due(own_term, courses.LONG_TO_COME)
+    with Gradebook(f"sqlite:///{own_term}/term/gradebook.db", COURSE_ID) as gradebook:
+        gradebook.find_grade("test_quiz_is_larger", "sums", "sums", "bob").manual_score = 1
+        gradebook.db.commit()
+    [(log, code)] = nbgrader(own_term, AUTOGRADE)
+    assert code == 0, log
+    assert scores_of(own_term / "term", "bob", "sums")["test_quiz_is_larger"] == 1
+    assert marks_of(own_term, "bob").needs_manual_grade
+
+
+def test_a_student_whose_name_has_a_space_can_be_graded_alone(own_term: Path) -> None:
+    before = scores_of(own_term / "term", "Emil Ångström", "sums")
+    student = '--student "Emil Ångström" --force'
+    graded, paged, exported = nbgrader(
+        own_term, f"autograde sums {student}", f"generate_feedback sums {student}", "export"
+    )
+    assert (graded[1], paged[1], exported[1]) == (0, 0, 0), graded[0] + paged[0]
+    assert scores_of(own_term / "term", "Emil Ångström", "sums") == before
+    assert [path.name for path in (own_term / "term" / "feedback").iterdir()] == ["Emil Ångström"]
+    assert ",Emil Ångström," in (own_term / "term" / "grades.csv").read_text(encoding="utf-8")
+
+
 def test_the_log_has_no_warning_of_cells_that_nobody_changed(term: Term) -> None:
     assert "has changed" not in term.log
+
+
+def test_the_log_has_no_warning_of_nbgraders_dependencies(term: Term) -> None:
+    assert "Warning: " not in term.log
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing locks student code in")

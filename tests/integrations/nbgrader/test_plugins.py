@@ -1,13 +1,16 @@
-"""Our plugins of nbgrader: solutions are replaced by their own stubs, and late work costs what autograder.yml says."""
+"""Our plugins of nbgrader: stubs, late penalties as in autograder.yml, and the index of the page of feedback."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 from nbconvert.exporters.exporter import ResourcesDict
 from nbgrader.preprocessors import ClearSolutions
+from small_course import SmallCourse
 
 from grader.integrations.nbgrader.plugins import ClearAnswers, LatePenalty, SetDueDate
 
@@ -73,3 +76,30 @@ def test_an_assignment_that_is_not_a_unit_gets_no_due_date(tmp_path: Path) -> No
 @pytest.mark.parametrize(("score", "hours", "penalty"), [(40, 1, 4), (40, 25, 8), (40, 24 * 30, 20), (0, 25, 0)])
 def test_the_late_penalty_is_a_share_of_the_score(score: float, hours: float, penalty: float) -> None:
     assert LatePenalty().late_submission_penalty("ada", score, hours * HOUR) == penalty
+
+
+def test_the_index_of_the_feedback_names_exercises_and_quiz_items(tmp_path: Path) -> None:
+    course = SmallCourse(tmp_path)
+    shutil.copy(course.release_path, course.handed_in("ada"))
+    course.autograde()
+    page = BeautifulSoup(course.feedback("ada"), "html.parser")
+    links = page.select("#toc a")
+    assert [link.text for link in links] == [
+        "Comment on add",
+        "add",
+        "Comment on Scale",
+        "Scale",
+        "Comment on from_other",
+        "Comment on Quiz: Which",
+        "Quiz: Which",
+        "Comment on Quiz: More",
+        "Quiz: More",
+        "Written response",
+        "Comment on essay",
+        "Coding free-response",
+        "Comment on sketch",
+        "Task",
+    ]
+    anchors = {str(anchor["name"]) for anchor in page.select("a[name]")}
+    # nbgrader gives a task no anchor.
+    assert {str(link["href"]).removeprefix("#") for link in links[:-1]} <= anchors

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import ZipFile
 
 import courses
 import pytest
@@ -90,9 +91,11 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
             text = text.replace(place, f"{folder}{place}")
         if block.heading == "Collect and grade":
             courses.set_due(root, courses.LONG_PAST)
-        if block.mark.startswith("/"):
-            file = folder / block.mark[1:]
-            file.parent.mkdir(parents=True)
+        if block.heading == "Without an exchange":
+            write_download(here)
+        if block.mark not in ("", "student"):
+            file = folder / block.mark[1:] if block.mark.startswith("/") else here / block.mark
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         if block.language != "console":
             continue
@@ -119,6 +122,13 @@ def work(course: Path, notebook: Path, name: str) -> None:
         notebook.write_text(terms.BROKEN, encoding="utf-8")
     else:
         terms.fill_in(notebook, course, {"softmax_naive": MISTAKE} if name == "bela" else {})
+
+
+def write_download(course: Path) -> None:
+    """What Moodle gives, beside the course: ada's notebook, handed in by one more student under another name."""
+    handed_in = course / "submitted" / "ada" / terms.UNIT / f"{terms.UNIT}.ipynb"
+    with ZipFile(course.parent / "moodle.zip", "w") as download:
+        download.write(handed_in, "Jane Doe_4712_assignsubmission_file_/hw1 simple attention.ipynb")
 
 
 def test_every_student_has_a_row_in_the_table(term: Term) -> None:
@@ -187,3 +197,10 @@ def test_the_page_shows_the_configuration_that_the_release_writes(term: Term) ->
 
 def test_the_page_names_every_unit() -> None:
     assert not {unit for unit in COURSE.units if unit not in PAGE}
+
+
+def test_a_submission_to_moodle_earns_the_same_and_its_feedback_can_be_uploaded(term: Term) -> None:
+    assert terms.scores_of(term.course, "Jane-Doe_4712") == terms.scores_of(term.course, "ada")
+    with ZipFile(term.course / f"{terms.UNIT}.zip") as upload:
+        page = upload.read(f"Jane-Doe_4712_assignsubmission_file_/{terms.UNIT}.html").decode()
+    assert "dot_product</a> (Score: " in page
