@@ -123,6 +123,9 @@ def find_submissions(
 def _require_valid(paths: Sequence[Path], student: str | None, layout: str | None) -> None:
     if not paths:
         raise SubmissionError("There is nothing to grade: give the folder of a submission or of a class.")
+    places = [path.resolve() for path in paths]
+    if doubled := [path for number, path in enumerate(paths) if places[number] in places[:number]]:
+        raise SubmissionError(f"{quoted(doubled[0])} is given twice: give it once.")
     if student is not None and len(paths) > 1:
         raise SubmissionError(
             f"The student {student!r} is named, but {len(paths)} paths are given: give exactly one path."

@@ -135,9 +135,9 @@ def test_students_see_their_points_beside_their_commits(graded: Class) -> None:
     assert shown == {name: (graded.commits[name], f"{points[name]} of {possible} points") for name in points}
 
 
-@pytest.mark.parametrize("command", [("table", "--out", "x.csv"), ("status",)])
+@pytest.mark.parametrize("command", [("gradebook", "--reports", "reports", "--out", "x.csv"), ("status", "reports")])
 def test_without_collected_json_the_commands_fail(graded: Class, command: tuple[str, ...]) -> None:
-    done = graded.run(command[0], "reports", "--collected", "nowhere.json", *command[1:])
+    done = graded.run(*command, "--collected", "nowhere.json", *(["--course", graded.root] if len(command) > 2 else []))
     assert done.returncode == 2
     assert "nowhere.json cannot be read (No such file or directory): run `grader collect` first." in done.stderr
 

@@ -194,7 +194,7 @@ def attempts(report: Report) -> str:
     if not tried:
         return ""
     counts = [f"{what} ({count})" for what, count in tried.most_common()]
-    came = "All of it was refused, and no point is from it" if report.isolation.enough else "It was not isolated"
+    came = "It was isolated, and no point is from it" if report.isolation.enough else "It was not isolated"
     return log_line(f"{report.student} tried to {listed(counts, 6)}. {came}.")
 
 

@@ -113,7 +113,7 @@ def pushed(hub: LocalGitHub, root: Path) -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def collected(hub: LocalGitHub, pushed: dict[str, dict[str, str]], course: Course, into: Path) -> dict[str, Student]:
-    roster = [Entry(name, f"our-course/{name}") for name in [*pushed, "empty", "nothing", "missing"]]
+    roster = [Entry(name, repository=f"our-course/{name}") for name in [*pushed, "empty", "nothing", "missing"]]
     units = times(course, None, datetime.datetime.now(datetime.UTC))
     found = collect(roster, course, units, client(hub), into)
     assert [student.student for student in found.students] == [entry.student for entry in roster]
@@ -272,7 +272,7 @@ def test_git_shows_the_token_to_the_server_alone_and_in_a_header(
     repository.push({}, EARLY)
     github = GitHub(hub.api, hub.api, TOKEN)  # this server speaks HTTP, but not git
     before = len(hub.asked)
-    found = collect([Entry("ada", "our-course/private")], course, {}, github, tmp_path)
+    found = collect([Entry("ada", repository="our-course/private")], course, {}, github, tmp_path)
     assert found.students[0].problem == (
         "our-course/private cannot be read with git: let the token in GITHUB_TOKEN (in the workflow: the secret "
         "CLASS_TOKEN) read the contents of the repository."
@@ -412,7 +412,7 @@ def test_unreadable_snapshots_are_not_overwritten(hub: LocalGitHub, course: Cour
 
 def collect_one(hub: LocalGitHub, name: str, course: Course, into: Path) -> Collected:
     units = times(course, None, datetime.datetime.now(datetime.UTC))
-    return collect([Entry("ada", f"our-course/{name}")], course, units, client(hub), into)
+    return collect([Entry("ada", repository=f"our-course/{name}")], course, units, client(hub), into)
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
@@ -448,8 +448,8 @@ def test_the_command_collects_and_names_who_is_missing(hub: LocalGitHub, root: P
 @pytest.mark.parametrize(
     ("roster", "options", "sentence"),
     [
-        ("student,repository\nada\n", [], "roster.csv, line 2: there is no comma"),
-        ("student,repository\nmeans,o/a\n", [], "line 2: 'means' is the name of a folder of the course"),
+        ("student,repository\nada\n", [], "roster.csv, line 2, repository: '' is not a repository on GitHub"),
+        ("student,repository\nmeans,o/a\n", [], "line 2, student: 'means' is the name of a folder of the course"),
         ("student,repository\nada,o/a\n", ["--unit", "sum"], "There is no unit 'sum'"),
     ],
 )

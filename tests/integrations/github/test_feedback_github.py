@@ -106,7 +106,7 @@ def after(over: Class, tmp_path: Path) -> str:
     done = over.send("folder", "--out", tmp_path / "new" / "after")
     assert done.exit_code == 0
     assert done.output == (
-        "Without a grade, so without feedback: eve. `grader table` says why.\n"
+        "Without a grade, so without feedback: eve. `grader gradebook` says why.\n"
         "2 of 2 students with a grade have their feedback.\n"
     )
     assert sorted(path.name for path in (tmp_path / "new" / "after").iterdir()) == ["ada.md", "bob.md"]
