@@ -56,14 +56,14 @@ class ExtractSubmissions(ExtractorPlugin):
         # Not in nbgrader_config.py, where the course's own assignments may need another expression.
         collector = self.parent.collector_plugin_inst
         collector.named_regexp, collector.valid_ext = _EXTRACTED, [".ipynb", ".py", ".md"]
-        for student, submission in came.found:
-            tree = Folder(submission) if isinstance(submission, Path) else submission
-            self._extract(tree, student, Path(extracted_path) / student, unit, course)
+        for found in came.found:
+            tree = Folder(found.tree) if isinstance(found.tree, Path) else found.tree
+            self._extract(tree, found.student, Path(extracted_path) / found.student, unit, course)
         for sentence in [*came.problems, *(f"{one}." for one in came.ignored)]:
             self._warn(f"Not collected: {sentence}")
-        if came.late:
+        if late := [found.student for found in came.found if found.is_late]:
             self._warn(
-                f"Marked as late by Canvas, and collected: {', '.join(came.late)}. "
+                f"Marked as late by Canvas, and collected: {', '.join(late)}. "
                 f"For a penalty, write the time of each into submitted/<student>/{unit}/timestamp.txt."
             )
 

@@ -144,7 +144,7 @@ def test_each_student_has_the_file_that_is_graded_under_its_right_name(collected
 @pytest.mark.parametrize("name", ["moodle", "moodle without folders", "canvas"])
 def test_students_have_the_ids_that_they_have_in_reports(collected: Collected, name: str) -> None:
     archives = list((collected.root / name / "downloaded" / "sums" / "archive").iterdir())
-    students = {student for student, _ in find_submissions(archives, ["sums"]).found}
+    students = {found.student for found in find_submissions(archives, ["sums"]).found}
     assert {path.split("/")[0] for path in CASES[name][1]} == students - NOTHING_FROM_MOODLE
 
 
