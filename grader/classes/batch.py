@@ -233,8 +233,6 @@ def best_of(reports: Sequence[Report]) -> Report:
         name: max(enumerate(reports), key=lambda one, name=name: (one[1].units[name].points, one[0]))[1]  # type: ignore[misc]
         for name in last.units
     }
-    if all(report is last for report in chosen.values()):
-        return last
     units = {}
     for name, report in chosen.items():
         remark = f"{len(reports)} submissions were graded. An earlier one counts, because it has more points."
@@ -242,7 +240,9 @@ def best_of(reports: Sequence[Report]) -> Report:
         units[name] = unit if report is last else unit.model_copy(update={"remarks": [*unit.remarks, remark]})
     counted = [unit for unit in units.values() if not unit.exempt]
     messages = [one for name, report in chosen.items() for one in report.messages if one.unit == name]
-    return last.model_copy(
+    # Of one unit, the commit and the digest are those of the submission that counts.
+    base = next(iter(chosen.values())) if len(units) == 1 else last
+    return base.model_copy(
         update={
             "units": units,
             "messages": messages,

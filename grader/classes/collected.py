@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COLLECTED = "collected.json"
+LATE = "late"
+"""The folder of late work: late/<unit>/<student>."""
 SNAPSHOTS = "snapshots.jsonl"
 """The file beside it with what earlier runs saw, one line for each look at a repository."""
 
@@ -66,6 +68,7 @@ class Work(Model):
         pushes_since: How many pushes came after the unit's time; None: not known.
         changed: The course's own files that differ from what was handed out.
         remark: What an instructor has to know about the choice of the commit.
+        late: A later commit in which the unit's files differ, if the course accepts late work.
     """
 
     commit: str | None = None
@@ -77,6 +80,11 @@ class Work(Model):
     pushes_since: int | None = None
     changed: list[str] = Field(default_factory=list)
     remark: str | None = None
+    late: Work | None = None
+
+    def of(self, commit: str | None) -> Work | None:
+        """Return the work at a commit, which may be the late one; None if it is neither."""
+        return next((one for one in (self, self.late) if one and one.commit == commit), None)
 
     @property
     def may_be_late(self) -> bool:

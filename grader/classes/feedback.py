@@ -76,9 +76,10 @@ def _is_current(name: str, unit: Unit, course: Course, now: datetime.datetime) -
 
 
 def _row(name: str, report: Report, work: Work, course: Course) -> list[str]:
+    work = work.of(report.commit) or work
     return [
         f"{course.units[name].title} (`{name}`)",
-        f"`{work.commit[:12]}`" if work.commit else "nothing was there",
+        f"`{report.commit[:12]}`" if report.commit else "nothing was there",
         _utc(work.pushed) if work.pushed else "–",
         _utc(course.units[name].due),
         _utc(datetime.datetime.fromisoformat(report.timing.started)),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.classes.roster import match
-from grader.classes.times import CANVAS, Time, pushed_time, stamped_time
+from grader.classes.times import CANVAS, Time, late_work, pushed_time, stamped_time
 from grader.submissions.names import quoted
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
             )
         else:
             own.append(HandIn(one.tree, one.path, one.is_late))
+            if late := late_work(one.path, one.student):
+                own.append(HandIn(late / one.student, late))
     result.absent = [entry.student for entry in decisions.entries if entry.student not in result.of]
     return result
 

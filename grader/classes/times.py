@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.classes.collected import COLLECTED, Work, read_collected
+from grader.classes.collected import COLLECTED, LATE, Work, read_collected
 from grader.classes.roster import Entry, match, parse_time
 from grader.classes.tables import TableError, read_table
 from grader.submissions.names import student_id
@@ -126,7 +126,10 @@ def _moodle_time(text: str) -> datetime.datetime | None:
 
 def pushed_time(path: Path, student: str, unit: str) -> Time | None:
     """Return when the work of a student in a folder <unit>/ of `grader collect` was pushed; None elsewhere."""
-    work = _collected(path.parent / COLLECTED).get(student, {}).get(unit) if path.name == unit else None
+    is_late = path.parent.name == LATE
+    folder = path.parent.parent if is_late else path.parent
+    work = _collected(folder / COLLECTED).get(student, {}).get(unit) if path.name == unit else None
+    work = work.late if work and is_late else work
     if not work or not work.commit:
         return None
     return Time(None, "GitHub") if work.may_be_late else Time(work.pushed, work.dated_by)
@@ -138,6 +141,12 @@ def _collected(path: Path) -> dict[str, dict[str, Work]]:
     if not path.is_file():
         return {}
     return {student.student: student.units for student in read_collected(path).students}
+
+
+def late_work(path: Path, student: str) -> Path | None:
+    """Return the folder of a student's late work, for a folder <unit>/ of `grader collect`; None if there is none."""
+    folder = path.parent / LATE / path.name
+    return folder if (path.parent / COLLECTED).is_file() and (folder / student).is_dir() else None
 
 
 def stamped_time(folder: Path, unit: str) -> Time | None:

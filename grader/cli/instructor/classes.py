@@ -46,10 +46,11 @@ def collect(
     entries = read_roster(roster, course.units, folders(course), needs_repository=True)
     github = GitHub.from_environment()
     require_folder(into)
-    units = times(course, unit, datetime.datetime.now(datetime.UTC))
+    now = datetime.datetime.now(datetime.UTC)
+    units = times(course, None if unit is None else [unit], now)
     try:
         with progress(len(entries), "collecting") as advance, writing(f"Not all could be written to {into}"):
-            collected = collect_class(entries, course, units, github, into, advance=advance)
+            collected = collect_class(entries, course, units, github, into, now, advance)
     except FolderInUse:
         raise GraderError(f"--out: another `grader collect` is writing to {into}: wait for its end.") from None
     for name, time in collected.units.items():

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from grader.classes.collected import COLLECTED, Collected, CollectError, Student, Work
+from grader.classes.collected import COLLECTED, LATE, Collected, CollectError, Student, Work
 from grader.course.model import FILENAME, Course
 from grader.files import held, remove_partial, write_atomically
 from grader.integrations.github.anomalies import anomalies
 from grader.integrations.github.api import GitHub, GitHubError, NotKept
 from grader.integrations.github.checkout import FetchError, Store
 from grader.integrations.github.history import SNAPSHOTS, History, Snapshot, read_snapshots
+from grader.integrations.github.late import late_work
 from grader.integrations.github.release import course_files
 from grader.integrations.github.update import RECORD, checksum, of_students
 from grader.submissions.names import SHEET_SUFFIX
@@ -47,10 +48,14 @@ _MOST_FILES = 1000
 _PATH = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+){0,5}")
 
 
-def times(course: Course, unit: str | None, now: datetime.datetime) -> dict[str, datetime.datetime]:
-    """Return the units to collect and their times: all that are over, or the named one even if it is not over."""
-    names = [name for name in course.units if course.is_over(name, now)] if unit is None else [unit]
-    return {name: min(course.units[name].due, now).astimezone(datetime.UTC) for name in names}
+def times(course: Course, units: Sequence[str] | None, now: datetime.datetime) -> dict[str, datetime.datetime]:
+    """Return the units to collect and their times: all that are over, or the named ones even if they are not over.
+
+    The time is the end of the grace period, or now if that is earlier.
+    """
+    names = [name for name in course.units if course.is_over(name, now)] if units is None else units
+    grace = datetime.timedelta(minutes=course.late.grace_minutes)
+    return {name: min(course.units[name].due + grace, now).astimezone(datetime.UTC) for name in names}
 
 
 def folders(course: Course) -> set[str]:
@@ -65,6 +70,7 @@ def collect(
     units: Mapping[str, datetime.datetime],
     github: GitHub,
     into: Path,
+    now: datetime.datetime,
     advance: Callable[[str, str], None] | None = None,
 ) -> Collected:
     """Write into/<unit>/<student>/ for each unit at its time, and into/collected.json.
@@ -78,6 +84,7 @@ def collect(
         units: The time of each unit.
         github: Where the repositories are.
         into: The folder.
+        now: The time of this run. Extensions may end later.
         advance: Called with each student and the outcome.
 
     Returns:
@@ -89,12 +96,13 @@ def collect(
         OSError: A file cannot be written.
     """
     # Every run writes its snapshots first, so folders without them are not from a run.
-    strangers = [name for name in course.units if (into / name).exists() and not (into / SNAPSHOTS).is_file()]
+    names = [*course.units, LATE]
+    strangers = [name for name in names if (into / name).exists() and not (into / SNAPSHOTS).is_file()]
     if strangers:
         raise CollectError(f"{into / strangers[0]} is not from `grader collect`: name another folder, or remove it.")
     with held(into), _partial(into) as partial:
         snapshots = read_snapshots(into / SNAPSHOTS)
-        job = _Job(course, units, github, _owned(course), partial, snapshots)
+        job = _Job(course, units, github, _owned(course), partial, snapshots, now)
 
         def one(entry: Entry) -> Student:
             student = job.student(entry)
@@ -106,14 +114,14 @@ def collect(
             students = list(executor.map(one, roster))
         seen = "".join(f"{snapshot.model_dump_json()}\n" for snapshot in [*snapshots, *job.seen])
         write_atomically(into / SNAPSHOTS, seen)
-        for name in course.units:
+        for name in names:
             if (into / name).exists():
                 shutil.rmtree(into / name)
             if (partial / name).is_dir():
                 (partial / name).rename(into / name)
         collected = Collected(
             schema="attention-from-scratch/collected/v1",
-            collected=datetime.datetime.now(datetime.UTC),
+            collected=now,
             units=dict(units),
             students=students,
         )
@@ -142,6 +150,7 @@ class _Job:
     owned: dict[str, str]
     into: Path
     snapshots: list[Snapshot]
+    now: datetime.datetime
     seen: list[Snapshot] = field(default_factory=list)
 
     def student(self, entry: Entry) -> Student:
@@ -169,10 +178,16 @@ class _Job:
 
     def _student(self, entry: Entry, repository: History, store: Store) -> Student:
         handed_out = self._manifest(store, repository.handed_out) if repository.handed_out else None
-        works = {
-            unit: self._work(repository, time, store, handed_out, self.into / unit / entry.student)
-            for unit, time in self.units.items()
-        }
+        extended = times(self.course.with_due(entry.due), list(entry.due), self.now)
+        due = {unit: extended.get(unit, time) for unit, time in self.units.items()}
+        works = {}
+        for unit, time in due.items():
+            work = self._work(repository, time, store, handed_out, self.into / unit / entry.student)
+            accepts = self.course.late.percent_per_day > 0 and not work.problem
+            late = late_work(repository, unit, time, store, work.commit) if accepts else None
+            if late and late.commit:
+                self._write(store, late.commit, self.into / LATE / unit / entry.student)
+            works[unit] = work.model_copy(update={"late": late})
         dates = {}
         # The head's date may be forged, even if no unit uses that commit.
         commits = (repository.head, *(work.commit for work in works.values()))
@@ -189,7 +204,7 @@ class _Job:
             head=repository.head,
             pushes=None if repository.pushes is None else repository.own,
             units=works,
-            noticed=anomalies(works, repository.own, repository.pushes or [], dates, self.units),
+            noticed=anomalies(works, repository.own, repository.pushes or [], dates, due),
         )
 
     def _work(
@@ -208,14 +223,17 @@ class _Job:
             except FetchError as error:
                 more |= {"commit": None, "problem": str(error)}
             else:
-                into.mkdir(parents=True)
-                store.write_out(work.commit, list(self.course.units), into)
+                self._write(store, work.commit, into)
                 more["committed"] = store.committed(work.commit)
                 more["changed"] = self._changed(store, work.commit, handed_out)
         elif not work.problem:
             # A student who pushed nothing gets a report that says so.
             into.mkdir(parents=True)
         return work.model_copy(update=more)
+
+    def _write(self, store: Store, commit: str, into: Path) -> None:
+        into.mkdir(parents=True)
+        store.write_out(commit, list(self.course.units), into)
 
     def _changed(self, store: Store, commit: str, handed_out: dict[str, str] | None) -> list[str]:
         """Return the course's own files that students changed.

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.integrations.github.sender import Delivery
-from grader.reports.model import Unit
+from grader.reports.model import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[Delivery]:
     """Yield the points of each graded unit, as a status of its commit."""
     for grade in grades:
-        for name, unit in grade.units.items():
-            work = grade.student.units.get(name)
-            if isinstance(unit, Unit) and work and work.commit:
+        for name, report in grade.reports.items():
+            if isinstance(report, Report) and report.commit:
+                unit = report.units[name]
                 about = (f"grade of record/{name}", f"{unit.points} of {unit.possible} points")
-                post = partial(_post, github, grade.student.repository, work.commit, *about)
+                post = partial(_post, github, grade.student.repository, report.commit, *about)
                 yield Delivery(f"{grade.student.student}, {name}", post)
 
 

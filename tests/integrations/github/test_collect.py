@@ -24,6 +24,7 @@ from grader.submissions.reader import read_submission
 DUE = {"sums": "2020-01-25T23:59:00+01:00", "means": "2020-02-01T23:59:00+01:00"}
 HANDED_OUT, EARLY, IN_TIME = "2020-01-10T09:00:00Z", "2020-01-20T10:00:00Z", "2020-01-25T22:59:00Z"
 LATE, LATER = "2020-01-25T22:59:01Z", "2020-01-26T10:00:00Z"
+NOW = datetime.datetime(2026, 9, 1, 12, tzinfo=datetime.UTC)
 ODD = "$(touch here)`id`|<img src=x>\n::error::x @ada [x](http://x) *"
 WORKFLOW = "on: push\n"
 
@@ -115,7 +116,7 @@ def pushed(hub: LocalGitHub, root: Path) -> dict[str, dict[str, str]]:
 def collected(hub: LocalGitHub, pushed: dict[str, dict[str, str]], course: Course, into: Path) -> dict[str, Student]:
     roster = [Entry(name, repository=f"our-course/{name}") for name in [*pushed, "empty", "nothing", "missing"]]
     units = times(course, None, datetime.datetime.now(datetime.UTC))
-    found = collect(roster, course, units, client(hub), into)
+    found = collect(roster, course, units, client(hub), into, NOW)
     assert [student.student for student in found.students] == [entry.student for entry in roster]
     return {student.student: student for student in found.students}
 
@@ -272,7 +273,7 @@ def test_git_shows_the_token_to_the_server_alone_and_in_a_header(
     repository.push({}, EARLY)
     github = GitHub(hub.api, hub.api, TOKEN)  # this server speaks HTTP, but not git
     before = len(hub.asked)
-    found = collect([Entry("ada", repository="our-course/private")], course, {}, github, tmp_path)
+    found = collect([Entry("ada", repository="our-course/private")], course, {}, github, tmp_path, NOW)
     assert found.students[0].problem == (
         "our-course/private cannot be read with git: let the token in GITHUB_TOKEN (in the workflow: the secret "
         "CLASS_TOKEN) read the contents of the repository."
@@ -372,8 +373,8 @@ def test_if_the_commit_of_a_renamed_branch_is_unknown_it_is_a_problem(
 def test_a_named_unit_that_is_not_over_is_collected_as_of_now(course: Course) -> None:
     now = datetime.datetime.fromisoformat("2020-01-30T00:00:00+00:00")
     assert list(times(course, None, now)) == ["sums"]
-    assert times(course, "means", now) == {"means": now}
-    assert times(course, "sums", now) == {"sums": datetime.datetime.fromisoformat(IN_TIME)}
+    assert times(course, ["means"], now) == {"means": now}
+    assert times(course, ["sums"], now) == {"sums": datetime.datetime.fromisoformat(IN_TIME)}
 
 
 def test_a_run_replaces_the_results_of_the_last_one(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
@@ -412,7 +413,7 @@ def test_unreadable_snapshots_are_not_overwritten(hub: LocalGitHub, course: Cour
 
 def collect_one(hub: LocalGitHub, name: str, course: Course, into: Path) -> Collected:
     units = times(course, None, datetime.datetime.now(datetime.UTC))
-    return collect([Entry("ada", repository=f"our-course/{name}")], course, units, client(hub), into)
+    return collect([Entry("ada", repository=f"our-course/{name}")], course, units, client(hub), into, NOW)
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
