@@ -143,10 +143,15 @@ def _collected(path: Path) -> dict[str, dict[str, Work]]:
     return {student.student: student.units for student in read_collected(path).students}
 
 
+def is_collected(path: Path) -> bool:
+    """Return whether a path is a folder <unit>/ of `grader collect`."""
+    return (path.parent / COLLECTED).is_file()
+
+
 def late_work(path: Path, student: str) -> Path | None:
     """Return the folder of a student's late work, for a folder <unit>/ of `grader collect`; None if there is none."""
     folder = path.parent / LATE / path.name
-    return folder if (path.parent / COLLECTED).is_file() and (folder / student).is_dir() else None
+    return folder if is_collected(path) and (folder / student).is_dir() else None
 
 
 def stamped_time(folder: Path, unit: str) -> Time | None:

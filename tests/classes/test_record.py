@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -133,6 +134,26 @@ def test_students_see_their_points_beside_their_commits(graded: Class) -> None:
     [possible] = {row["possible"] for row in graded.rows().values()}
     points = {"honest": 5, "late": 1, "forced": 5}
     assert shown == {name: (graded.commits[name], f"{points[name]} of {possible} points") for name in points}
+
+
+@pytest.mark.parametrize(("counts", "points"), [("last", (0, 4)), ("best", (5, 4))])
+def test_late_pushes_count_with_a_deduction_if_the_course_accepts_them(
+    graded: Class, tmp_path: Path, counts: str, points: tuple[int, int]
+) -> None:
+    root = tmp_path / "course"
+    shutil.copytree(graded.root, root)
+    rules = f"late:\n  percent_per_day: 10\n  most_percent: 50\n  counts: {counts}\nunits:"
+    (root / "autograder.yml").write_text((root / "autograder.yml").read_text().replace("units:", rules, 1))
+    one = Class(root, graded.hub, tmp_path / "class", "", {})
+    shutil.copytree(graded.folder, one.folder, ignore=shutil.ignore_patterns("collected", "reports"))
+    assert one.run("collect", "roster.csv", "--out", "collected", "--course", root).returncode == 1
+    command = ("grade", "collected/sums", "--unit", "sums", "--out", "reports/sums", "--roster", "roster.csv")
+    done = one.run(*command, "--course", root)
+    assert done.returncode == 0, done.stderr
+    found = {grade.student.student: grade for grade in grades(one.collected(), one.reports)}
+    # Right, and then wrong by a force push: 0.9 points, rounded down. Wrong, and then right on the next day: 4.5.
+    assert (found["forced"].graded[0].points, found["late"].graded[0].points) == points
+    assert all(grade.graded for grade in found.values() if grade.student.student != "missing")
 
 
 @pytest.mark.parametrize("command", [("gradebook", "--reports", "reports", "--out", "x.csv"), ("status", "reports")])

@@ -108,6 +108,7 @@ def _prepare(
     from grader.classes.batch import Batch
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.hand_ins import hand_ins
+    from grader.classes.times import is_collected
     from grader.course.find import find_course
     from grader.quizzes.source import load_quizzes
     from grader.submissions.find import find_submissions
@@ -124,8 +125,9 @@ def _prepare(
     require_folder(into)
     handed_in = hand_ins(came.found, decisions)
     batch = Batch(course, quizzes, unit, handed_in.of, into, datetime.datetime.now(datetime.UTC), decisions)
-    # One submission of a class says nothing about its other students.
-    if came.layouts != ["single"]:
+    # One submission of a class says nothing about its other students. `grader collect` makes an empty folder for those
+    # who pushed nothing, and none for those whose repository could not be read.
+    if came.layouts != ["single"] and not any(map(is_collected, submissions)):
         batch.add_absent(handed_in.absent)
     return came, handed_in, batch
 

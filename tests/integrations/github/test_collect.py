@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -414,6 +415,56 @@ def test_unreadable_snapshots_are_not_overwritten(hub: LocalGitHub, course: Cour
 def collect_one(hub: LocalGitHub, name: str, course: Course, into: Path) -> Collected:
     units = times(course, None, datetime.datetime.now(datetime.UTC))
     return collect([Entry("ada", repository=f"our-course/{name}")], course, units, client(hub), into, NOW)
+
+
+# -- extensions and late work ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lenient(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """The course with ten minutes of grace and a deduction for late work."""
+    copy = tmp_path_factory.mktemp("lenient") / "course"
+    shutil.copytree(root, copy)
+    rules = "late:\n  grace_minutes: 10\n  percent_per_day: 10\n  most_percent: 50\n"
+    settings = copy / "autograder.yml"
+    settings.write_text(settings.read_text(encoding="utf-8").replace("units:", f"{rules}units:", 1), encoding="utf-8")
+    return load_course(copy)
+
+
+def test_a_push_in_the_grace_period_or_before_the_end_of_an_extension_is_in_time(
+    hub: LocalGitHub, lenient: Course, tmp_path: Path
+) -> None:
+    repository = hub.create("our-course/extended")
+    pushed = [repository.push({"sums.py": f"a = {n}\n"}, time) for n, time in enumerate((EARLY, LATE, LATER))]
+    extension = {"sums": datetime.datetime(2020, 1, 26, 10, tzinfo=datetime.UTC)}
+    for due, commit, late in (({}, pushed[1], pushed[2]), (extension, pushed[2], None)):
+        entry = Entry("ada", repository="our-course/extended", due=due)
+        units = times(lenient, ["sums"], NOW)
+        [student] = collect([entry], lenient, units, client(hub), tmp_path, NOW).students
+        work = student.units["sums"]
+        assert (work.commit, work.late and work.late.commit) == (commit, late)
+        assert (tmp_path / "late" / "sums" / "ada" / "sums.py").exists() == (late is not None)
+
+
+def test_late_work_has_the_time_of_the_first_push_with_the_units_files(
+    hub: LocalGitHub, lenient: Course, tmp_path: Path
+) -> None:
+    repository = hub.create("our-course/later")
+    repository.push({"exercises/sums.py": "a = 1\n", "exercises/means.py": "b = 1\n"}, EARLY)
+    repository.push({"exercises/sums.py": "a = 2\n"}, LATER)
+    last = repository.push({"exercises/means.py": "b = 2\n", "notes.md": "x"}, "2020-01-28T10:00:00Z")
+    entry = Entry("ada", repository="our-course/later")
+    [student] = collect([entry], lenient, times(lenient, None, NOW), client(hub), tmp_path, NOW).students
+    late = student.units["sums"].late
+    assert late is not None
+    assert (late.commit, late.pushed) == (last, datetime.datetime.fromisoformat(LATER))
+    assert student.units["means"].late is None  # it was due a week later
+
+
+def test_a_course_without_a_deduction_accepts_no_late_work(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
+    hub.create("our-course/strict").push({"sums.py": "a = 1\n"}, LATER)
+    [student] = collect_one(hub, "strict", course, tmp_path).students
+    assert student.units["sums"].late is None
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
