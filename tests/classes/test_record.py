@@ -92,7 +92,7 @@ def test_a_student_who_could_not_be_collected_is_not_graded_with_zero(graded: Cl
     row = graded.rows()["missing"]
     assert (row["sums"], row["total"]) == ("", "")
     assert row["noticed"].startswith("sums: GitHub shows no our-course/missing to this token")
-    assert "missing: sums: GitHub shows no our-course/missing" in graded.printed
+    assert "GitHub shows no our-course/missing to this token" in graded.printed
 
 
 def test_anomalies_are_in_the_row(graded: Class) -> None:

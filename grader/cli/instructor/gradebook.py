@@ -15,10 +15,10 @@ from grader.errors import IMPERFECT, GraderError
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from grader.classes.exports import Column
-    from grader.classes.gradebook import Gradebook
+    from grader.classes.gradebook import Grade, Gradebook
 
 MOST = 20
 
@@ -100,29 +100,34 @@ def _content(found: Gradebook, grades: Sequence[Column], reader: Format) -> str 
 
 def _print_written(found: Gradebook, grades: Sequence[Column], reader: Format, into: Path) -> None:
     """Print what was written, and what an instructor has to know. Raises typer.Exit if somebody is not graded."""
-    from grader.classes.exports import notes
-
     headings = ", ".join(f"{one.heading} of {one.possible}" for one in grades) or "no unit is over yet"
     say(f"{into}: {len(found.rows)} students; {headings}.")
-    by_state: dict[str, list[str]] = {}
-    for row in found.rows:
-        for name, grade in row.grades.items():
-            if grade.state != "graded":
-                by_state.setdefault(grade.state, []).append(f"{row.entry.student} ({name})")
-    counted = by_state.pop("not graded", [])
-    for state, whom in by_state.items():
-        points = "0 points" if state == "not handed in" else "no points"
-        say(f"{state.capitalize()}, {points}: {listed(whom, MOST)}.")
+    for state, points in (("exempt", "no points"), ("not due", "no points"), ("not handed in", "0 points")):
+        if whom := _students(found, lambda grade, state=state: grade.state == state):
+            say(f"{state.capitalize()}, {points}: {whom}.")
     if found.strangers:
         where = "left out" if reader in (Format.canvas, Format.moodle) else "at the end of the table"
         say(f"Not in the roster, {where}: {listed(found.strangers, MOST)}.")
     if reader is Format.moodle:
         say("In Moodle, give each grade item the maximum above, and map the first column as the user.")
-    sentences = [f"{row.entry.student}: {notes(row)}" for row in found.rows if notes(row)]
-    if counted:
-        raise stop(IMPERFECT, *sentences, f"Not graded, no points: {listed(counted, MOST)}.")
-    for sentence in sentences:
-        say(sentence)
+    cells = [grade for row in found.rows for grade in row.grades.values()]
+    for text in dict.fromkeys(grade.note for grade in cells if grade.state == "graded" and grade.note):
+        say(f"{text} {_students(found, lambda grade, text=text: grade.note == text)}.")
+    for row in found.rows:
+        for sentence in row.noticed:
+            say(f"{row.entry.student}: {sentence}")
+    texts = dict.fromkeys(grade.note for grade in cells if grade.state == "not graded")
+    sentences = [f"{text} {_students(found, lambda grade, text=text: grade.note == text)}." for text in texts]
+    if sentences:
+        raise stop(IMPERFECT, "Not graded, so without points:", *sentences)
+
+
+def _students(found: Gradebook, is_meant: Callable[[Grade], bool]) -> str:
+    """Return the students with such a grade, each with the units."""
+    by_student = {
+        row.entry.student: [name for name, grade in row.grades.items() if is_meant(grade)] for row in found.rows
+    }
+    return listed([f"{student} ({', '.join(units)})" for student, units in by_student.items() if units], MOST)
 
 
 def table() -> None:
