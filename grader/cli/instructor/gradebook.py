@@ -15,10 +15,10 @@ from grader.errors import IMPERFECT, GraderError
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from grader.classes.exports import Column
-    from grader.classes.gradebook import Grade, Gradebook
+    from grader.classes.gradebook import Gradebook, State
 
 MOST = 20
 
@@ -102,32 +102,38 @@ def _print_written(found: Gradebook, grades: Sequence[Column], reader: Format, i
     """Print what was written, and what an instructor has to know. Raises typer.Exit if somebody is not graded."""
     headings = ", ".join(f"{one.heading} of {one.possible}" for one in grades) or "no unit is over yet"
     say(f"{into}: {len(found.rows)} students; {headings}.")
-    for state, points in (("exempt", "no points"), ("not due", "no points"), ("not handed in", "0 points")):
-        if whom := _students(found, lambda grade, state=state: grade.state == state):
-            say(f"{state.capitalize()}, {points}: {whom}.")
+    points: dict[State, str] = {"exempt": "no points", "not due": "no points", "not handed in": "0 points"}
+    for state, meaning in points.items():
+        if whom := _students(found, state):
+            say(f"{state.capitalize()}, {meaning}: {whom}.")
     if found.strangers:
         where = "left out" if reader in (Format.canvas, Format.moodle) else "at the end of the table"
         say(f"Not in the roster, {where}: {listed(found.strangers, MOST)}.")
     if reader is Format.moodle:
         say("In Moodle, give each grade item the maximum above, and map the first column as the user.")
-    cells = [grade for row in found.rows for grade in row.grades.values()]
-    for text in dict.fromkeys(grade.note for grade in cells if grade.state == "graded" and grade.note):
-        say(f"{text} {_students(found, lambda grade, text=text: grade.note == text)}.")
+    for text in _notes(found, "graded"):
+        say(f"{text} {_students(found, 'graded', text)}.")
     for row in found.rows:
         for sentence in row.noticed:
             say(f"{row.entry.student}: {sentence}")
-    texts = dict.fromkeys(grade.note for grade in cells if grade.state == "not graded")
-    sentences = [f"{text} {_students(found, lambda grade, text=text: grade.note == text)}." for text in texts]
+    sentences = [f"{text} {_students(found, 'not graded', text)}." for text in _notes(found, "not graded")]
     if sentences:
         raise stop(IMPERFECT, "Not graded, so without points:", *sentences)
 
 
-def _students(found: Gradebook, is_meant: Callable[[Grade], bool]) -> str:
-    """Return the students with such a grade, each with the units."""
-    by_student = {
-        row.entry.student: [name for name, grade in row.grades.items() if is_meant(grade)] for row in found.rows
-    }
-    return listed([f"{student} ({', '.join(units)})" for student, units in by_student.items() if units], MOST)
+def _notes(found: Gradebook, state: State) -> list[str]:
+    """Return the notes on grades in a state, each once."""
+    grades = [grade for row in found.rows for grade in row.grades.values()]
+    return list(dict.fromkeys(grade.note for grade in grades if grade.state == state and grade.note))
+
+
+def _students(found: Gradebook, state: State, note: str | None = None) -> str:
+    """Return the students with a grade in a state and with a note, each with the units."""
+    students = []
+    for row in found.rows:
+        units = [name for name, one in row.grades.items() if one.state == state and note in (None, one.note)]
+        students += [f"{row.entry.student} ({', '.join(units)})"] if units else []
+    return listed(students, MOST)
 
 
 def table() -> None:
