@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.classes.roster import match
+from grader.classes.roster import Matcher
 from grader.classes.times import CANVAS, Time, late_work, pushed_time, stamped_time
 from grader.submissions.names import quoted
 
@@ -63,10 +63,11 @@ def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
     """Return the submissions by student. Two in one path that belong to the same student are a problem."""
     result = HandIns()
     spelled: dict[str, str] = {}
+    matcher = Matcher(decisions.entries)
     for one in found:
         student = one.student
         if decisions.entries:
-            if fitting := match(decisions.entries, one.student):
+            if fitting := matcher.match(one.student):
                 student, rule = fitting[0].student, fitting[1]
                 if student != one.student:
                     result.matched.setdefault(rule, []).append((one.student, student))

@@ -189,39 +189,49 @@ def _exported_rows(table: Table) -> list[Row]:
     ]
 
 
-RULES: dict[str, Callable[[Entry, str], bool]] = {
-    "folder": lambda entry, found: entry.folder.casefold() == found.casefold(),
-    "student": lambda entry, found: entry.student.casefold() == found.casefold(),
-    "id": lambda entry, found: bool(entry.id) and entry.id == found.rpartition("_")[2],
-    "sis_login_id": lambda entry, found: bool(entry.sis_login_id) and _same(entry.sis_login_id, found),
-    "sis_user_id": lambda entry, found: bool(entry.sis_user_id) and _same(entry.sis_user_id, found),
-    "email": lambda entry, found: bool(entry.email) and _same(entry.email, found),
-    "repository": lambda entry, found: bool(entry.repository) and _same(entry.repository.partition("/")[2], found),
-    "name": lambda entry, found: bool(entry.name) and _letters(found) in _spellings(entry.name),
-}
-"""How a submission is matched to a student, by the columns of the roster; the first rule that fits counts."""
+def _local(text: str) -> str:
+    """Return the id that a platform makes of a login or an address: of the part before the @."""
+    return student_id(text.partition("@")[0]).casefold()
 
 
-def match(entries: Iterable[Entry], found: str) -> tuple[Entry, str] | None:
-    """Return the student of a submission with this name, and the rule that fits; None if none or several fit."""
-    entries = list(entries)
-    for rule, fits in RULES.items():
-        fitting = [entry for entry in entries if fits(entry, found)]
-        if fitting:
-            return (fitting[0], rule) if len(fitting) == 1 else None
-    return None
-
-
-def _same(text: str, found: str) -> bool:
-    return student_id(text.partition("@")[0]).casefold() == found.casefold()
-
-
-def _letters(name: str) -> str:
+def _letters(found: str) -> str:
     """Return the letters of a name, without the number that a platform has added."""
-    return re.sub(r"_\d+$|[^a-z0-9]", "", student_id(name).casefold())
+    return re.sub(r"_\d+$|[^a-z0-9]", "", student_id(found).casefold())
 
 
 def _spellings(name: str) -> set[str]:
     """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane."""
     words = [word for word in re.split(r"[^a-z0-9]+", student_id(name).casefold()) if word]
     return {"".join([*words[start:], *words[:start]]) for start in range(len(words))}
+
+
+_RULES: dict[str, tuple[Callable[[Entry], set[str]], Callable[[str], str]]] = {
+    "folder": (lambda entry: {entry.folder.casefold()}, str.casefold),
+    "student": (lambda entry: {entry.student.casefold()}, str.casefold),
+    "id": (lambda entry: {entry.id}, lambda found: found.rpartition("_")[2]),
+    "sis_login_id": (lambda entry: {_local(entry.sis_login_id)}, str.casefold),
+    "sis_user_id": (lambda entry: {_local(entry.sis_user_id)}, str.casefold),
+    "email": (lambda entry: {_local(entry.email)}, str.casefold),
+    "repository": (lambda entry: {_local(entry.repository.partition("/")[2])}, str.casefold),
+    "name": (lambda entry: _spellings(entry.name), _letters),
+}
+"""How a submission is matched to a student, by the columns of the roster: what of an entry equals what of its name."""
+
+
+class Matcher:
+    """Finds the students of submissions by their names."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        """Sort the entries by what each rule compares."""
+        self._by_rule: dict[str, dict[str, list[Entry]]] = {rule: {} for rule in _RULES}
+        for entry in entries:
+            for rule, (texts, _) in _RULES.items():
+                for text in filter(None, texts(entry)):
+                    self._by_rule[rule].setdefault(text, []).append(entry)
+
+    def match(self, found: str) -> tuple[Entry, str] | None:
+        """Return the student of a submission with this name, and the rule that fits; None if not exactly one does."""
+        for rule, (_, text) in _RULES.items():
+            if fitting := self._by_rule[rule].get(text(found)):
+                return (fitting[0], rule) if len(fitting) == 1 else None
+        return None

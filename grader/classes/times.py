@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.classes.collected import COLLECTED, LATE, Work, read_collected
-from grader.classes.roster import Entry, match, parse_time
+from grader.classes.roster import Entry, Matcher, parse_time
 from grader.classes.tables import TableError, read_table
 from grader.submissions.names import student_id
 from grader.submissions.plain_files import UnreadableError, read_text
@@ -99,11 +99,11 @@ def _worksheet(path: Path, unit: str, entries: list[Entry], timezone: str | None
         raise TableError(
             f"{path}: its times have no time zone. Add a line such as `timezone: Europe/Berlin` to autograder.yml."
         )
-    zone = zoneinfo.ZoneInfo(timezone)
+    zone, matcher = zoneinfo.ZoneInfo(timezone), Matcher(entries)
     times: Times = {}
     for row in table.rows:
         number = row[_PARTICIPANT].removeprefix("Participant ")
-        found = match(entries, f"{student_id(row['Full name'])}_{number}")
+        found = matcher.match(f"{student_id(row['Full name'])}_{number}")
         if not row[_MODIFIED] or row[_MODIFIED] == "-" or found is None:
             continue
         time = _moodle_time(row[_MODIFIED])

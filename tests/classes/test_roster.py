@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from courses import REPOSITORY
 
-from grader.classes.roster import Entry, match, read_roster
+from grader.classes.roster import Entry, Matcher, read_roster
 from grader.classes.tables import TableError
 
 HEADER = "student,repository\n"
@@ -98,7 +98,7 @@ def test_a_submission_is_matched_by_the_first_rule_that_fits_one_student(
 ) -> None:
     jane = Entry("jane", "Doe, Jane", "4712", "jane.doe@x.org", "", "jd1@x.org", repository="o/attention-jane")
     twins = [Entry("al", "Al Roe"), Entry("al2", "Al Roe")]
-    got = match([jane, *twins], found)
+    got = Matcher([jane, *twins]).match(found)
     assert (got and (got[0].student, got[1])) == (student and (student, rule))
 
 
