@@ -146,8 +146,9 @@ def _tests_of(unit_name: str) -> dict[str, list[str]]:
     """The names of the hidden tests of each exercise, as far as they are written out."""
     found: dict[str, list[str]] = {name: [] for name in COURSE.units[unit_name].exercises}
     for path in COURSE.hidden_tests(unit_name):
-        for item in ast.parse(path.read_text(encoding="utf-8")).body:
-            for call in item.decorator_list if isinstance(item, ast.FunctionDef) else []:
+        written = ast.parse(path.read_text(encoding="utf-8")).body
+        for item in (one for one in written if isinstance(one, ast.FunctionDef)):
+            for call in item.decorator_list:
                 if isinstance(call, ast.Call) and ast.unparse(call.func) == "pytest.mark.exercise":
                     name = ast.literal_eval(call.args[0])
                     found[name].append(item.name.removeprefix("test_"))

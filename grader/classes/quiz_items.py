@@ -33,7 +33,7 @@ class Answer(NamedTuple):
 
     text: str
     is_right: bool
-    count: int
+    students: int
 
 
 class Variant(NamedTuple):

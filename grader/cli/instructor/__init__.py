@@ -16,9 +16,7 @@ from grader.cli.student import app as app
 
 TEACH = "Run a course"
 
-for command in (
-    grade, regrade, gradebook, summary, audit, build, collect, status, feedback, originality, forget,
-):  # fmt: skip
+for command in (grade, regrade, gradebook, summary, audit, build, collect, status, feedback, originality, forget):
     app.command(rich_help_panel=TEACH)(command)
 app.command(hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(table)
 app.add_typer(new, name="new", rich_help_panel=TEACH)
