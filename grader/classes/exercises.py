@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from grader.classes.decisions import earned_points
+from grader.classes.gradebook import UNTOUCHED
 from grader.classes.statistics import Estimate, correlation, mean_share
 from grader.reports.reading import entries_of
 
@@ -13,15 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grader.classes.gradebook import Gradebook, Row
-    from grader.reports.model import Exercise, Unit
+    from grader.reports.model import Exercise
     from grader.reports.reading import Entry
-
-
-class Worked(NamedTuple):
-    """One student's unit with a file that could be read."""
-
-    row: Row
-    unit: Unit
 
 
 @dataclass(frozen=True)
@@ -29,7 +23,7 @@ class ExerciseRow:
     """One exercise in numbers.
 
     Attributes:
-        students: How many handed in its unit.
+        students: How many have begun its unit.
         share: The share of its points that they earned.
         discrimination: The correlation of its points with the points of everything else; None if nobody can say.
         full: How many have full marks.
@@ -58,29 +52,26 @@ class MisconceptionRow:
     rows: list[Row] = field(default_factory=list)
 
 
-def worked(gradebook: Gradebook, unit: str) -> list[Worked]:
-    """Return the students whose file of a unit was graded. Without a file, nothing is known about its exercises."""
-    graded = [(row, row.grades[unit]) for row in gradebook.rows]
-    return [
-        Worked(row, grade.unit)
-        for row, grade in graded
-        if grade.state == "graded" and grade.unit and grade.unit.path is not None
-    ]
-
-
 def exercise_rows(gradebook: Gradebook) -> Iterator[ExerciseRow]:
     """Yield each exercise that somebody worked on, in the order of the course."""
     sums = {row.entry.student: _sums(row) for row in gradebook.rows}
     for unit in gradebook.possible:
         by_name: dict[str, list[tuple[Entry, float | None]]] = {}
-        for row, _ in worked(gradebook, unit):
-            report = row.grades[unit].report
-            assert report
-            for entry in entries_of(report, unit):
+        for row in gradebook.rows:
+            for entry in _begun(row, unit):
                 rest = _rest(*sums[row.entry.student], entry.exercise)
                 by_name.setdefault(entry.name, []).append((entry, rest))
         for name, students in by_name.items():
             yield _exercise_row(unit, name, students)
+
+
+def _begun(row: Row, unit: str) -> list[Entry]:
+    """Return a student's exercises of a unit; nothing if none is begun, because that says nothing about them."""
+    grade = row.grades[unit]
+    if grade.state != "graded" or grade.report is None or grade.report.units[unit].path is None:
+        return []
+    found = list(entries_of(grade.report, unit))
+    return found if any(entry.state not in UNTOUCHED for entry in found) else []
 
 
 def _exercise_row(unit: str, name: str, students: list[tuple[Entry, float | None]]) -> ExerciseRow:
@@ -130,8 +121,10 @@ def misconception_rows(gradebook: Gradebook) -> list[MisconceptionRow]:
     """Return each misconception in each exercise, the most frequent first."""
     found: dict[tuple[str, str, str], MisconceptionRow] = {}
     for unit in gradebook.possible:
-        for row, graded in worked(gradebook, unit):
-            for exercise, result in graded.exercises.items():
+        for row in gradebook.rows:
+            graded = row.grades[unit]
+            exercises = graded.unit.exercises if graded.state == "graded" and graded.unit else {}
+            for exercise, result in exercises.items():
                 for one in result.misconceptions:
                     empty = MisconceptionRow(unit, exercise, one.name, one.sentence)
                     found.setdefault((unit, exercise, one.name), empty).rows.append(row)

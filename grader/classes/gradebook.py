@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from grader.course.model import Course
 
 _NO_REPORT = "There is no report: grade again."
+UNTOUCHED = ("not written yet", "not handed in")
+"""The states of exercises that a student has not begun."""
 NO_RECORDS: Mapping[str, Record] = MappingProxyType({})
 Reports = dict[str, dict[str, Report | str]]
 """The report on each unit of each student, or why it cannot be read."""
@@ -182,7 +184,7 @@ def units_begun(reports: Iterable[Report]) -> list[str]:
         name
         for name in units
         if any(
-            entry.state not in ("not written yet", "not handed in")
+            entry.state not in UNTOUCHED
             for report in reports
             if name in report.units
             for entry in entries_of(report, name)

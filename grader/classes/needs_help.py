@@ -34,6 +34,14 @@ def total_percent(gradebook: Gradebook, row: Row) -> float | None:
     return 100 * total / possible if total is not None and possible else None
 
 
+def handed_in_nothing(row: Row) -> bool:
+    """Return whether a student handed in no unit that counts, or only files as students receive them."""
+    asked = [grade for grade in row.grades.values() if grade.state not in ("exempt", "not due")]
+    reports = [grade.report for grade in asked if grade.state == "graded"]
+    is_graded = all(grade.state != "not graded" for grade in asked)
+    return bool(asked) and is_graded and not any(report and report.handed_in for report in reports)
+
+
 def needs_help(gradebook: Gradebook) -> list[NeedsHelp]:
     """Return the students whom a rule fits: the lowest total first, then the most reasons, then by name."""
     found = []
@@ -49,17 +57,19 @@ def _urgency(one: NeedsHelp) -> tuple[float, int, str]:
 
 
 def _missing(row: Row) -> str:
+    if handed_in_nothing(row):
+        return "Nothing is handed in."
     due = [grade for grade in row.grades.values() if grade.state in ("graded", "not handed in")]
     missing = _units(row, lambda grade: grade.state == "not handed in")
     if not missing or 2 * len(missing) < len(due):
         return ""
-    return "Nothing is handed in." if len(missing) == len(due) else f"{in_words(missing)}: not handed in."
+    return f"{in_words(missing)}: not handed in."
 
 
 def _low(row: Row) -> str:
     done = [grade.unit for grade in row.grades.values() if grade.state == "graded" and grade.unit]
     points, possible = sum(unit.points for unit in done), sum(unit.possible for unit in done)
-    if not possible or 100 * points >= LOW * possible:
+    if not possible or handed_in_nothing(row) or 100 * points >= LOW * possible:
         return ""
     return f"{points} of {possible} points in what is handed in."
 

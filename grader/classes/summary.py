@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from grader.classes.exercises import exercise_rows, misconception_rows
 from grader.classes.gradebook import Gradebook, Reports, gradebook_of, read_reports, units_begun
-from grader.classes.needs_help import RULES, needs_help, total_percent
+from grader.classes.needs_help import RULES, handed_in_nothing, needs_help, total_percent
 from grader.classes.quiz_items import item_rows
 from grader.classes.statistics import FEWEST, Quartiles, histogram, quartiles
 from grader.classes.week import Change, change, newest
@@ -91,13 +91,13 @@ class Summary:
     @property
     def idle(self) -> list[Row]:
         """The students who handed in nothing that counts."""
-        states = [(row, {grade.state for grade in row.grades.values()}) for row in self.rows]
-        return [row for row, found in states if "not handed in" in found and not found & {"graded", "not graded"}]
+        return [row for row in self.rows if handed_in_nothing(row)]
 
     @property
     def handed_in(self) -> int:
         """How many students have handed in a unit that is graded."""
-        return sum(any(grade.state == "graded" for grade in row.grades.values()) for row in self.rows)
+        busy = [row for row in self.rows if not handed_in_nothing(row)]
+        return sum(any(grade.state == "graded" for grade in row.grades.values()) for row in busy)
 
     @property
     def ungraded(self) -> int:
@@ -189,14 +189,15 @@ def page(summary: Summary, hides_names: bool = False) -> str:
     """
     exercises, items = list(exercise_rows(summary.gradebook)), item_rows(summary.gradebook, summary.quizzes)
     idle = {row.entry.student for row in summary.idle}
-    busy = [one for row in summary.rows if row.entry.student not in idle if (one := _total(summary, row)) is not None]
+    busy = [row for row in summary.rows if row.entry.student not in idle]
+    percents = [one for row in busy if (one := total_percent(summary.gradebook, row)) is not None]
     found = needs_help(summary.gradebook)
     rendered: str = _template().render(
         summary=summary,
         style=style(*_STYLES),
         most=MOST,
         fewest=FEWEST,
-        bins=list(zip(histogram(busy), histogram(summary.totals), strict=True)),
+        bins=list(zip(histogram(percents), histogram(summary.totals), strict=True)),
         totals=quartiles(summary.totals),
         exercises=exercises,
         hardest=sorted(exercises, key=lambda one: one.share.value)[:3],
@@ -214,10 +215,6 @@ def page(summary: Summary, hides_names: bool = False) -> str:
         hides_names=hides_names,
     )
     return rendered
-
-
-def _total(summary: Summary, row: Row) -> float | None:
-    return total_percent(summary.gradebook, row)
 
 
 def _percent(share: float) -> str:

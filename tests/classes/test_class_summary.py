@@ -167,6 +167,15 @@ def test_the_header_counts_who_handed_in_and_who_did_not(course: Course, folder:
     assert "The newest report was made on 2027-01-20 at 12:00 UTC." in made.html
 
 
+def test_files_as_students_receive_them_are_nothing_handed_in(course: Course, folder: Path) -> None:
+    stubs = unit({"add": unwritten(4), "Scale": unwritten(1)}, quiz=answered(course, {}))
+    received = of("bela", stubs, unit({"mean": unwritten(2)}, path="means.py"))
+    made = shown(course, folder, of("ada", sums(course), means()), received.model_copy(update={"handed_in": False}))
+    assert (made.tiles["handed in"], made.tiles["handed in nothing"]) == ("1", "1")
+    assert made.rows("exercises")[1].startswith("add 100 %")
+    assert [one.get_text() for one in made.soup.select(".helped ul > li")] == ["Nothing is handed in."]
+
+
 def test_the_distribution_has_its_numbers_in_words(course: Course, folder: Path) -> None:
     made = shown(
         course,
