@@ -82,7 +82,7 @@ def _row(name: str, report: Report, work: Work, course: Course) -> list[str]:
         f"`{report.commit[:12]}`" if report.commit else "nothing was there",
         _utc(work.pushed) if work.pushed else "–",
         _utc(course.units[name].due),
-        _utc(datetime.datetime.fromisoformat(report.timing.started)),
+        _utc(report.started),
         f"version {report.versions.get('course', 'unknown')}",
     ]
 

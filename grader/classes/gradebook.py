@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from grader.classes.record import Grade as Record
 from grader.classes.record import grades
 from grader.classes.roster import Entry
 from grader.errors import GraderError
 from grader.reports.changes import undated
 from grader.reports.folder import read_report
 from grader.reports.model import Report, Unit
-from grader.reports.reading import not_handed_in
+from grader.reports.reading import entries_of, not_handed_in
 from grader.text import in_words
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from grader.classes.collected import Collected
     from grader.course.model import Course
 
 _NO_REPORT = "There is no report: grade again."
+UNTOUCHED = ("not written yet", "not handed in")
+"""The states of exercises that a student has not begun."""
+NO_RECORDS: Mapping[str, Record] = MappingProxyType({})
+Reports = dict[str, dict[str, Report | str]]
+"""The report on each unit of each student, or why it cannot be read."""
 State = Literal["graded", "not handed in", "exempt", "not due", "not graded"]
 
 
@@ -115,23 +122,47 @@ def read_gradebook(
     Raises:
         GraderError: There are no reports, or some of a unit have other possible points than the rest.
     """
-    found = _read_reports(course, reports)
+    found = read_reports(course, reports)
+    of_record = {grade.student.student: grade for grade in grades(collected, reports)} if collected else {}
+    return gradebook_of(course, entries, found, now, [unit] if unit else [], of_record)
+
+
+def gradebook_of(
+    course: Course,
+    entries: Sequence[Entry],
+    found: Reports,
+    now: datetime.datetime,
+    asked: Sequence[str] = (),
+    of_record: Mapping[str, Record] = NO_RECORDS,
+) -> Gradebook:
+    """Make the gradebook from reports that were read.
+
+    Args:
+        course: The course.
+        entries: The roster, or nothing.
+        found: The reports.
+        now: Only units that are over count.
+        asked: Only these units, even if they are not over.
+        of_record: What `grader collect` found of each student.
+
+    Raises:
+        GraderError: Some reports of a unit have other possible points than the rest.
+    """
     known = {entry.student for entry in entries}
     strangers = [name for name in found if name not in known] if entries else []
     listed = [*(entries or map(Entry, found)), *map(Entry, strangers)]
-    of_record = {grade.student.student: grade for grade in grades(collected, reports)} if collected else {}
-    units = [unit] if unit else _units_that_count(course, listed, found, now)
+    units = [*asked] or _units_that_count(course, listed, found, now)
     rows = []
     for entry in listed:
         record = of_record.get(entry.student)
         own: Mapping[str, Report | str] = record.reports if record else found.get(entry.student, {})
-        dated = course if unit else course.with_due(entry.due)
-        cells = {name: _grade(entry, name, own.get(name, _NO_REPORT), dated, now, bool(unit)) for name in units}
+        dated = course if asked else course.with_due(entry.due)
+        cells = {name: _grade(entry, name, own.get(name, _NO_REPORT), dated, now, bool(asked)) for name in units}
         rows.append(Row(entry, cells, record.student.noticed if record else ()))
     return Gradebook({name: _possible(name, rows) for name in units}, rows, strangers)
 
 
-def _read_reports(course: Course, folder: Path) -> dict[str, dict[str, Report | str]]:
+def read_reports(course: Course, folder: Path) -> Reports:
     """Return the report on each unit of each student, or why it cannot be read. Raises GraderError."""
     found: dict[str, dict[str, Report | str]] = {}
     for one in (folder, *(folder / unit for unit in course.units)):
@@ -145,9 +176,24 @@ def _read_reports(course: Course, folder: Path) -> dict[str, dict[str, Report | 
     return found
 
 
-def _units_that_count(
-    course: Course, entries: Sequence[Entry], found: Mapping[str, Mapping[str, Report | str]], now: datetime.datetime
-) -> list[str]:
+def units_begun(reports: Iterable[Report]) -> list[str]:
+    """Return the units that somebody has begun; all units of the reports if nobody has."""
+    reports = list(reports)
+    units = list(dict.fromkeys(name for report in reports for name in report.units))
+    begun = [
+        name
+        for name in units
+        if any(
+            entry.state not in UNTOUCHED
+            for report in reports
+            if name in report.units
+            for entry in entries_of(report, name)
+        )
+    ]
+    return begun or units
+
+
+def _units_that_count(course: Course, entries: Sequence[Entry], found: Reports, now: datetime.datetime) -> list[str]:
     """Return the units that are over for somebody, and that somebody has handed in."""
     handed_in = {
         unit

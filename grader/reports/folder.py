@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 INSTRUCTOR = "instructor"
 EARLIER = "earlier"
 """The folder of reports that later ones have replaced: earlier/<student>/<time>.json."""
+_LENGTH = len("20270120T120000Z")
 
 
 @contextlib.contextmanager
@@ -93,8 +94,7 @@ def keep_earlier(before: Report, after: Report, directory: Path) -> None:
         return
     folder = directory / EARLIER / before.student
     folder.mkdir(parents=True, exist_ok=True)
-    time = datetime.datetime.fromisoformat(before.timing.started).astimezone(datetime.UTC)
-    stem = f"{time:%Y%m%dT%H%M%SZ}"
+    stem = _stem(before.started)
     taken = len(list(folder.glob(f"{stem}*.json")))
     write_atomically(folder / f"{stem}{f'-{taken + 1}' if taken else ''}.json", before.to_json())
 
@@ -102,8 +102,24 @@ def keep_earlier(before: Report, after: Report, directory: Path) -> None:
 def earlier_reports(student: str, directory: Path) -> list[Report]:
     """Return the student's reports that later ones have replaced, the oldest first."""
     folder = directory / EARLIER / student
-    names = sorted((path.stem for path in folder.glob("*.json")), key=lambda stem: (stem[:16], len(stem), stem))
-    return [report for name in names if (report := read_report(name, folder))]
+    return [report for name in _earlier_names(folder) if (report := read_report(name, folder))]
+
+
+def earlier_report(student: str, directory: Path, time: datetime.datetime) -> Report | None:
+    """Return the newest of the student's earlier reports that was made by some time; None if there is none."""
+    folder = directory / EARLIER / student
+    names = [name for name in _earlier_names(folder) if name[:_LENGTH] <= _stem(time)]
+    return next((report for name in reversed(names) if (report := read_report(name, folder))), None)
+
+
+def _stem(time: datetime.datetime) -> str:
+    return f"{time.astimezone(datetime.UTC):%Y%m%dT%H%M%SZ}"
+
+
+def _earlier_names(folder: Path) -> list[str]:
+    """Return the names of a student's earlier reports, the oldest first; those of one second are numbered."""
+    names = (path.stem for path in folder.glob("*.json"))
+    return sorted(names, key=lambda name: (name[:_LENGTH], len(name), name))
 
 
 def _with_earlier_tests(new: dict[str, Any], path: Path, kept: Collection[str], units: list[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from typing import Annotated, Any, Literal
 
@@ -172,6 +173,11 @@ class Report(Model):
     isolation: Isolation = Field(description="How student code was isolated.")
     versions: dict[str, str] = Field(description="Of the grader, the course and the libraries.")
     digest: Digest = Field(description="SHA-256 of everything that decides the score.")
+
+    @property
+    def started(self) -> datetime.datetime:
+        """When the submission was graded."""
+        return datetime.datetime.fromisoformat(self.timing.started)
 
     def to_json(self) -> str:
         """Return the text of the file."""

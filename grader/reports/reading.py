@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from grader.reports.model import NOT_WRITTEN, Exercise, Message, Quiz, Report, Test, Unit
 from grader.submissions.names import missing_sheet, missing_unit
+from grader.text import listed, log_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -210,6 +212,18 @@ def quiz_problems(quiz: Quiz) -> list[str]:
 def anomalies(report: Report) -> list[str]:
     """Return what the code tried beyond the exercises, each thing once."""
     return list(dict.fromkeys(one.text for one in report.messages if one.kind == "attempted"))
+
+
+def attempts(report: Report) -> str:
+    """Return one line on what a submission tried beyond the exercises, how often, and what came of it, or ""."""
+    # The text is what was tried, a colon, and the file or command.
+    texts = [one.text.partition(": ")[0] for one in report.messages if one.kind == "attempted"]
+    tried = Counter(text.removeprefix("It tried to ").removesuffix(".") for text in texts)
+    if not tried:
+        return ""
+    counts = [f"{what} ({count})" for what, count in tried.most_common()]
+    came = "It was isolated, and no point is from it" if report.isolation.enough else "It was not isolated"
+    return log_line(f"{report.student} tried to {listed(counts, 6)}. {came}.")
 
 
 def is_missing(name: str, unit: Unit) -> bool:

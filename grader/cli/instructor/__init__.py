@@ -11,11 +11,12 @@ from grader.cli.instructor.gradebook import gradebook, table
 from grader.cli.instructor.new import new
 from grader.cli.instructor.originality import originality
 from grader.cli.instructor.release import release
+from grader.cli.instructor.summary import summary
 from grader.cli.student import app as app
 
 TEACH = "Run a course"
 
-for command in (grade, regrade, gradebook, audit, build, collect, status, feedback, originality, forget):
+for command in (grade, regrade, gradebook, summary, audit, build, collect, status, feedback, originality, forget):
     app.command(rich_help_panel=TEACH)(command)
 app.command(hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(table)
 app.add_typer(new, name="new", rich_help_panel=TEACH)

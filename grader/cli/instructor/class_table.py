@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -74,6 +73,8 @@ def _whose(students: list[str]) -> str:
 
 def print_class(batch: Batch) -> None:
     """Print one line for each student: points by unit and the main issue; then what was tried, and the units."""
+    from grader.reports.reading import attempts
+
     reports, course = batch.reports, batch.course
     if not reports:
         return
@@ -108,26 +109,13 @@ def print_class(batch: Batch) -> None:
 
 def _shown(batch: Batch) -> list[str]:
     """Return the units to show: those that are over; before the first one is, those that somebody has begun."""
-    from grader.reports.reading import entries_of
+    from grader.classes.gradebook import units_begun
 
-    units = list(dict.fromkeys(name for report in batch.reports for name in report.units))
     if batch.unit:
         return [batch.unit]
-    is_over = batch.course.is_over
-    if over := [name for name in units if is_over(name, batch.now)]:
-        return over
-    untouched = ("not written yet", "not handed in")
-    begun = [
-        name
-        for name in units
-        if any(
-            entry.state not in untouched
-            for report in batch.reports
-            if name in report.units
-            for entry in entries_of(report, name)
-        )
-    ]
-    return begun or units
+    units = list(dict.fromkeys(name for report in batch.reports for name in report.units))
+    over = [name for name in units if batch.course.is_over(name, batch.now)]
+    return over or units_begun(batch.reports)
 
 
 def _cell(report: Report, name: str) -> str:
@@ -184,18 +172,6 @@ def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
         problems = [(item, item.problem.partition(": ")[0]) for item in unit.quiz.items.values() if item.problem]
         for item, problem in problems:
             yield (0 if item.points is None else item.possible), f"{problem}: this answer cannot be read"
-
-
-def attempts(report: Report) -> str:
-    """Return one line on what a submission tried beyond the exercises, how often, and what came of it, or ""."""
-    # The text is what was tried, a colon, and the file or command.
-    texts = [one.text.partition(": ")[0] for one in report.messages if one.kind == "attempted"]
-    tried = Counter(text.removeprefix("It tried to ").removesuffix(".") for text in texts)
-    if not tried:
-        return ""
-    counts = [f"{what} ({count})" for what, count in tried.most_common()]
-    came = "It was isolated, and no point is from it" if report.isolation.enough else "It was not isolated"
-    return log_line(f"{report.student} tried to {listed(counts, 6)}. {came}.")
 
 
 def print_differences(differences: Sequence[Difference], total: int) -> None:

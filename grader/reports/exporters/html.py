@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from grader.quizzes.sheet import heading
 from grader.reports import reading
 from grader.reports.changes import change_sentences
 from grader.reports.exporters import course_text, summary
-from grader.text import printable
+from grader.reports.exporters.templates import environment, style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +25,7 @@ MOST_BYTES = 1_000_000
 # The most characters of a text from the student; the first of these that makes the page small enough is taken.
 _MOST_OF_A_TEXT = (20_000, 4000, 400, 100)
 _FOLDER = Path(__file__).parent
+STYLE = _FOLDER / "page.css"
 
 
 class Picture(NamedTuple):
@@ -78,8 +77,6 @@ def page(report: Report, pictures: Mapping[str, Picture] = NO_PICTURES, record: 
         record: What was graded, for a report of record.
     """
     found = list(reading.entries(report))
-    style = (_FOLDER / "page.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     made = ""
     for most in _MOST_OF_A_TEXT:
         made = _template().render(
@@ -88,8 +85,7 @@ def page(report: Report, pictures: Mapping[str, Picture] = NO_PICTURES, record: 
             next=summary.next_entry(found),
             pictures=pictures,
             record=record,
-            style=Markup(style),
-            style_digest=digest,
+            style=style(STYLE),
             output=lambda unit, exercise: _output(report, unit, exercise),
             most=most,
         )
@@ -117,33 +113,21 @@ def _findings(entry: reading.Entry) -> list[Finding]:
     return found
 
 
-def _visible(value: Any) -> Any:
-    """Make the text of an expression printable; what is HTML already was made so before."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
 @cache
 def _template() -> Any:
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        finalize=_visible,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    templates = environment(_FOLDER)
+    templates.filters |= {
         "breakable": lambda name: Markup("_<wbr>").join(name.split("_")),
         "code": course_text.inline,
         "course_markdown": course_text.blocks,
         "heading": heading,
         "points": reading.points,
     }
-    environment.globals |= {
+    templates.globals |= {
         "change_sentences": change_sentences,
         "reading": reading,
         "marks": summary.MARKS,
         "state_of": summary.state_of,
         "findings": _findings,
     }
-    return environment.get_template("page.html.j2")
+    return templates.get_template("page.html.j2")

@@ -1,0 +1,258 @@
+"""The class at a glance: one HTML page for the instructor, without scripts, which needs no network."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
+
+from grader.classes.exercises import exercise_rows, misconception_rows
+from grader.classes.gradebook import Gradebook, Reports, gradebook_of, read_reports, units_begun
+from grader.classes.needs_help import RULES, handed_in_nothing, needs_help, total_percent
+from grader.classes.quiz_items import item_rows
+from grader.classes.statistics import FEWEST, Quartiles, histogram, quartiles
+from grader.classes.week import Change, change, newest
+from grader.errors import GraderError
+from grader.quizzes.sheet import heading
+from grader.quizzes.source import load_quizzes
+from grader.reports.exporters import course_text
+from grader.reports.exporters.html import STYLE
+from grader.reports.exporters.templates import environment, style
+from grader.reports.model import Report
+from grader.reports.reading import attempts
+from grader.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from grader.classes.gradebook import Row
+    from grader.classes.roster import Entry
+    from grader.course.model import Course
+    from grader.quizzes.source import Quiz
+    from grader.reports.model import Unit
+
+# The most that the page lists, so that it stays small for a large class. It says what it leaves out.
+MOST = {"names": 40, "misconceptions": 60, "help": 100, "shown": 15, "attempts": 50}
+LITTLE = 0.2
+"""An exercise with a smaller correlation tells strong and weak students apart too little."""
+_FOLDER = Path(__file__).parent
+_STYLES = (STYLE, _FOLDER / "summary.css")
+
+
+class UnitRow(NamedTuple):
+    """One unit in numbers; the points are in percent, of those who handed it in."""
+
+    name: str
+    title: str
+    possible: int
+    handed_in: int
+    students: int
+    mean: float | None
+    quartiles: Quartiles | None
+    late: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A class, as its reports show it.
+
+    Attributes:
+        course: The course.
+        gradebook: The grades in the units that count.
+        quizzes: The quizzes of the course, by unit.
+        change: What changed within a week.
+        reports: Every report, by student and unit.
+        made: When the newest report was made.
+        is_early: Whether no unit is over, so that the units count that somebody has begun.
+    """
+
+    course: Course
+    gradebook: Gradebook
+    quizzes: Mapping[str, Quiz]
+    change: Change
+    reports: Reports
+    made: datetime.datetime
+    is_early: bool
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The students."""
+        return self.gradebook.rows
+
+    @cached_property
+    def totals(self) -> list[float]:
+        """The totals in percent of the students with a total."""
+        return [one for row in self.rows if (one := total_percent(self.gradebook, row)) is not None]
+
+    @property
+    def idle(self) -> list[Row]:
+        """The students who handed in nothing that counts."""
+        return [row for row in self.rows if handed_in_nothing(row)]
+
+    @property
+    def handed_in(self) -> int:
+        """How many students have handed in a unit that is graded."""
+        busy = [row for row in self.rows if not handed_in_nothing(row)]
+        return sum(any(grade.state == "graded" for grade in row.grades.values()) for row in busy)
+
+    @property
+    def ungraded(self) -> int:
+        """How many students have a unit that is not graded."""
+        return sum(not row.is_complete for row in self.rows)
+
+    @property
+    def uncounted_quizzes(self) -> list[str]:
+        """The units whose quiz does not count yet."""
+        graded = {name: [grade.unit for row in self.rows if (grade := row.grades[name]).unit] for name in self.units}
+        return [name for name, units in graded.items() if any(one.quiz and one.quiz.points is None for one in units)]
+
+    @property
+    def units(self) -> list[str]:
+        """The units that count."""
+        return list(self.gradebook.possible)
+
+    def unit_rows(self) -> list[UnitRow]:
+        """Return the units that count."""
+        return [self._unit_row(name) for name in self.units]
+
+    def _unit_row(self, name: str) -> UnitRow:
+        grades = [row.grades[name] for row in self.rows]
+        graded = [grade.unit for grade in grades if grade.state == "graded" and grade.unit]
+        percents = [100 * unit.points / unit.possible for unit in graded if unit.possible]
+        return UnitRow(
+            name,
+            self.course.units[name].title,
+            self.gradebook.possible[name],
+            len(graded),
+            sum(grade.state not in ("exempt", "not due") for grade in grades),
+            sum(percents) / len(percents) if percents else None,
+            quartiles(percents),
+            sum(map(_is_late, graded)),
+        )
+
+    def attempts(self) -> list[str]:
+        """Return a line on each student whose code tried something beyond the exercises."""
+        lines = []
+        for own in self.reports.values():
+            reports = {id(report): report for report in own.values() if isinstance(report, Report)}
+            lines += [line for report in reports.values() if (line := attempts(report))]
+        return sorted(lines, key=str.casefold)
+
+
+def _is_late(unit: Unit) -> bool:
+    """Return whether a unit came after its due date, or may have."""
+    if any(one.kind == "late" for one in unit.changes):
+        return True
+    if unit.received is None or unit.received.at is None:
+        return unit.received is not None
+    return datetime.datetime.fromisoformat(unit.received.at) > datetime.datetime.fromisoformat(unit.received.due)
+
+
+def read_class(course: Course, entries: Sequence[Entry], reports: Path, unit: str | None = None) -> Summary:
+    """Read the reports of a class: reports/<student>.json, or reports/<unit>/<student>.json.
+
+    The time of the newest report decides which units are over, so that the same reports always give the same page.
+
+    Args:
+        course: The course.
+        entries: The roster. If it is empty, every student with a report is in the class.
+        reports: The folder of the reports.
+        unit: Only this unit, even if it is not over.
+
+    Raises:
+        GraderError: There are no reports, or those of a unit do not fit together.
+    """
+    found = read_reports(course, reports)
+    made = newest(found)
+    if made is None:
+        raise GraderError(f"{reports} holds no report of this version: grade again.")
+    gradebook = gradebook_of(course, entries, found, made, [unit] if unit else [])
+    is_early = not gradebook.possible
+    if is_early:
+        every = {id(report): report for own in found.values() for report in own.values() if isinstance(report, Report)}
+        begun = units_begun(every.values())
+        gradebook = gradebook_of(course, entries, found, made, [name for name in course.units if name in begun])
+    quizzes = load_quizzes(course.solutions, [name for name in course.quizzes if name in gradebook.possible])
+    return Summary(course, gradebook, quizzes, change(found, reports, made), found, made, is_early)
+
+
+def page(summary: Summary, hides_names: bool = False) -> str:
+    """Return the page. The same reports give the same page.
+
+    Args:
+        summary: The class.
+        hides_names: Whether students are counted only: no name, and nothing that a student wrote, is on the page.
+    """
+    exercises, items = list(exercise_rows(summary.gradebook)), item_rows(summary.gradebook, summary.quizzes)
+    idle = {row.entry.student for row in summary.idle}
+    busy = [row for row in summary.rows if row.entry.student not in idle]
+    percents = [one for row in busy if (one := total_percent(summary.gradebook, row)) is not None]
+    found = needs_help(summary.gradebook)
+    rendered: str = _template().render(
+        summary=summary,
+        style=style(*_STYLES),
+        most=MOST,
+        fewest=FEWEST,
+        bins=list(zip(histogram(percents), histogram(summary.totals), strict=True)),
+        totals=quartiles(summary.totals),
+        exercises=exercises,
+        hardest=sorted(exercises, key=lambda one: one.share.value)[:3],
+        telling_little=sorted(
+            (one for one in exercises if one.discrimination and one.discrimination.value < LITTLE),
+            key=lambda one: one.discrimination or one.share,
+        )[:3],
+        misconceptions=misconception_rows(summary.gradebook),
+        items=items,
+        hardest_items=sorted(items, key=lambda one: one.right.value)[:3],
+        helped=[] if hides_names else found,
+        rules={rule: sum(rule in one.reasons for one in found) for rule in RULES},
+        needing=len(found),
+        tried=summary.attempts(),
+        hides_names=hides_names,
+    )
+    return rendered
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
+def _signed(number: float) -> str:
+    return f"{number:.2f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _at(number: float) -> str:
+    """Return a coordinate in percent of the width of a plot."""
+    return f"{number:.1f}%"
+
+
+def _first_large(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _who(row: Row) -> str:
+    """Return a student's name, and the one in reports."""
+    entry = row.entry
+    return f"{entry.name} ({entry.student})" if entry.name and entry.name != entry.student else entry.student
+
+
+@cache
+def _template() -> Any:
+    templates = environment(_FOLDER)
+    templates.filters |= {
+        "at": _at,
+        "breakable": lambda text: Markup("_<wbr>").join(printable(text).split("_")),
+        "code": course_text.inline,
+        "course_markdown": course_text.blocks,
+        "heading": heading,
+        "percent": _percent,
+        "signed": _signed,
+        "who": _who,
+        "first_large": _first_large,
+        "words": lambda name: _first_large(name.replace("_", " ")),
+    }
+    return templates.get_template("summary.html.j2")

@@ -1,0 +1,33 @@
+"""`grader summary`: the class at a glance, as one page for a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grader.cli.console import CourseFolder, one_of, say, write_named
+
+
+def summary(
+    reports: Annotated[Path, typer.Option(help="The folder of <student>.json, or of <unit>/<student>.json.")],
+    into: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
+    roster: Annotated[
+        Path | None, typer.Option(help="The students, as CSV. Without it, all who have a report.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="This unit alone, even before its due date.")] = None,
+    hides_names: Annotated[bool, typer.Option("--hide-names", help="Count students, and name none.")] = False,
+    folder_of_course: CourseFolder = None,
+) -> None:
+    """Write a page for instructors: distribution, exercises, misconceptions, quiz items, who needs help, last week."""
+    from grader.classes.roster import read_roster
+    from grader.classes.summary import page, read_class
+    from grader.course.find import find_course
+
+    course = find_course(folder_of_course)
+    if unit is not None:
+        one_of(unit, list(course.units))
+    found = read_class(course, read_roster(roster, course.units) if roster else [], reports, unit)
+    write_named(into, page(found, hides_names), "--out")
+    say(f"{into}: {len(found.rows)} students; {', '.join(found.units)}.")
