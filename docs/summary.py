@@ -18,7 +18,7 @@ import made_class
 from courses import COURSE
 
 from grader.classes.roster import read_roster
-from grader.classes.summary import page, read_class
+from grader.classes.summary.page import page, read_class
 
 STUDENTS = 60
 HEIGHT = 1000

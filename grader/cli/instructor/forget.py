@@ -19,7 +19,7 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="Do it without a question.")] = False,
 ) -> None:
     """Remove one student from reports, rosters, tables and submissions. Exit 1 where the student is still found."""
-    from grader.classes.forget import Forgetting
+    from grader.classes.forget.forgetting import Forgetting
     from grader.text import listed
 
     with writing("Not all could be read"):

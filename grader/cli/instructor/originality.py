@@ -24,7 +24,7 @@ def originality(
     """Export what each student wrote of a unit, for Dolos and JPlag. It runs nothing and judges nobody."""
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.hand_ins import hand_ins
-    from grader.classes.originality import BASE_CODE, INFO, SUBMISSIONS, read_class, require_own, write
+    from grader.classes.originality.export import BASE_CODE, INFO, SUBMISSIONS, read_class, require_own, write
     from grader.course.find import find_course
     from grader.submissions.find import find_submissions
     from grader.submissions.layouts import described

@@ -22,7 +22,7 @@ def summary(
 ) -> None:
     """Write a page for instructors: distribution, exercises, misconceptions, quiz items, who needs help, last week."""
     from grader.classes.roster import read_roster
-    from grader.classes.summary import page, read_class
+    from grader.classes.summary.page import page, read_class
     from grader.course.find import find_course
 
     course = find_course(folder_of_course)

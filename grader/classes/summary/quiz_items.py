@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from grader.classes.statistics import Estimate, fisher_exact, holm, mean_share
+from grader.classes.summary.statistics import Estimate, fisher_exact, holm, mean_share
 from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, ShapeItem, VariedItem
 from grader.quizzes.questions import fill, rendered
 from grader.reports.sanitize import sanitize

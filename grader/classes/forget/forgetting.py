@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.classes.collected import COLLECTED, CollectError
-from grader.classes.person import Person, is_found, is_named, require_student
-from grader.classes.shared_files import without
+from grader.classes.forget.person import Person, is_found, is_named, require_student
+from grader.classes.forget.shared_files import without
 from grader.errors import GraderError
 from grader.files import PARTIAL, FolderInUse, held, write_atomically
 from grader.reports.folder import INSTRUCTOR

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grader.classes.hand_ins import HandIn, combined
-from grader.classes.own_code import Stub, is_python, own_code
+from grader.classes.originality.own_code import Stub, is_python, own_code
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.submissions.names import filenames, missing_unit

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.classes.decisions import earned_points
 from grader.classes.gradebook import UNTOUCHED
-from grader.classes.statistics import Estimate, correlation, mean_share
+from grader.classes.summary.statistics import Estimate, correlation, mean_share
 from grader.reports.reading import entries_of
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from grader.classes.exercises import exercise_rows, misconception_rows
 from grader.classes.gradebook import Gradebook, Reports, gradebook_of, read_reports, units_begun
-from grader.classes.needs_help import RULES, handed_in_nothing, needs_help, total_percent
-from grader.classes.quiz_items import item_rows
-from grader.classes.statistics import FEWEST, Quartiles, histogram, quartiles
-from grader.classes.week import Change, change, newest
+from grader.classes.summary.exercises import exercise_rows, misconception_rows
+from grader.classes.summary.needs_help import RULES, handed_in_nothing, needs_help, total_percent
+from grader.classes.summary.quiz_items import item_rows
+from grader.classes.summary.statistics import FEWEST, Quartiles, histogram, quartiles
+from grader.classes.summary.week import Change, change, newest
 from grader.errors import GraderError
 from grader.quizzes.sheet import heading
 from grader.quizzes.source import load_quizzes
@@ -40,7 +40,7 @@ MOST = {"names": 40, "misconceptions": 60, "help": 100, "shown": 15, "attempts":
 LITTLE = 0.2
 """An exercise with a smaller correlation tells strong and weak students apart too little."""
 _FOLDER = Path(__file__).parent
-_STYLES = (STYLE, _FOLDER / "summary.css")
+_STYLES = (STYLE, _FOLDER / "page.css")
 
 
 class UnitRow(NamedTuple):
@@ -255,4 +255,4 @@ def _template() -> Any:
         "first_large": _first_large,
         "words": lambda name: _first_large(name.replace("_", " ")),
     }
-    return templates.get_template("summary.html.j2")
+    return templates.get_template("page.html.j2")

@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 
 from grader.classes.gradebook import Reports, gradebook_of
 from grader.classes.roster import Entry
-from grader.classes.summary import Summary, page, read_class
-from grader.classes.week import change
+from grader.classes.summary.page import Summary, page, read_class
+from grader.classes.summary.week import change
 from grader.cli.instructor import app
 from grader.course.model import Course, load_course
 from grader.errors import GraderError

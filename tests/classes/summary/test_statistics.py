@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from grader.classes.statistics import FEWEST, correlation, fisher_exact, histogram, holm, mean_share, quartiles
+from grader.classes.summary.statistics import FEWEST, correlation, fisher_exact, histogram, holm, mean_share, quartiles
 
 
 def test_quartiles_are_those_of_numpy() -> None:

@@ -24,7 +24,7 @@ from courses import hand_in
 from notebooks import code, write_notebook
 from typer.testing import CliRunner
 
-from grader.classes.own_code import Stub, own_code
+from grader.classes.originality.own_code import Stub, own_code
 from grader.cli.instructor import app
 from grader.submissions.source import UnitSource
 

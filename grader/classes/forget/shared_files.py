@@ -12,13 +12,13 @@ import zipfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.classes.collected import COLLECTED, SNAPSHOTS, read_collected
-from grader.classes.person import read_rows
+from grader.classes.forget.person import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from grader.classes.person import Person
+    from grader.classes.forget.person import Person
 
 # Columns of gradebooks, in any case, that tell students apart; and those with names, which several may have.
 _IDS = {

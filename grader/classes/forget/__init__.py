@@ -1,0 +1,1 @@
+"""Removes everything about one student from the files of a term."""
