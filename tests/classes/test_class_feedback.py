@@ -44,11 +44,13 @@ def grade() -> Grade:
     means = unit({"means_of": exercise(3)}, path="exercises/means.py")
     message = raised("sums_of", "It raised a ValueError. no numbers", 9)
     works = {name: Work(commit=letter * 40, dated_by="push") for name, letter in zip(UNITS, "abc", strict=True)}
+    first = report({"sums": sums, "means": unit({"means_of": exercise(0, 3)})}, [message], suites="hidden")
+    second = report({"means": means}, suites="hidden", isolated=False)
     return Grade(
         Student(student="ada", repository="our-course/ada", units=works),
         {
-            "sums": report({"sums": sums, "means": unit({"means_of": exercise(0, 3)})}, [message], suites="hidden"),
-            "means": report({"means": means}, suites="hidden", isolated=False),
+            "sums": first.model_copy(update={"commit": "a" * 40}),
+            "means": second.model_copy(update={"commit": "b" * 40}),
             "modes": "there is no report of it.",
         },
     )
