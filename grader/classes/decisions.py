@@ -81,8 +81,6 @@ class Decisions:
         received = time and Received(
             at=time.at.isoformat(timespec="seconds") if time.at else None,
             source=time.source,
-            due=due.isoformat(timespec="seconds"),
-            extended=name in entry.due,
         )
         # Exact, so that rounding cannot cost a point, and rounded once.
         points = math.floor(earned + sum(Fraction(str(change.points)) for change in changes))
@@ -92,6 +90,8 @@ class Decisions:
                 "changes": changes,
                 "points": max(0, points),
                 "received": received,
+                "due": due.isoformat(timespec="seconds"),
+                "extended": name in entry.due,
                 "exempt": name in entry.exempt,
             }
         )

@@ -67,7 +67,11 @@ def _record(grade: Grade, units: Collection[str], course: Course, now: datetime.
 
 def _is_current(name: str, unit: Unit, course: Course, now: datetime.datetime) -> bool:
     """Return whether a report shows what the course shows at this time."""
-    if name not in course.units or unit.feedback != course.feedback_level(name, now):
+    if name not in course.units:
+        return False
+    if unit.due:
+        course = course.with_due({name: datetime.datetime.fromisoformat(unit.due)})
+    if unit.feedback != course.feedback_level(name, now):
         return False
     is_over, quiz = course.is_over(name, now), unit.quiz
     has_answers = any(item.answer is not None for item in quiz.items.values()) if quiz else False
@@ -76,12 +80,12 @@ def _is_current(name: str, unit: Unit, course: Course, now: datetime.datetime) -
 
 
 def _row(name: str, report: Report, work: Work, course: Course) -> list[str]:
-    work = work.of(report.commit) or work
+    work, due = work.of(report.commit) or work, report.units[name].due
     return [
         f"{course.units[name].title} (`{name}`)",
         f"`{report.commit[:12]}`" if report.commit else "nothing was there",
         _utc(work.pushed) if work.pushed else "–",
-        _utc(course.units[name].due),
+        _utc(datetime.datetime.fromisoformat(due) if due else course.units[name].due),
         _utc(report.started),
         f"version {report.versions.get('course', 'unknown')}",
     ]

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 def change_sentences(unit: Unit) -> list[str]:
     """Return a sentence on an exemption, on when the unit was handed in, and on each change of its points."""
     sentences = ["You are exempt from this unit: it does not count."] if unit.exempt else []
-    if unit.received:
+    if unit.due and (unit.received or unit.extended):
         sentences.append(_received(unit.received))
+        sentences.append(f"Due: {_time(unit.due)}{', with your extension' if unit.extended else ''}.")
     if unit.changes:
         sentences.append(f"Earned: {unit.earned} of {unit.possible}.")
     for change in unit.changes:
@@ -33,11 +34,10 @@ def undated(unit: Unit) -> str:
     return f"{sure}, and nothing says when it was handed in: add the time to times.csv."
 
 
-def _received(received: Received) -> str:
-    due = f"Due: {_time(received.due)}{', with your extension' if received.extended else ''}."
-    if received.at is None:
-        return f"It is not known when this was handed in, so nothing is taken off for now. {due}"
-    return f"Handed in: {_time(received.at)} ({received.source}). {due}"
+def _received(received: Received | None) -> str:
+    if received is None or received.at is None:
+        return "It is not known when this was handed in, so nothing is taken off for now."
+    return f"Handed in: {_time(received.at)} ({received.source})."
 
 
 def _time(text: str) -> str:

@@ -78,12 +78,10 @@ class Quiz(Model):
 
 
 class Received(Model):
-    """When a unit was handed in, and the due date that applies to this student."""
+    """When a unit was handed in, and what says so."""
 
     at: str | None = Field(description="An ISO 8601 time with a zone; None: late, but by how much is unknown.")
     source: str = Field(description="Where the time is from, such as `push` or `times.csv`.")
-    due: str = Field(description="An ISO 8601 time with a zone, with the student's extension if there is one.")
-    extended: bool = Field(description="Whether the student has an extension.")
 
 
 class Change(Model):
@@ -108,6 +106,8 @@ class Unit(Model):
     )
     changes: list[Change] = Field(default=[], description="The late deduction and adjustments.")
     received: Received | None = Field(default=None, description="When it was handed in, if that is known.")
+    due: str | None = Field(default=None, description="An ISO 8601 time with a zone: when this student's work was due.")
+    extended: bool = Field(default=False, description="Whether that is an extension.")
     exempt: bool = Field(default=False, description="Whether it does not count for this student.")
     feedback: Level = Field(description="How much feedback this report gives, by autograder.yml and the date.")
     path: Text | None = Field(description="The file that was graded, relative to the submission's folder.")

@@ -125,9 +125,8 @@ def test_a_report_has_what_was_earned_and_each_change(a_class: Class) -> None:
         ("late", -0.3),
         ("adjustment", 1.5),
     ]
-    assert units["bob"]["received"] == {
-        "at": "2000-02-02T12:00:00+00:00", "source": "times.csv", "due": "2000-02-01T00:00:00+00:00", "extended": True,
-    }  # fmt: skip
+    assert units["bob"]["received"] == {"at": "2000-02-02T12:00:00+00:00", "source": "times.csv"}
+    assert (units["bob"]["due"], units["bob"]["extended"]) == ("2000-02-01T00:00:00+00:00", True)
     assert (units["dan"]["exempt"], a_class.reports()["dan"]["possible"]) == (True, 0)
 
 

@@ -34,6 +34,8 @@ REPORT: dict[str, Any] = {
             "earned": 1,
             "changes": [],
             "received": None,
+            "due": None,
+            "extended": False,
             "exempt": False,
             "feedback": "sentence",
             "path": "exercises/sums.py",

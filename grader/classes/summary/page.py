@@ -147,9 +147,9 @@ def _is_late(unit: Unit) -> bool:
     """Return whether a unit came after its due date, or may have."""
     if any(one.kind == "late" for one in unit.changes):
         return True
-    if unit.received is None or unit.received.at is None:
+    if unit.received is None or unit.received.at is None or unit.due is None:
         return unit.received is not None
-    return datetime.datetime.fromisoformat(unit.received.at) > datetime.datetime.fromisoformat(unit.received.due)
+    return datetime.datetime.fromisoformat(unit.received.at) > datetime.datetime.fromisoformat(unit.due)
 
 
 def read_class(course: Course, entries: Sequence[Entry], reports: Path, unit: str | None = None) -> Summary:

@@ -196,10 +196,12 @@ def test_the_distribution_has_its_numbers_in_words(course: Course, folder: Path)
 
 def test_a_unit_has_its_middle_and_who_was_late(course: Course, folder: Path) -> None:
     def received(at: str | None) -> Received:
-        return Received(at=at, source="times.csv", due="2027-01-10T00:00:00+00:00", extended=False)
+        return Received(at=at, source="times.csv")
 
     times = ["2027-01-09T00:00:00+00:00", "2027-01-11T00:00:00+00:00", None]
-    late = [means(number).model_copy(update={"received": received(time)}) for number, time in enumerate(times)]
+    due = "2027-01-10T00:00:00+00:00"
+    changes = [{"received": received(time), "due": due} for time in times]
+    late = [means(number).model_copy(update=change) for number, change in enumerate(changes)]
     made = shown(course, folder, *(of(f"s{number}", one) for number, one in enumerate(late)), of("x", missing("means")))
     assert made.rows("units") == ["Means means, 2 points 3 of 4 2 50 % 50 % 25 to 75 %"]
 
@@ -306,7 +308,7 @@ def test_variants_that_differ_by_chance_are_not_marked(course: Course, folder: P
 
 
 def test_who_needs_help_has_the_reasons_the_lowest_total_first(course: Course, folder: Path) -> None:
-    undated = Received(at=None, source="Canvas", due=LONG_PAST, extended=False)
+    undated = Received(at=None, source="Canvas")
     made = shown(
         course,
         folder,
