@@ -14,11 +14,10 @@ from grader.reports.model import Report, Unit
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from grader.classes.collected import Work
     from grader.classes.record import Grade
     from grader.course.model import Course
 
-_COLUMNS = ("Unit", "Commit", "On GitHub since", "Due", "Graded", "Course")
+_COLUMNS = ("Unit", "Commit", "Handed in", "Due", "Graded", "Course")
 
 
 def feedback(
@@ -54,9 +53,9 @@ def _record(grade: Grade, units: Collection[str], course: Course, now: datetime.
     if outdated := [name for name, report in reports.items() if not _is_current(name, report.units[name], course, now)]:
         raise GraderError(
             f"the report on {', '.join(outdated)} was made before the due date, or with another autograder.yml: run "
-            "`grader collect` and `grader grade` again."
+            "`grader grade` again, and on GitHub `grader collect` before it."
         )
-    rows = [_row(name, report, grade.student.units[name], course) for name, report in reports.items()]
+    rows = [_row(name, report, course) for name, report in reports.items()]
     notes = {
         "Not due yet, so this is not the grade": [name for name in reports if not course.is_over(name, now)],
         "Not graded yet": [name for name in units if name not in reports],
@@ -69,7 +68,7 @@ def _is_current(name: str, unit: Unit, course: Course, now: datetime.datetime) -
     """Return whether a report shows what the course shows at this time."""
     if name not in course.units:
         return False
-    if unit.due:
+    if unit.due and unit.extended:
         course = course.with_due({name: datetime.datetime.fromisoformat(unit.due)})
     if unit.feedback != course.feedback_level(name, now):
         return False
@@ -79,13 +78,14 @@ def _is_current(name: str, unit: Unit, course: Course, now: datetime.datetime) -
     return quiz is None or ((quiz.points is not None) == is_over and has_answers == should_have)
 
 
-def _row(name: str, report: Report, work: Work, course: Course) -> list[str]:
-    work, due = work.of(report.commit) or work, report.units[name].due
+def _row(name: str, report: Report, course: Course) -> list[str]:
+    unit = report.units[name]
+    at = unit.received.at if unit.received else None
     return [
         f"{course.units[name].title} (`{name}`)",
-        f"`{report.commit[:12]}`" if report.commit else "nothing was there",
-        _utc(work.pushed) if work.pushed else "–",
-        _utc(datetime.datetime.fromisoformat(due) if due else course.units[name].due),
+        f"`{report.commit[:12]}`" if report.commit else "–",
+        _utc(datetime.datetime.fromisoformat(at)) if at else "–",
+        _utc(datetime.datetime.fromisoformat(unit.due) if unit.due and unit.extended else course.units[name].due),
         _utc(report.started),
         f"version {report.versions.get('course', 'unknown')}",
     ]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.classes.collected import Collected, CollectError, Student, alike
 from grader.reports import model
 from grader.reports.folder import read_report
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 NOT_GRADED = "not graded"
 
@@ -35,6 +39,11 @@ class Grade:
         if self.student.problem:
             return [self.student.problem]
         return alike({unit: f"{NOT_GRADED}: {why}" for unit, why in self.units.items() if isinstance(why, str)})
+
+
+def grades_in(reports: Mapping[str, Mapping[str, model.Report | str]]) -> list[Grade]:
+    """Return the grade of every student of a class that is not on GitHub, from the reports on each unit."""
+    return [Grade(Student(student=student, repository=""), dict(own)) for student, own in reports.items()]
 
 
 def grades(collected: Collected, reports: Path) -> list[Grade]:

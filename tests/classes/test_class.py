@@ -279,3 +279,14 @@ def test_an_unchanged_class_is_graded_again_to_the_same_bytes(a_class: Class) ->
     assert "6 of 6 reports are up to date" in a_class.grade().stdout
     assert {path.name: path.read_bytes() for path in (a_class.folder / "reports").glob("*.json")} == before
     assert datetime.datetime.fromisoformat(a_class.reports()["ada"]["timing"]["started"]).tzinfo
+
+
+def test_everybody_gets_a_page_with_what_was_earned_and_each_change(a_class: Class) -> None:
+    command = ["feedback", str(a_class.folder / "reports"), "--to", "folder", "--out", str(a_class.folder / "pages")]
+    done = CliRunner().invoke(app, [*command, "--html", "--course", str(a_class.root)])
+    assert (done.exit_code, done.output) == (0, "6 of 6 students with a grade have their feedback.\n")
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in (a_class.folder / "pages").glob("*.html")}
+    assert pages.keys() == a_class.points().keys()
+    for sentence in ("Earned: 1 of 18.", "-0.3 points: Late: 3 days have begun", "+1.5 points: The network was down."):
+        assert sentence in pages["cyd"]
+    assert "You are exempt from this unit: it does not count." in pages["dan"]

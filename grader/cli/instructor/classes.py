@@ -84,21 +84,24 @@ def status(
 
 
 def feedback(
-    reports: Annotated[Path, typer.Argument(help="The folder of <unit>/<student>.json.")],
-    collected: Annotated[Path, typer.Option(help="The collected.json of `grader collect`.")],
+    reports: Annotated[Path, typer.Argument(help="The folder of <student>.json, or of <unit>/<student>.json.")],
     to: Annotated[Way, typer.Option(help="A branch or an issue of each student's repository, or a folder.")],
     into: Annotated[Path | None, typer.Option("--out", help="The folder, for `--to folder`.")] = None,
+    collected: Annotated[
+        Path | None, typer.Option(help="The collected.json of `grader collect`, for a class on GitHub.")
+    ] = None,
     as_page: Annotated[
         bool, typer.Option("--html", help="With `--to folder`: write pages for a browser, not Markdown.")
     ] = False,
     folder_of_course: CourseFolder = None,
 ) -> None:
-    """Send students the reports of record. Exit 1 where one cannot be sent.
+    """Bring students their reports: to GitHub, or to a folder. Exit 1 where one cannot be sent.
 
     A second run changes only what is different since.
     """
     from grader.classes.collected import read_collected
-    from grader.classes.record import grades
+    from grader.classes.gradebook import read_reports
+    from grader.classes.record import grades, grades_in
     from grader.course.find import find_course
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.feedback import deliveries, pages_to_folder, to_branch, to_comments, to_folder
@@ -109,8 +112,10 @@ def feedback(
         raise GraderError("--out: name a folder with `--to folder`, and leave the option out otherwise.")
     if as_page and to is not Way.folder:
         raise GraderError("--html: GitHub shows no pages, so use it with `--to folder`.")
+    if collected is None and to is not Way.folder:
+        raise GraderError("--collected: name the collected.json of `grader collect`, which has the repositories.")
     course, now = find_course(folder_of_course), datetime.datetime.now(datetime.UTC)
-    found = grades(read_collected(collected), reports)
+    found = grades(read_collected(collected), reports) if collected else grades_in(read_reports(course, reports))
     if into is None:
         way = partial(to_branch if to is Way.branch else to_comments, GitHub.from_environment(), course, now)
     else:

@@ -165,7 +165,7 @@ def test_answers_that_the_course_no_longer_shows_are_not_sent(over: Class, tmp_p
 def test_feedback_says_what_was_graded(over: Class, after: str) -> None:
     [head, cells] = [[cell.get_text() for cell in row] for row in shown(after).table.find_all("tr")]  # type: ignore[union-attr]
     commit = git(over.repository("ada").bare, "rev-parse", "main")
-    assert [text for text in head if text.strip()] == ["Unit", "Commit", "On GitHub since", "Due", "Graded", "Course"]
+    assert [text for text in head if text.strip()] == ["Unit", "Commit", "Handed in", "Due", "Graded", "Course"]
     found = [text for text in cells if text.strip()]
     assert found[:4] == ["Sums (sums)", commit[:12], "2020-01-20 10:00:00 UTC", "2020-01-25 22:59:00 UTC"]
     assert found[5] == "version 1"
