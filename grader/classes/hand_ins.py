@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from grader.classes.roster import Matcher
 from grader.classes.times import CANVAS, Time, late_work, pushed_time, stamped_time
 from grader.submissions.names import quoted
+from grader.text import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,6 +65,7 @@ def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
     result = HandIns()
     spelled: dict[str, str] = {}
     matcher = Matcher(decisions.entries)
+    names: dict[tuple[str, Path], list[str]] = {}
     for one in found:
         student = one.student
         if decisions.entries:
@@ -76,16 +78,19 @@ def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
         # Reports are files, and some disks do not distinguish case.
         student = spelled.setdefault(student.casefold(), student)
         own = result.of.setdefault(student, [])
-        if any(other.path == one.path for other in own):
+        names.setdefault((student, one.path), []).append(one.student)
+        own.append(HandIn(one.tree, one.path, one.is_late))
+        if late := late_work(one.path, one.student):
+            own.append(HandIn(late / one.student, late))
+    for (student, path), same in names.items():
+        if len(same) > 1:  # nobody knows which one is the student's
+            result.of.pop(student, None)
             result.problems.append(
-                f"{quoted(one.path)}: {one.student!r} is a second submission of {student!r}, and was not graded: name "
-                "its student in the column `folder` of the roster."
+                f"{quoted(path)}: {in_words([repr(name) for name in same])} both seem to be by {student!r}, so neither "
+                "was graded: name the right one in the column `folder` of the roster."
             )
-        else:
-            own.append(HandIn(one.tree, one.path, one.is_late))
-            if late := late_work(one.path, one.student):
-                own.append(HandIn(late / one.student, late))
-    result.absent = [entry.student for entry in decisions.entries if entry.student not in result.of]
+    here = {student for student, _ in names}
+    result.absent = [entry.student for entry in decisions.entries if entry.student not in here]
     return result
 
 

@@ -150,6 +150,15 @@ def test_late_work_without_a_time_comes_first_and_costs_nothing(a_class: Class) 
     assert "It was late, and nothing says when it was handed in: add the time to times.csv." in table[1]
 
 
+def test_of_two_submissions_that_seem_to_be_by_one_student_neither_is_graded(a_class: Class) -> None:
+    for name in ("Eve Li_7", "lieve_8"):
+        courses.hand_in(a_class.folder / "class" / name, RIGHT)
+    done = a_class.grade()
+    assert done.returncode == 1
+    assert "'Eve-Li_7' and 'lieve_8' both seem to be by 'eve', so neither was graded" in done.stderr
+    assert (a_class.points()["eve"], a_class.points()["ada"]) == (0, 5)
+
+
 @pytest.mark.parametrize(("counts", "points"), [("last", 1), ("best", 5)])
 def test_of_several_submissions_the_last_or_the_best_counts(a_class: Class, counts: str, points: int) -> None:
     settings = a_class.root / "autograder.yml"
