@@ -94,6 +94,7 @@ class Batch:
                 for submission, outcome in grading.reports(self._outdated(advance), jobs, self.now):
                     if isinstance(outcome, str):
                         self.faults.append(f"{submission.student} was not graded: {outcome}.")
+                        self.withdraw(submission.student)
                     elif graded := self._finished(submission, outcome.report, outcome.pytest):
                         self._add(graded)
                         advance(submission.student, "graded")
@@ -116,6 +117,12 @@ class Batch:
             asked = [self.unit] if self.unit else list(report.units if report else ())
             if report is None or set(asked) <= {*not_handed_in(report), *(set(asked) - report.units.keys())}:
                 self.found = {**self.found, student: [HandIn(Files(), Path())]}
+
+    def withdraw(self, student: str) -> None:
+        """Remove a report that says that a student handed in nothing, because there is a submission now."""
+        report = read_report(student, self.into)
+        if report and self.writes and self._is_own_folder and len(not_handed_in(report)) == len(report.units):
+            (self.into / f"{student}.json").unlink(missing_ok=True)
 
     def write(self) -> None:
         """Write all new reports. Raises FolderInUse or OSError."""

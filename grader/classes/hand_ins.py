@@ -50,6 +50,7 @@ class HandIns:
         matched: How submissions with another name than the student's were matched: pairs of names by rule.
         strangers: The submissions of nobody in the roster.
         absent: The students of the roster without a submission.
+        unclear: The students with several submissions of which one at most is theirs.
         problems: Sentences on submissions that are not graded.
     """
 
@@ -57,6 +58,7 @@ class HandIns:
     matched: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     strangers: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    unclear: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -85,6 +87,7 @@ def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
     for (student, path), same in names.items():
         if len(same) > 1:  # nobody knows which one is the student's
             result.of.pop(student, None)
+            result.unclear.append(student)
             result.problems.append(
                 f"{quoted(path)}: {in_words([repr(name) for name in same])} both seem to be by {student!r}, so neither "
                 "was graded: name the right one in the column `folder` of the roster."

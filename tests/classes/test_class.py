@@ -156,7 +156,8 @@ def test_of_two_submissions_that_seem_to_be_by_one_student_neither_is_graded(a_c
     done = a_class.grade()
     assert done.returncode == 1
     assert "'Eve-Li_7' and 'lieve_8' both seem to be by 'eve', so neither was graded" in done.stderr
-    assert (a_class.points()["eve"], a_class.points()["ada"]) == (0, 5)
+    # Until then there is no report that says that nothing was handed in.
+    assert a_class.points().keys() == {"ada", "bob", "cyd", "dan", "Zoe-Z"}
 
 
 @pytest.mark.parametrize(("counts", "points"), [("last", 1), ("best", 5)])

@@ -54,6 +54,8 @@ def grade(
     """Grade submissions, and write one JSON report for each student. Reports that change are kept in OUT/earlier."""
     came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course)
     batch.force, batch.allow_unisolated = force or again, allow_unisolated
+    for name in handed_in.unclear:
+        batch.withdraw(name)
     _run(batch, jobs)
     if batch.reports:
         print_reading(came, handed_in, batch)
