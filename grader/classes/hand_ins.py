@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 from grader.classes.roster import match
 from grader.classes.times import CANVAS, Time, pushed_time, stamped_time
 from grader.submissions.names import quoted
+from grader.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from grader.classes.decisions import Decisions
-    from grader.submissions.find import Found
+    from grader.classes.roster import Entry
+    from grader.submissions.find import Found, Submissions
     from grader.submissions.source import Submission
     from grader.submissions.tree import Files
+
+_MOST = 50
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,24 @@ def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
             own.append(HandIn(one.tree, one.path, one.is_late))
     result.absent = [entry.student for entry in decisions.entries if entry.student not in result.of]
     return result
+
+
+def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submissions) -> list[str]:
+    """Return sentences on how submissions were matched to the roster, and on who is on one side only."""
+    sentences = []
+    if entries:
+        here = len(entries) - len(handed_in.absent)
+        sentences.append(f"Roster: {len(entries)} students, {here} with a submission here.")
+    for rule, pairs in handed_in.matched.items():
+        pairs_in_words = [f"{found} is {student}" for found, student in pairs]
+        sentences.append(f"Matched by {rule}: {listed(pairs_in_words, _MOST)}.")
+    if handed_in.strangers:
+        sentences.append(f"Not in the roster, and graded under their own names: {listed(handed_in.strangers, _MOST)}.")
+    if came.unknown:
+        sentences.append(f"Named in the roster's column `folder`, and not here: {listed(came.unknown, _MOST)}.")
+    if entries and handed_in.absent and came.layouts != ["single"]:
+        sentences.append(f"Nothing handed in here: {listed(handed_in.absent, _MOST)}.")
+    return sentences
 
 
 def combined(submissions: Sequence[Submission]) -> tuple[Submission, dict[str, int]]:
