@@ -218,8 +218,19 @@ BREAKAGES = {
     "nbgrader": [
         Change(
             "the score and the delay are swapped", "grader/integrations/nbgrader/plugins.py",
-            "late.penalty(score, total_seconds_late)", "late.penalty(total_seconds_late, score)",
+            "late.percent(late.days(total_seconds_late))", "late.percent(late.days(score))",
             "tests/integrations/nbgrader/test_plugins.py::test_the_late_penalty_is_a_share_of_the_score"),
+        Change(
+            "late work also costs a part of an adjustment", "grader/integrations/nbgrader/scores.py",
+            "math.floor(earned * (100 - percent) / 100 + extra)",
+            "math.floor((earned + extra) * (100 - percent) / 100)",
+            "tests/integrations/nbgrader/test_gradebook_of_nbgrader.py::"
+            "test_autograde_gives_the_points_of_reports_and_everybody_a_row"),
+        Change(
+            "what would change in nbgrader's gradebook is written at once", "grader/integrations/nbgrader/gradebook.py",
+            "                if not writes:\n", "                if writes is None:\n",
+            "tests/integrations/nbgrader/test_gradebook_of_nbgrader.py::"
+            "test_the_gradebook_shows_first_what_would_change_and_writes_only_then"),
         Change(
             "HTML in a student's prose stays on the page", "grader/integrations/nbgrader/repair.py",
             '_LINK.sub("] ", _TAG.sub("< ", source))', '_LINK.sub("] ", source)',

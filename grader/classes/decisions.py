@@ -6,6 +6,7 @@ The same rules as in nbgrader. They change no test: a report keeps what was earn
 from __future__ import annotations
 
 import datetime
+import functools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.classes.adjustments import Adjustment, read_adjustments
-from grader.classes.roster import Entry, read_roster
+from grader.classes.roster import Entry, Matcher, read_roster
 from grader.classes.times import Time, Times, read_times
 from grader.reports.model import Change, Received, Report, Unit
 
@@ -42,6 +43,11 @@ class Decisions:
     def entry(self, student: str) -> Entry:
         """Return a student's line in the roster; one without extensions if there is none."""
         return next((entry for entry in self.entries if entry.student == student), Entry(student))
+
+    @functools.cached_property
+    def matcher(self) -> Matcher:
+        """What finds the students of submissions by their names."""
+        return Matcher(self.entries)
 
     @property
     def folders(self) -> dict[str, str]:

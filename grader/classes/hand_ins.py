@@ -7,18 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.classes.roster import Matcher
 from grader.classes.times import CANVAS, Time, late_work, pushed_time, stamped_time
 from grader.submissions.names import quoted
-from grader.text import in_words
+from grader.text import in_words, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from grader.classes.decisions import Decisions
-    from grader.submissions.find import Found
+    from grader.classes.roster import Entry
+    from grader.submissions.find import Found, Submissions
     from grader.submissions.source import Submission
     from grader.submissions.tree import Files
+
+_MOST = 50
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,11 @@ def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
     """Return the submissions by student. Two in one path that belong to the same student are a problem."""
     result = HandIns()
     spelled: dict[str, str] = {}
-    matcher = Matcher(decisions.entries)
     names: dict[tuple[str, Path], list[str]] = {}
     for one in found:
         student = one.student
         if decisions.entries:
-            if fitting := matcher.match(one.student):
+            if fitting := decisions.matcher.match(one.student):
                 student, rule = fitting[0].student, fitting[1]
                 if student != one.student:
                     result.matched.setdefault(rule, []).append((one.student, student))
@@ -95,6 +96,24 @@ def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
     here = {student for student, _ in names}
     result.absent = [entry.student for entry in decisions.entries if entry.student not in here]
     return result
+
+
+def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submissions) -> list[str]:
+    """Return sentences on how submissions were matched to the roster, and on who is on one side only."""
+    sentences = []
+    if entries:
+        here = len(entries) - len(handed_in.absent)
+        sentences.append(f"Roster: {len(entries)} students, {here} with a submission here.")
+    for rule, pairs in handed_in.matched.items():
+        pairs_in_words = [f"{found} is {student}" for found, student in pairs]
+        sentences.append(f"Matched by {rule}: {listed(pairs_in_words, _MOST)}.")
+    if handed_in.strangers:
+        sentences.append(f"Not in the roster, and graded under their own names: {listed(handed_in.strangers, _MOST)}.")
+    if came.unknown:
+        sentences.append(f"Named in the roster's column `folder`, and not here: {listed(came.unknown, _MOST)}.")
+    if entries and handed_in.absent and came.layouts != ["single"]:
+        sentences.append(f"Nothing handed in here: {listed(handed_in.absent, _MOST)}.")
+    return sentences
 
 
 def combined(submissions: Sequence[Submission]) -> tuple[Submission, dict[str, int]]:

@@ -155,10 +155,20 @@ def late_work(path: Path, student: str) -> Path | None:
 
 
 def stamped_time(folder: Path, unit: str) -> Time | None:
-    """Return the time that nbgrader keeps beside a unit's notebook in a student's folder; None if there is none."""
+    """Return the time that nbgrader keeps beside a unit's notebook in a student's folder; None if there is none.
+
+    As nbgrader reads it: `2027-01-26 08:30:00 UTC`, with another zone, or without one for UTC.
+    """
     try:
         text = read_text(folder, f"{unit}/{_STAMP}", 1000) or ""
     except UnreadableError:
         return None
-    time = parse_time(text.strip().replace(" UTC", "+00:00"))
-    return Time(time, "nbgrader") if time else None
+    words = text.split()
+    if len(words) == 3 and words[2][0] in "+-":
+        words = [words[0], "".join(words[1:])]
+    try:
+        time = datetime.datetime.fromisoformat(" ".join(words[:2]))
+        zone = zoneinfo.ZoneInfo(words[2]) if len(words) == 3 else datetime.UTC
+    except (ValueError, KeyError, OSError):
+        return None
+    return Time(time if time.tzinfo else time.replace(tzinfo=zone), "nbgrader")

@@ -49,18 +49,11 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
 
 
 def _print_matches(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
-    """Print how submissions were matched to the roster, and who is on one side only."""
-    entries = batch.decisions.entries
-    if entries:
-        say(f"Roster: {len(entries)} students, {len(entries) - len(handed_in.absent)} with a submission here.")
-    for rule, pairs in handed_in.matched.items():
-        say(f"Matched by {rule}: {listed([f'{found} is {student}' for found, student in pairs], MOST_IGNORED)}.")
-    if handed_in.strangers:
-        say(f"Not in the roster, and graded under their own names: {listed(handed_in.strangers, MOST_IGNORED)}.")
-    if came.unknown:
-        say(f"Named in the roster's column `folder`, and not here: {listed(came.unknown, MOST_IGNORED)}.")
-    if entries and handed_in.absent and came.layouts != ["single"]:
-        say(f"Nothing handed in here: {listed(handed_in.absent, MOST_IGNORED)}.")
+    """Print how submissions were matched to the roster, and who has several."""
+    from grader.classes.hand_ins import described_matches
+
+    for sentence in described_matches(handed_in, batch.decisions.entries, came):
+        say(sentence)
     several = [f"{student} ({len(own)})" for student, own in handed_in.of.items() if len(own) > 1]
     if several:
         which = "the last one counts" if batch.course.late.counts == "last" else "the best one counts, by unit"

@@ -25,6 +25,11 @@ def course_of(config: Any) -> Course:
     return find_course(Path(named) if named else None)
 
 
+def ignore_warnings() -> None:
+    """Turn off a warning of SQLAlchemy: nbgrader 0.9 causes it with a student's first submission, which is saved."""
+    warnings.filterwarnings("ignore", r"Object of type <\w+> not in session", module=r"nbgrader\.api")
+
+
 def configure(c: Any, course: str | None = None) -> None:
     """Set up nbgrader for a course.
 
@@ -33,8 +38,7 @@ def configure(c: Any, course: str | None = None) -> None:
         course: The course's folder; by default the course around the current folder.
     """
     c.Grader.course = course
-    # SQLAlchemy says this of how nbgrader 0.9 adds a student's first submission, which is saved all the same.
-    warnings.filterwarnings("ignore", r"Object of type <\w+> not in session", module=r"nbgrader\.api")
+    ignore_warnings()
     # Classes are given by name because every command of nbgrader reads this, and few need them.
     ours, theirs = "grader.integrations.nbgrader", "nbgrader.preprocessors"
     c.GenerateAssignment.preprocessors = [
@@ -69,7 +73,7 @@ def configure(c: Any, course: str | None = None) -> None:
         f"{theirs}.LimitOutput",
         f"{theirs}.SaveAutoGrades",
         f"{ours}.plugins.LeaveQuizOpen",
-        f"{theirs}.AssignLatePenalties",
+        f"{ours}.plugins.ApplyDecisions",
         f"{theirs}.CheckCellMetadata",
     ]
     c.AssignLatePenalties.plugin_class = f"{ours}.plugins.LatePenalty"

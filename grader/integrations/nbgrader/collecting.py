@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from nbgrader.plugins import ExtractorPlugin
 from traitlets import Unicode
 
+from grader.classes.hand_ins import described_matches, hand_ins
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.integrations.nbgrader import course_of
+from grader.integrations.nbgrader.decisions import decisions_in
 from grader.submissions.archives import Folder
 from grader.submissions.find import find_submissions
 from grader.submissions.layouts import is_marked
@@ -36,8 +38,8 @@ _MOST_IGNORED = 50
 class ExtractSubmissions(ExtractorPlugin):
     """Extracts what is graded of a unit as <student>/<file>. Assignments that are not units are nbgrader's.
 
-    The ids of students and the choice among several files are those of `grader grade`. No archive of a student is
-    unpacked to disk: it may be damaged or huge. The parent is the ZipCollectApp.
+    Students, matched to the roster, and the choice among several files are those of `grader grade`. No archive of a
+    student is unpacked to disk: it may be damaged or huge. The parent is the ZipCollectApp.
     """
 
     layout = Unicode(None, allow_none=True, help="The layout of the download, if more than one fits").tag(config=True)
@@ -50,18 +52,25 @@ class ExtractSubmissions(ExtractorPlugin):
             if unit not in course.units:
                 super().extract(archive_path, extracted_path)
                 return
-            came = find_submissions(_downloads(Path(archive_path)), course.units, layout=self.layout)
+            decisions = decisions_in(Path(self.parent.coursedir.root), course)
+            downloads = _downloads(Path(archive_path))
+            came = find_submissions(downloads, course.units, layout=self.layout, folders=decisions.folders)
         except GraderError as error:
             self.parent.fail(f"Nothing was collected. {error}".replace("--layout", "--ExtractSubmissions.layout"))
         # Not in nbgrader_config.py, where the course's own assignments may need another expression.
         collector = self.parent.collector_plugin_inst
         collector.named_regexp, collector.valid_ext = _EXTRACTED, [".ipynb", ".py", ".md"]
-        for found in came.found:
-            tree = Folder(found.tree) if isinstance(found.tree, Path) else found.tree
-            self._extract(tree, found.student, Path(extracted_path) / found.student, unit, course)
-        for sentence in [*came.problems, *(f"{one}." for one in came.ignored)]:
+        handed_in = hand_ins(came.found, decisions)
+        # The last one of several, in downloads of several groups.
+        last = {student: own[-1] for student, own in handed_in.of.items()}
+        for student, one in last.items():
+            tree = Folder(one.tree) if isinstance(one.tree, Path) else one.tree
+            self._extract(tree, student, Path(extracted_path) / student, unit, course)
+        for sentence in described_matches(handed_in, decisions.entries, came):
+            self._warn(sentence)
+        for sentence in [*came.problems, *handed_in.problems, *(f"{one}." for one in came.ignored)]:
             self._warn(f"Not collected: {sentence}")
-        if late := [found.student for found in came.found if found.is_late]:
+        if late := [student for student, one in last.items() if one.is_late]:
             self._warn(
                 f"Marked as late by Canvas, and collected: {', '.join(late)}. "
                 f"For a penalty, write the time of each into submitted/<student>/{unit}/timestamp.txt."

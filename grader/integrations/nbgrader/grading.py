@@ -39,7 +39,7 @@ class GradeSubmission(NbGraderPreprocessor):
         student, unit = names["student"], session.unit
         report = session.report(self.parent.submitted(student, unit), self.parent.following(student, unit))
         cells, released = cells_with_points(nb), cells_with_points(self.parent.release_notebook(unit))
-        for name, (points, feedback) in _outcomes(report, unit, session.due).items():
+        for name, (points, feedback) in _outcomes(report, unit, session.due(student)).items():
             cells[name].source = released[name].source  # without the hidden test
             cells[name].outputs = [_feedback_output(feedback), _points_output(points)]
         if whole := of_whole(report, unit):

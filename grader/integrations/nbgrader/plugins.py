@@ -1,18 +1,23 @@
-"""Small plugins of nbgrader: stubs, due dates and late penalties, quizzes before the due date, pages of feedback."""
+"""Small plugins of nbgrader: stubs, dates and penalties, quizzes before the due date, pages of feedback."""
 
 from __future__ import annotations
 
 import math
 import re
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbconvert.exporters import HTMLExporter
 from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
-from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
+from nbgrader.preprocessors import AssignLatePenalties, ClearSolutions, NbGraderPreprocessor
+from nbgrader.utils import parse_utc
 
+from grader.classes.adjustments import ADJUSTMENTS
+from grader.classes.hand_ins import HandIn
 from grader.integrations.nbgrader import IN_PLACE_OF, course_of
+from grader.integrations.nbgrader.scores import write_adjustments, write_extension, write_penalty
 from grader.quizzes.sheet import heading
 from grader.submissions.notebook import QUIZ_MARK
 
@@ -64,7 +69,7 @@ class LeaveQuizOpen(NbGraderPreprocessor):
         """Empty the scores in the gradebook; the notebook does not change."""
         names = resources["nbgrader"]
         session = self.parent.session(names)
-        if session and session.is_quiz_early:
+        if session and session.is_quiz_early(names["student"]):
             with Gradebook(names["db_url"]) as gradebook:
                 notebook = gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"])
                 for grade in notebook.grades:
@@ -73,6 +78,47 @@ class LeaveQuizOpen(NbGraderPreprocessor):
                         # Only a score that somebody has entered is to be checked.
                         grade.needs_manual_grade = grade.manual_score is not None
                 gradebook.db.commit()
+        return nb, resources
+
+
+class ApplyDecisions(AssignLatePenalties):
+    """Writes a student's dates, adjustments and penalty by the rules of the course, as they are applied to reports.
+
+    A notebook that is not of a unit gets nbgrader's own penalty, from LatePenalty. The parent is the
+    SubmissionExporter.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """Write into the gradebook; the notebook does not change."""
+        names = resources["nbgrader"]
+        session = self.parent.session(names)
+        if session is None:
+            unchanged: tuple[NotebookNode, ResourcesDict] = super().preprocess(nb, resources)
+            return unchanged
+        unit, student = session.unit, names["student"]
+        decisions, entry, exercises = session.decisions, session.entry(student), session.course.units[unit].exercises
+        submitted = self.parent.submitted(student, unit).parent
+        with Gradebook(names["db_url"]) as gradebook:
+            submission = gradebook.find_submission(unit, student)
+            notebook = gradebook.find_submission_notebook(names["notebook"], unit, student)
+            submission.assignment.duedate = parse_utc(session.course.units[unit].due)
+            if (time := HandIn(submitted, submitted.parent).time(entry.student, unit, decisions)) and time.at:
+                submission.timestamp = parse_utc(time.at)
+            if decisions.entries:
+                write_extension(submission, entry, session.course)
+                # Without the file, extra credit is what somebody has entered.
+                if Path(self.parent.coursedir.root, ADJUSTMENTS).exists():
+                    own = [one for one in decisions.adjustments if (one.student, one.unit) == (entry.student, unit)]
+                    write_adjustments(notebook, [(one.exercise, one.points) for one in own], exercises)
+            write_penalty(gradebook, notebook, session.course.late)
+            if submission.total_seconds_late or notebook.late_submission_penalty:
+                self.log.warning(
+                    "%s is %s seconds late. Late penalty, with rounding: %s",
+                    submission,
+                    submission.total_seconds_late,
+                    notebook.late_submission_penalty or 0,
+                )
+            gradebook.db.commit()
         return nb, resources
 
 

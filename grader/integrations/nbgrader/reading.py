@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook
 from nbgrader.converters.base import NbGraderException
 from traitlets import Bool
 
+from grader.classes.tables import TableError
 from grader.documents import CourseError
 from grader.integrations.nbgrader import course_of
+from grader.integrations.nbgrader.decisions import decisions_in
+from grader.integrations.nbgrader.gradebook import add_students
 from grader.integrations.nbgrader.session import NotGraded, Session
 from grader.submissions.notebook import CODE_LIMIT, NO_TEXT, grade_id_of, read_all_cells, source_of
 from grader.submissions.plain_files import UnreadableError
+from grader.text import listed
 
 if TYPE_CHECKING:
     from nbgrader.converters import Autograde
@@ -45,31 +50,51 @@ class SubmissionExporter(NotebookExporter):
         self._releases: dict[Path, NotebookNode] = {}
         try:
             self.course = course_of(self.config)
+            self.decisions = decisions_in(Path(self.coursedir.root), self.course)
             self._expect_notebooks()
             units = {Path(folder).name for folder in self._autograde.assignments} & self.course.units.keys()
             self._sessions = {unit: self.begin(unit) for unit in units}
-        except (CourseError, NotGraded) as error:
+        except (CourseError, NotGraded, TableError) as error:
             self.log.error("Nothing was graded. %s", error)
             raise NbGraderException(str(error)) from None
+        if units and self.decisions.entries:
+            self._add_students()
+        if units and self.course.late.counts == "best":
+            self.log.warning(
+                "autograder.yml says `counts: best`, but nbgrader keeps only the last submission, which counts here. "
+                "docs/nbgrader.md shows how to let the best one count."
+            )
 
     def begin(self, unit: str) -> Session:
         """Return a session for a unit. Raises NotGraded if the released notebook does not fit the course."""
-        session = Session(self.course, unit, self.allow_unisolated)
+        session = Session(self.course, unit, self.allow_unisolated, self.decisions)
         weakref.finalize(self, session.close)
         try:
             session.require_points(self.release_notebook(unit))
         except NotGraded:
             session.close()
             raise
-        if session.is_quiz_early:
+        self._warn_of_early_quiz(session)
+        return session
+
+    def _warn_of_early_quiz(self, session: Session) -> None:
+        unit = session.unit
+        if session.is_quiz_early():
             self.log.warning(
                 "The quiz of %s counts once its due date has passed, %s, and has 0 points until then. After it run: "
                 "nbgrader autograde %s --force",
                 unit,
-                session.due.isoformat(" ", "minutes"),
+                session.due().isoformat(" ", "minutes"),
                 unit,
             )
-        return session
+        elif session.extended:
+            self.log.warning(
+                "The quiz of %s does not count yet for those with an extension: %s. After it run: "
+                "nbgrader autograde %s --force",
+                unit,
+                listed(session.extended),
+                unit,
+            )
 
     def session(self, names: dict[str, str]) -> Session | None:
         """Return the session that grades a notebook, or None if it is not of a unit: then nbgrader runs it.
@@ -153,6 +178,12 @@ class SubmissionExporter(NotebookExporter):
             return True
         handed_in, graded = (self.coursedir.get_existing_timestamp(str(one)) for one in (submitted, autograded))
         return bool(handed_in and graded and handed_in > graded)
+
+    def _add_students(self) -> None:
+        """Add the students of the roster to the gradebook, so that all have a row in nbgrader's table."""
+        folders = glob.glob(str(self._folder(self.coursedir.submitted_directory, "*", "*")))  # noqa: PTH207
+        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+            add_students(gradebook, self.decisions.entries, {Path(folder).parent.name for folder in folders})
 
     def _expect_notebooks(self) -> None:
         """Make nbgrader expect a notebook in each submission, so that a submission without it is graded too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from nbgrader.utils import is_grade, is_solution
 
 from grader.engine.grading import Graded, Grading, SandboxUnavailable
 from grader.errors import GraderError, InternalError
+from grader.integrations.nbgrader.decisions import entry_of
+from grader.integrations.nbgrader.scores import differences
 from grader.quizzes.source import load_quizzes
 from grader.reports.scoring import quiz_points
 from grader.submissions.reader import read_submission
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 
     from nbformat import NotebookNode
 
+    from grader.classes.decisions import Decisions
+    from grader.classes.roster import Entry
     from grader.course.model import Course
     from grader.reports.model import Report
     from grader.submissions.source import Submission
@@ -32,18 +37,39 @@ class NotGraded(GraderError):
 
 
 class Session:
-    """Grades submissions of a unit, all as of the same moment. Raises CourseError if its quiz is malformed."""
+    """Grades submissions of a unit, all as of the same moment, with the due dates of their students.
 
-    def __init__(self, course: Course, unit: str, allow_unisolated: bool) -> None:
+    Raises CourseError if its quiz is malformed.
+    """
+
+    def __init__(self, course: Course, unit: str, allow_unisolated: bool, decisions: Decisions) -> None:
         self.unit = unit
-        self.due = course.units[unit].due
         self._now = datetime.datetime.now(datetime.UTC)
-        self._course = course
+        self.course = course
+        self.decisions = decisions
         self._quizzes = load_quizzes(course.solutions, [unit] if unit in course.quizzes else [])
-        self.is_quiz_early = bool(course.units[unit].quiz) and not course.is_over(unit, self._now)
         self._grading = Grading(course, self._quizzes, allow_unisolated)
         self._stream: Iterator[tuple[Submission, Graded | str]] = iter(())
         self._ready: dict[str, Graded | str] = {}
+
+    @property
+    def extended(self) -> list[str]:
+        """The students of the roster with an extension that is not over, whose quiz does not count yet."""
+        entries = [entry for entry in self.decisions.entries if self.unit in entry.due]
+        return [entry.student for entry in entries if self.is_quiz_early(entry.student)]
+
+    def entry(self, student: str) -> Entry:
+        """Return the line of the roster on a student of nbgrader's."""
+        return entry_of(self.decisions.matcher, student)
+
+    def due(self, student: str = "") -> datetime.datetime:
+        """Return when the unit is due, with the extension of a student in the roster."""
+        return self._own_course(student).units[self.unit].due
+
+    def is_quiz_early(self, student: str = "") -> bool:
+        """Return whether the unit has a quiz that does not count yet, by the due date of a student."""
+        course = self._own_course(student)
+        return bool(course.units[self.unit].quiz) and not course.is_over(self.unit, self._now)
 
     def require_points(self, release: NotebookNode) -> None:
         """Raise NotGraded unless the released notebook fits the current course."""
@@ -51,9 +77,9 @@ class Session:
             rubric = self._grading.rubric()
         except (SandboxUnavailable, InternalError) as error:
             raise _not_graded(error) from None
-        possible = {f"test_{name}": points for name, points in rubric.possible(self._course)[self.unit].items()}
+        possible = {f"test_{name}": points for name, points in rubric.possible(self.course)[self.unit].items()}
         for quiz in self._quizzes.values():
-            possible |= {f"test_quiz_{name}": points for name, points in quiz_points(quiz, self._course).items()}
+            possible |= {f"test_quiz_{name}": points for name, points in quiz_points(quiz, self.course).items()}
         found = {name: cell.metadata.nbgrader["points"] for name, cell in cells_with_points(release).items()}
         generate = f"nbgrader generate_assignment {self.unit} --force"
         renew = f"run `grader release nbgrader .` and `{generate}`, and autograde again."
@@ -61,12 +87,8 @@ class Session:
         asked, known = ([name for name in names if name.startswith("test_quiz_")] for names in (found, possible))
         if asked != known and sorted(asked) == sorted(known):
             raise NotGraded(f"{self.unit}.ipynb asks its quiz in another order than the course: {renew}")
-        wrong = [name for name in possible | found if found.get(name) != possible.get(name)]
-        if wrong:
-            differences = ", ".join(
-                f"{name} {found.get(name, 'none')} instead of {possible.get(name, 'none')}" for name in wrong
-            )
-            raise NotGraded(f"{self.unit}.ipynb does not have the points of the course ({differences}): {renew}")
+        if wrong := differences(found, possible):
+            raise NotGraded(f"{self.unit}.ipynb does not have the points of the course ({wrong}): {renew}")
 
     def report(self, submitted: Path, following: Sequence[Path]) -> Report:
         """Return the report on a submission, as `grader grade` would make it.
@@ -100,9 +122,14 @@ class Session:
 
     def _submission(self, folder: Path) -> Submission:
         student = folder.parent
-        return read_submission(
-            student.name, student, [self.unit], self._course.exercises, self._course.units, self._quizzes
+        submission = read_submission(
+            student.name, student, [self.unit], self.course.exercises, self.course.units, self._quizzes
         )
+        return dataclasses.replace(submission, due=self.entry(student.name).due)
+
+    def _own_course(self, student: str) -> Course:
+        """Return the course with the due dates of a student."""
+        return self.course.with_due(self.entry(student).due if student else {})
 
 
 def cells_with_points(notebook: NotebookNode) -> dict[str, NotebookNode]:

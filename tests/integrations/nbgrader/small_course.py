@@ -76,7 +76,7 @@ class ReadingExporter(SubmissionExporter):
 
     def begin(self, unit: str) -> Session:
         self.release_notebook(unit)
-        return Session(self.course, unit, self.allow_unisolated)
+        return Session(self.course, unit, self.allow_unisolated, self.decisions)
 
 
 class SmallCourse:

@@ -20,6 +20,43 @@ UNIT = "simple_attention"
 # A notebook that was written only in part.
 BROKEN = '{"cells": [{"cell_type": "code", "source": "def dot_pro'
 
+_MARKS = """\
+# %% nbgrader={{"grade": false, "grade_id": "{}", "locked": {}, "schema_version": 3, "solution": {}, "task": false}}"""
+SMALL_SOURCE = f'''\
+# %% [markdown]
+# # Sums
+
+{_MARKS.format("imports", "true", "false")}
+import torch
+from torch import nn
+
+{_MARKS.format("add", "false", "true")}
+def add(a, b):
+    """Add."""
+    # TODO: Add.
+    ### BEGIN SOLUTION
+    return a + b
+    ### END SOLUTION
+
+{_MARKS.format("Scale", "false", "true")}
+class Scale(nn.Module):
+    """Scale by a factor."""
+
+    def __init__(self, factor):
+        super().__init__()
+        # TODO: Keep the factor.
+        ### BEGIN SOLUTION
+        self.factor = nn.Parameter(torch.tensor(float(factor)))
+        ### END SOLUTION
+
+    def forward(self, x):
+        # TODO: Scale.
+        ### BEGIN SOLUTION
+        return self.factor * x
+        ### END SOLUTION
+'''
+"""The unit of the small course, as a source for nbgrader."""
+
 # Runs nbgrader's commands one after the other in one process, each with a working directory and a home.
 COMMANDS = """\
 import json, os, sys

@@ -83,11 +83,23 @@ FROM_CANVAS: Files = {
     "libo_13/sums.ipynb": TWO,
     "obrienzo_14/sums.ipynb": TWO,
 }
+ROSTER = """\
+student,name,id,folder
+jane,Jane Doe,4712,
+zoe,"O'Brien, Zoë",,
+al,Al Gore,,Al Gore_4715_assignsubmission_file_
+nobody,No Body,,
+"""
+FROM_THE_ROSTER: Files = {
+    path.replace("Jane-Doe_4712", "jane").replace("Zoe-OBrien_4713", "zoe").replace("Al-Gore_4715", "al"): text
+    for path, text in FROM_MOODLE.items()
+}
 UNCLEAR: Files = {"ada/sums.ipynb": ONE, "eve/sums.ipynb": ONE, "sums.ipynb": TWO}
 
 # What lies in archive/, and what is in submitted/ afterwards, without the unit's folder.
 CASES: dict[str, tuple[Files, Files]] = {
     "moodle": ({"CS 101-Sums-77.zip": zipped(MOODLE)}, FROM_MOODLE),
+    "moodle with a roster": ({"CS 101-Sums-77.zip": zipped(MOODLE)}, FROM_THE_ROSTER),
     "moodle without folders": (
         {"all.zip": zipped(FLAT)},
         {"Jane-Doe_4712/sums.ipynb": ONE, "Zoe-OBrien_4713/sums.ipynb": TWO},
@@ -117,6 +129,8 @@ class Collected(dict[str, tuple[str, int]]):
                 file = root / name / "downloaded" / unit / "archive" / path.replace("sums", unit)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content.encode() if isinstance(content, str) else content)
+            if name == "moodle with a roster":
+                (root / name / "roster.csv").write_text(ROSTER, encoding="utf-8")
             lines = ["from grader.integrations.nbgrader import configure", "c = get_config()", "configure(c)", OWN]
             (root / name / "nbgrader_config.py").write_text("\n".join(lines))
         commands = [(root / name, root, ["zip_collect", unit]) for name, unit in self._assignments.items()]
@@ -158,6 +172,10 @@ def test_students_have_the_ids_that_they_have_in_reports(collected: Collected, n
         ("moodle", "Gu-Ho_4720: not collected: essay.pdf."),
         ("moodle", "Jane-Doe_4712: not collected: onlinetext/."),
         ("moodle", "Not collected: grades.csv."),
+        ("moodle with a roster", "Matched by id: Jane-Doe_4712 is jane."),
+        ("moodle with a roster", "Matched by name: Zoe-OBrien_4713 is zoe."),
+        ("moodle with a roster", "Not in the roster, and graded under their own names: Bo-Li_4714, "),
+        ("moodle with a roster", "Nothing handed in here: nobody."),
         ("canvas", "Not collected: libo_13_903_sums.ipynb (an older upload of libo_13_904_sums-1.ipynb)."),
         ("canvas", "Marked as late by Canvas, and collected: lateal_12. For a penalty, write the time of each into"),
         ("unclear", "Nothing was collected. "),

@@ -21,45 +21,10 @@ from handed_in import code_cell, grade_id, is_test, read_notebook, solved, text_
 from nbformat import from_dict
 from nbgrader.api import Gradebook
 from nbgrader.utils import determine_grade
-from terms import COURSE_ID, run, run_each, scores_of
+from terms import COURSE_ID, SMALL_SOURCE, run, run_each, scores_of
 
 pytestmark = pytest.mark.proof(part="nbgrader")
 
-MARKS = """\
-# %% nbgrader={{"grade": false, "grade_id": "{}", "locked": {}, "schema_version": 3, "solution": {}, "task": false}}"""
-SOURCE = f'''\
-# %% [markdown]
-# # Sums
-
-{MARKS.format("imports", "true", "false")}
-import torch
-from torch import nn
-
-{MARKS.format("add", "false", "true")}
-def add(a, b):
-    """Add."""
-    # TODO: Add.
-    ### BEGIN SOLUTION
-    return a + b
-    ### END SOLUTION
-
-{MARKS.format("Scale", "false", "true")}
-class Scale(nn.Module):
-    """Scale by a factor."""
-
-    def __init__(self, factor):
-        super().__init__()
-        # TODO: Keep the factor.
-        ### BEGIN SOLUTION
-        self.factor = nn.Parameter(torch.tensor(float(factor)))
-        ### END SOLUTION
-
-    def forward(self, x):
-        # TODO: Scale.
-        ### BEGIN SOLUTION
-        return self.factor * x
-        ### END SOLUTION
-'''
 ADD_AND_TALK = """\
 import json, sys
 
@@ -133,7 +98,7 @@ def nbgrader(root: Path, *commands: str, prefix: Sequence[str] = ()) -> list[tup
 @pytest.fixture(scope="module")
 def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
     root = courses.make_small_course(tmp_path_factory.mktemp("course"))
-    (root / "solutions" / "sums.py").write_text(SOURCE)
+    (root / "solutions" / "sums.py").write_text(SMALL_SOURCE)
     (root / "term").mkdir()
     run(root, root / "term", root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
     source = read_notebook(root / "term" / "source" / "sums" / "sums.ipynb")

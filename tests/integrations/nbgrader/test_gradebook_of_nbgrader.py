@@ -1,0 +1,332 @@
+"""nbgrader's gradebook has the points of reports: after `nbgrader autograde`, and after `grader gradebook`.
+
+A class hands in around the change to summer time, with extensions, adjustments and exemptions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import courses
+import pytest
+from handed_in import grade_id, read_notebook, solved, text_of, write_notebook
+from nbgrader.api import Gradebook
+from terms import COURSE_ID, SMALL_SOURCE, exported, run, run_each
+
+pytestmark = pytest.mark.proof(part="nbgrader")
+
+# The night that follows has 23 hours: clocks go forward at 02:00.
+DUE = "2025-03-29T23:59:00+01:00"
+RULES = "late:\n  grace_minutes: 10\n  percent_per_day: 10\n  most_percent: 50\n"
+WRONG = {"add": "def add(a, b):\n    return a - b\n"}
+ROSTER = """\
+student,name,email,folder,sums
+ada,"Doe, Ada",ada@x.org,,
+bob,Bob Roe,bob@x.org,,
+cyd,Cyd Ny,cyd@x.org,,
+dan,=1+1,dan@x.org,,
+eve,Eve Li,eve@x.org,,2025-05-05T23:59:00+02:00
+fay,Fay Wu,fay@x.org,,2025-05-05T23:59:00+02:00
+gus,Gus Xu,gus@x.org,,
+hal,Hal Yi,hal@x.org,,exempt
+ida,Ida Ko,ida@x.org,,
+jdoe,Jane Doe,jane@x.org,Jane Doe,
+leo,Leo Ho,leo@x.org,,2100-01-01T00:00:00+00:00
+mia,Mia Ek,mia@x.org,,
+"""
+ADJUSTMENTS = """\
+student,unit,exercise,points,comment,by
+gus,sums,,1.5,The network was down.,Ms Roe
+gus,sums,Scale,-0.3,Shown by a friend.,Ms Roe
+mia,sums,add,0.7,A good question.,Ms Roe
+"""
+# When each student handed in, of 18 points: 23 hours late, half an hour later, a full day and a second late, and so on.
+HANDED_IN = {
+    "ada": "2025-03-29 23:09:00 +0000",  # in the grace period
+    "bob": "2025-03-30 21:59:00.700000 UTC",
+    "cyd": "2025-03-31 00:29:00 Europe/Berlin",
+    "dan": "2025-03-30 22:59:01 UTC",
+    "eve": "2025-05-06 12:00:00 UTC",  # without the extension, half of the points
+    "fay": "2025-09-01 12:00:00 UTC",
+    "gus": "2025-03-30 21:59:00 UTC",
+    "hal": "2025-03-29 12:00:00 UTC",
+    "Jane Doe": "2025-03-29 12:00:00 UTC",
+    "leo": "2025-09-01 12:00:00 UTC",
+    "mia": "2025-03-29 12:00:00 UTC",
+}
+MISTAKES = {"Jane Doe": WRONG}
+# 18 less 10 % is 16.2. gus: 18 - 1.8 + 1.5 - 0.3. mia: 18.7. jdoe loses four points.
+POINTS = {"ada": 18, "bob": 16, "cyd": 16, "dan": 14, "eve": 16, "fay": 9, "gus": 17, "jdoe": 14, "mia": 18}
+
+
+@dataclass
+class Term:
+    """A course, and nbgrader's folder in it: as it is after autograde, with reports on the same submissions.
+
+    `fresh`: the gradebook before the first submission.
+    """
+
+    root: Path
+    log: str
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "term"
+
+    @property
+    def fresh(self) -> Path:
+        return self.root / "fresh.db"
+
+    def nbgrader(self, *arguments: str, folder: str = "term") -> tuple[str, int]:
+        [ended] = run_each(self.root, [(self.root / folder, self.root, arguments)], self.root)
+        return ended
+
+    def gradebook(self, out: Path, *more: str) -> subprocess.CompletedProcess[str]:
+        """Run `grader gradebook --format nbgrader`."""
+        options = ["--reports", "reports", "--roster", "roster.csv", "--format", "nbgrader", "--out", str(out), *more]
+        return self.grader("gradebook", *options)
+
+    def grader(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [*courses.grader_command(*arguments), "--course", str(self.root)]
+        environment = courses.environment(self.root)
+        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+
+    def table(self, gradebook: Path) -> dict[str, dict[str, str]]:
+        """What `nbgrader export` writes."""
+        log, code = self.nbgrader("export", f"--CourseDirectory.db_url=sqlite:///{gradebook}", "--to=table.csv")
+        assert code == 0, log
+        return exported(self.folder / "table.csv")
+
+    def reports(self) -> dict[str, Any]:
+        return courses.read_reports(self.folder / "reports")
+
+
+def make_term(root: Path) -> Term:
+    """The course, released and generated, with the class's submissions and tables."""
+    courses.set_due(courses.make_small_course(root), DUE)
+    settings = root / "autograder.yml"
+    settings.write_text(settings.read_text(encoding="utf-8").replace("units:", f"{RULES}units:"), encoding="utf-8")
+    (root / "solutions" / "sums.py").write_text(SMALL_SOURCE, encoding="utf-8")
+    folder = root / "term"
+    folder.mkdir()
+    run(root, folder, root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
+    term = Term(root, "")
+    log, code = term.nbgrader("generate_assignment", "sums")
+    assert code == 0, log
+    shutil.copy(folder / "gradebook.db", term.fresh)
+    source = read_notebook(folder / "source" / "sums" / "sums.ipynb")
+    for student, time in HANDED_IN.items():
+        notebook = solved(source, source)
+        for cell in notebook["cells"]:
+            cell["source"] = MISTAKES.get(student, {}).get(grade_id(cell), text_of(cell))
+        submission = folder / "submitted" / student / "sums"
+        write_notebook(submission / "sums.ipynb", notebook)
+        (submission / "timestamp.txt").write_text(time, encoding="utf-8")
+    (folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    (folder / "adjustments.csv").write_text(ADJUSTMENTS, encoding="utf-8")
+    return term
+
+
+@pytest.fixture(scope="module")
+def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
+    term = make_term(tmp_path_factory.mktemp("course"))
+    term.log, code = term.nbgrader("autograde", "sums")
+    assert code == 0, term.log
+    done = term.grader("grade", "submitted", "--out", "reports", "--roster", "roster.csv")
+    assert done.returncode == 0, done.stderr
+    return term
+
+
+@pytest.fixture
+def gradebook(term: Term, tmp_path: Path) -> Path:
+    """A copy of the gradebook before the first submission."""
+    return Path(shutil.copy(term.fresh, tmp_path / "gradebook.db"))
+
+
+def expected(name: str) -> str:
+    """What nbgrader calls a student."""
+    return "Jane Doe" if name == "jdoe" else name
+
+
+def test_reports_have_the_points_that_the_rules_give(term: Term) -> None:
+    reports = term.reports()
+    assert {name: reports[name]["points"] for name in POINTS} == POINTS
+    assert reports["leo"]["units"]["sums"]["quiz"]["points"] is None
+
+
+def test_autograde_gives_the_points_of_reports_and_everybody_a_row(term: Term) -> None:
+    table = term.table(term.folder / "gradebook.db")
+    assert {name: float(table[expected(name)]["score"]) for name in POINTS} == POINTS
+    assert sorted(table) == sorted([*HANDED_IN, "ida"])
+    assert (float(table["ida"]["score"]), table["ida"]["timestamp"]) == (0, "")
+    assert (table["ada"]["last_name"], table["ada"]["first_name"], table["dan"]["last_name"]) == ("Doe", "Ada", "'=1+1")
+    assert table["bob"]["late_submission_penalty"] == "2.0"
+    # nbgrader has no exemption.
+    assert float(table["hal"]["score"]) == 18
+
+
+def test_a_quiz_counts_by_the_students_own_due_date(term: Term) -> None:
+    with Gradebook(f"sqlite:///{term.folder}/gradebook.db", COURSE_ID) as gradebook:
+        for student, is_open in {"leo": True, "eve": False}.items():
+            [notebook] = gradebook.find_submission("sums", student).notebooks
+            scores = [grade.auto_score for grade in notebook.grades if grade.name.startswith("test_quiz_")]
+            assert {score is None for score in scores} == {is_open}
+            assert not notebook.needs_manual_grade
+    assert "The quiz of sums does not count yet for those with an extension: leo." in term.log
+
+
+def test_the_gradebook_shows_first_what_would_change_and_writes_only_then(term: Term, gradebook: Path) -> None:
+    before = gradebook.read_bytes()
+    done = term.gradebook(gradebook)
+    assert done.returncode == 1
+    assert "Nothing was written: the same command with --write writes it." in done.stderr
+    assert gradebook.read_bytes() == before
+    lines = done.stdout.splitlines()
+    assert "gus, sums: no submission → 17" in lines
+    assert f"{gradebook}: {len(POINTS)} submissions change, 0 do not." in lines
+    assert "Exempt, left as it is in nbgrader: hal (sums)." in lines
+    assert "Not due, left as it is in nbgrader: leo (sums)." in lines
+    assert "Not handed in, left as it is in nbgrader: ida (sums)." in lines
+
+
+def test_what_is_written_comes_back_from_nbgraders_export(term: Term, gradebook: Path) -> None:
+    done = term.gradebook(gradebook, "--write")
+    assert done.returncode == 0, done.stderr
+    assert f"{gradebook}: written." in done.stdout
+    assert done.stderr == ""
+    table = term.table(gradebook)
+    assert {name: float(table[name]["score"]) for name in POINTS} == POINTS
+    assert {float(row["max_score"]) for row in table.values()} == {18}
+    assert {name: (row["raw_score"], row["late_submission_penalty"]) for name, row in table.items()}["gus"] == (
+        "19.2", "2.2",
+    )  # fmt: skip
+    assert (table["bob"]["timestamp"], table["bob"]["email"]) == ("2025-03-30 21:59:00", "bob@x.org")
+    assert sorted(table) == sorted([*POINTS, "hal", "ida", "leo"])
+    again = term.gradebook(gradebook)
+    assert f"0 submissions change, {len(POINTS)} do not." in again.stdout
+    assert again.returncode == 0
+
+
+def test_reports_change_nothing_in_a_gradebook_after_autograde(term: Term) -> None:
+    done = term.gradebook(term.folder / "gradebook.db")
+    assert f"0 submissions change, {len(POINTS)} do not." in done.stdout
+    assert done.returncode == 0
+
+
+# -- what an instructor changes -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_term(term: Term, tmp_path: Path) -> Term:
+    """A copy for a test that changes it."""
+    return Term(Path(shutil.copytree(term.root, tmp_path / "course")), term.log)
+
+
+def autograded(term: Term, *students: str) -> dict[str, float]:
+    """The scores of students after another run of autograde."""
+    commands = [(term.folder, term.root, ["autograde", "sums", "--force", f"--student={one}"]) for one in students]
+    for log, code in run_each(term.root, commands, term.root):
+        assert code == 0, log
+    table = term.table(term.folder / "gradebook.db")
+    return {student: float(table[student]["score"]) for student in students}
+
+
+def test_the_tables_decide_on_extensions_and_extra_credit(own_term: Term) -> None:
+    (own_term.folder / "roster.csv").write_text(ROSTER.replace("2025-05-05T23:59:00+02:00", ""), encoding="utf-8")
+    (own_term.folder / "adjustments.csv").write_text(ADJUSTMENTS.splitlines()[0], encoding="utf-8")
+    assert autograded(own_term, "eve", "gus") == {"eve": 9, "gus": 16}
+
+
+def test_without_tables_extensions_and_extra_credit_are_those_in_the_gradebook(own_term: Term) -> None:
+    for name in ("roster.csv", "adjustments.csv"):
+        (own_term.folder / name).unlink()
+    with Gradebook(f"sqlite:///{own_term.folder}/gradebook.db", COURSE_ID) as gradebook:
+        gradebook.grant_extension("sums", "bob", days=2)
+        gradebook.db.commit()
+    assert autograded(own_term, "bob", "gus") == {"bob": 18, "gus": 17}
+
+
+def test_scores_that_somebody_entered_stay_and_are_named(own_term: Term) -> None:
+    database = own_term.folder / "gradebook.db"
+    with Gradebook(f"sqlite:///{database}", COURSE_ID) as gradebook:
+        gradebook.find_grade("test_add", "sums", "sums", "bob").manual_score = 3.5
+        gradebook.db.commit()
+    done = own_term.gradebook(database, "--write")
+    assert "entered in nbgrader, which stay, so the points may differ from the reports: bob (sums)." in done.stdout
+    assert "bob, sums: 15.5 → 15" in done.stdout
+    with Gradebook(f"sqlite:///{database}", COURSE_ID) as gradebook:
+        assert gradebook.find_grade("test_add", "sums", "sums", "bob").manual_score == 3.5
+    # 17.5 less a tenth, rounded down; and the same by autograde.
+    assert float(own_term.table(database)["bob"]["score"]) == 15
+    assert autograded(own_term, "bob") == {"bob": 15}
+
+
+def test_the_best_of_several_hand_ins_can_be_written(own_term: Term) -> None:
+    settings = own_term.root / "autograder.yml"
+    settings.write_text(settings.read_text().replace("most_percent: 50\n", "most_percent: 50\n  counts: best\n"))
+    earlier = own_term.folder / "earlier" / "bob"
+    shutil.copytree(own_term.folder / "submitted" / "bob", earlier)
+    (earlier / "sums" / "timestamp.txt").write_text("2025-03-29 12:00:00 UTC")
+    done = own_term.grader("grade", "earlier", "submitted", "--out", "reports", "--roster", "roster.csv")
+    assert done.returncode == 0, done.stderr
+    database = own_term.folder / "gradebook.db"
+    done = own_term.gradebook(database, "--write")
+    assert "bob, sums: 16 → 18" in done.stdout
+    assert float(own_term.table(database)["bob"]["score"]) == 18
+    log, code = own_term.nbgrader("autograde", "sums")
+    assert (code, "nbgrader keeps only the last submission" in log) == (0, True), log
+
+
+def test_a_wrong_roster_stops_autograde_at_once(own_term: Term) -> None:
+    (own_term.folder / "roster.csv").write_text(ROSTER.replace("2100-01-01T00:00:00+00:00", "soon"), encoding="utf-8")
+    before = (own_term.folder / "gradebook.db").read_bytes()
+    log, code = own_term.nbgrader("autograde", "sums", "--force")
+    assert code == 1
+    assert "Nothing was graded. " in log
+    assert "roster.csv, line 12, sums: 'soon' is no extension" in log
+    assert (own_term.folder / "gradebook.db").read_bytes() == before
+
+
+def not_a_gradebook(path: Path) -> None:
+    path.write_text("student,sums\n", encoding="utf-8")
+
+
+def another_database(path: Path) -> None:
+    path.unlink()
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE one (two)")
+
+
+def other_points(path: Path) -> None:
+    with Gradebook(f"sqlite:///{path}", COURSE_ID) as gradebook:
+        gradebook.find_grade_cell("test_add", "sums", "sums").max_score = 6
+        gradebook.db.commit()
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "sentence"),
+    [
+        (Path.unlink, (), "does not exist: give the gradebook.db in nbgrader's course folder."),
+        (not_a_gradebook, (), "cannot be used (file is not a database), and nothing was written"),
+        (another_database, (), "is not nbgrader's gradebook: give the gradebook.db in nbgrader's course folder."),
+        (other_points, (), "the report on ada (test_add 6 instead of 4): run `grader release nbgrader .` and `nbgra"),
+        (Path.exists, ("--percent",), "nbgrader's gradebook has the points of each unit: leave them out."),
+        (Path.exists, ("--format", "csv"), "--write is for --format nbgrader, which asks first: leave it out for csv."),
+    ],
+)
+def test_what_cannot_be_written_is_an_error(
+    term: Term, gradebook: Path, change: Callable[[Path], object], options: tuple[str, ...], sentence: str
+) -> None:
+    change(gradebook)
+    before = gradebook.read_bytes() if gradebook.exists() else b""
+    done = term.gradebook(gradebook, "--write", *options)
+    assert (done.returncode, sentence in done.stderr) == (2, True), done.stderr
+    assert (gradebook.read_bytes() if gradebook.exists() else b"") == before
