@@ -270,7 +270,7 @@ def test_a_hostile_student_finds_no_hidden_test_and_no_solution(reports: Reports
 
 
 def test_the_documentation_quotes_the_report_of_chen(reports: Reports) -> None:
-    page = (REPOSITORY / "docs" / "run-a-term.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "grading.md").read_text(encoding="utf-8")
     exercise = exercises(reports["chen"])["scaled_dot_product_attention"]
     test, misconception = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL))
     assert test in exercise["tests"]

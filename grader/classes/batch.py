@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.classes.hand_ins import HandIn, combined
+from grader.classes.hand_ins import HandIn, combined, comparable
 from grader.engine.grading import Grading, SandboxUnavailable
 from grader.errors import InternalError
 from grader.files import FolderInUse
@@ -207,11 +207,10 @@ class Batch:
         read = [dataclasses.replace(one, due=entry.due) for one in read]
         asked = [unit for unit in read[-1].units if self.unit in (None, unit)]
         times = [{unit: one.time(student, unit, self.decisions) for unit in asked} for one in hand_ins]
-        candidates = list(zip(read, times, strict=True))
         if len(read) > 1 and self.course.late.counts == "last":
             together, chosen = combined(read)
-            candidates = [(together, {unit: times[chosen[unit]][unit] for unit in asked})]
-        return _Work(before, candidates)
+            return _Work(before, [(together, {unit: times[chosen[unit]][unit] for unit in asked})])
+        return _Work(before, [(one, times[number]) for number, one in comparable(read)])
 
     def _submission(self, name: str, folder: Path | Files, report: Report | None) -> Submission:
         names = [one for one in self.course.units if self.unit in (None, one)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from grader.classes.decisions import Decisions
     from grader.classes.roster import Entry
     from grader.submissions.find import Found, Submissions
-    from grader.submissions.source import Submission
+    from grader.submissions.source import Submission, UnitSource
     from grader.submissions.tree import Files
 
 _MOST = 50
@@ -114,6 +114,21 @@ def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submis
     if entries and handed_in.absent and came.layouts != ["single"]:
         sentences.append(f"Nothing handed in here: {listed(handed_in.absent, _MOST)}.")
     return sentences
+
+
+def comparable(submissions: Sequence[Submission]) -> list[tuple[int, Submission]]:
+    """Return the submissions that have one of the units, with their numbers; the last one if none has.
+
+    Each may import the units of those before it: a download often holds one unit, which builds on an earlier one.
+    """
+    found: list[tuple[int, Submission]] = []
+    before: dict[str, UnitSource] = {}
+    for number, one in enumerate(submissions):
+        before |= one.siblings
+        found.append((number, dataclasses.replace(one, siblings=dict(before))))
+        before |= one.sources
+    having = [(number, one) for number, one in found if any(unit.code or unit.quiz for unit in one.units.values())]
+    return having or found[-1:]
 
 
 def combined(submissions: Sequence[Submission]) -> tuple[Submission, dict[str, int]]:

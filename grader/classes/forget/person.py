@@ -71,6 +71,8 @@ class Person:
                 for row in rows_by_column(path):
                     self._learn(row)
         self.repositories = {one for one in self.repositories if one.casefold() not in self.others}
+        # Canvas has the real name in the column `Student`, so its gradebook looks like a table with another student.
+        self.others -= {one.casefold() for one in {*self.names, *self.addresses}}
 
     def _learn(self, row: Mapping[str, str]) -> None:
         if self.is_called(row["student"]):

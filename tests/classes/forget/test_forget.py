@@ -147,6 +147,18 @@ def test_files_in_which_a_student_is_still_found_are_named_and_not_changed(term:
     assert {name: (term / name).read_bytes() for name in names} == before
 
 
+def test_a_gradebook_for_canvas_does_not_hide_the_real_name(tmp_path: Path) -> None:
+    write(tmp_path / "roster.csv", "student,name,email\nada,Ada Lovelace,a@x.org\nbela,Bela Bo,b@x.org\n")
+    write(
+        tmp_path / "canvas.csv", "Student,ID,SIS User ID,SIS Login ID,Section,1\nAda Lovelace,1,,,,2\nBela Bo,2,,,,2\n"
+    )
+    write(tmp_path / "class.zip", "PK Ada Lovelace_11_assignsubmission_file_/sums.py")
+    code, printed = forget("ada", tmp_path, "--yes")
+    assert code == 1
+    assert f"still found in {tmp_path / 'class.zip'}" in printed
+    assert "Bela" in (tmp_path / "canvas.csv").read_text()
+
+
 def test_files_of_other_students_are_not_believed_and_not_changed(term: Path, tmp_path: Path) -> None:
     bela = term / "collected" / "sums" / "bela"
     write(bela / "ada" / "sums.py")
