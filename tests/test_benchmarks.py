@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 import autograde
 import class_throughput as benchmark
 import regrades
+import term
+import term_class
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +105,39 @@ def test_a_difference_on_a_right_answer_stops_the_comparison() -> None:
     for ours, baseline in ((right, one_less), (one_less, right), (one_less, one_less)):
         with pytest.raises(SystemExit, match="right-00"):
             autograde.agreement(ours, baseline, unit)
+
+
+# -- a term --------------------------------------------------------------------------------------------------------
+
+
+def test_the_downloads_of_a_term_are_the_same_in_each_run_and_hold_every_kind_of_student(tmp_path: Path) -> None:
+    units = list(COURSE.units)[:3]
+    due = {unit: COURSE.units[unit].due for unit in units}
+    downloads = []
+    for run in ("first", "second"):
+        a_class = term_class.make(60, units, tmp_path / "class", due)
+        (tmp_path / run).mkdir()
+        downloads.append([one for unit in units for one in term_class.write_downloads(a_class, unit, tmp_path / run)])
+    assert [path.read_bytes() for path in downloads[0]] == [path.read_bytes() for path in downloads[1]]
+    assert {path.name for path in downloads[0]} >= {f"{unit}.zip" for unit in units}
+    statuses = {student.status(place) for student in a_class.students for place in range(len(COURSE.units))}
+    assert statuses == {"", "absent", "resubmitted", "late", "grace", "extended", "exempt"}
+    assert {student.kind for student in a_class.students} == set(term_class.KINDS)
+    assert len({student.row["name"] for student in a_class.students}) == 60
+    with zipfile.ZipFile(tmp_path / "first" / f"{units[1]}.zip") as canvas:
+        assert any("_LATE_" in name for name in canvas.namelist())
+
+
+@pytest.mark.proof(part="grading")
+def test_a_small_class_is_carried_through_two_units_and_a_change_of_its_results_is_found(tmp_path: Path) -> None:
+    first = term.carry(tmp_path / "first", 12, list(COURSE.units)[:2])
+    assert term.check_imports(first) == "Canvas and Moodle accept 24 grades of 2 units, as in the table"
+    second = term.Term(shutil.copytree(first.root, tmp_path / "second"), first.a_class)
+    assert term.differences(first, second) == []
+    [report, *_] = (second.folder / "reports" / first.a_class.units[0]).glob("*.json")
+    report.write_text(report.read_text(encoding="utf-8").replace('"points": ', '"points": 1', 1), encoding="utf-8")
+    canvas = second.folder / "canvas.csv"
+    canvas.write_text(canvas.read_text(encoding="utf-8").replace(",EX", ",1"), encoding="utf-8")
+    assert term.differences(first, second) == ["canvas.csv", f"{first.a_class.units[0]}/{report.name}"]
+    with pytest.raises(SystemExit, match="in Canvas"):
+        term.check_imports(second)

@@ -237,6 +237,16 @@ def test_moodle_accepts_the_file(
     assert [found[number]["Sums"] for number in range(5)] == grades
 
 
+def test_more_points_than_a_unit_has_are_refused_with_what_to_do(a_class: Class) -> None:
+    more = ADJUSTMENTS.replace("1.5", "99")
+    (a_class.folder / "adjustments.csv").write_text(more)
+    a_class.grade()
+    sheet = ("gradebook", "--reports", "reports", "--roster", "roster.csv", "--format", "moodle", "--out", "out")
+    done = a_class.run(*sheet, "--percent")
+    assert done.returncode == 2
+    assert "cyd has 550.0 in sums: that is more than the unit has, so take it out of adjustments.csv" in done.stderr
+
+
 def test_a_workbook_is_the_same_to_the_byte_and_has_no_formula(a_class: Class) -> None:
     written = []
     for _ in range(2):

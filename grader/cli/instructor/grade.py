@@ -171,7 +171,7 @@ def _print_notes(batch: Batch, came: Submissions) -> None:
     for name, students in batch.changed.items():
         say(
             f"{name} has changed since it was graded, and is no longer in the reports of {listed(students)}: "
-            "grade without --unit."
+            f"grade without --unit; or, if each download has one unit, with --out {batch.into}/<unit>."
         )
     # Single submissions of a class say nothing about its other students.
     if came.layouts != ["single"] and (others := batch.others()):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MOST = 100
 """The highest grade that Moodle imports, unless an administrator allows more."""
 _NO_GRADE = "-"
+_TOO_MUCH = "that is more than the unit has, so take it out of adjustments.csv, and enter it in Moodle."
 # What the roster calls the fields by which Moodle finds a user, and Moodle.
 _FIELDS = {"email": "Email address", "sis_user_id": "ID number", "sis_login_id": "Username"}
 
@@ -35,13 +36,13 @@ def cells(gradebook: Gradebook, columns: Sequence[Column]) -> list[list[Value]]:
             "for everybody."
         )
     for one in columns:
-        over = [number for number, value in enumerate(one.values) if not isinstance(value, str) and value > MOST]
-        if over:
-            student = gradebook.rows[over[0]].entry.student
-            raise GraderError(
-                f"Moodle imports no grade above {MOST}, and {student} has {one.values[over[0]]} in {one.heading}: "
-                "use --percent."
-            )
+        for row, value in zip(gradebook.rows, one.values, strict=True):
+            if not isinstance(value, str) and value > MOST:
+                is_too_much = value > one.possible
+                raise GraderError(
+                    f"Moodle imports no grade above {MOST}, and {row.entry.student} has {value} in {one.heading}: "
+                    f"{_TOO_MUCH if is_too_much else 'use --percent.'}"
+                )
     table: list[list[Value]] = [[_FIELDS[field], *(one.heading for one in columns)]]
     for number, row in enumerate(gradebook.rows):
         own = [one.values[number] for one in columns]
