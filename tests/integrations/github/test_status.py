@@ -45,7 +45,9 @@ def grade(name: str, unit: Unit | str, commit: str | None = COMMIT) -> Grade:
         units={"sums": work(commit)},
         noticed=[],
     )
-    return Grade(student, {"sums": unit if isinstance(unit, str) else report({"sums": unit})})
+    if isinstance(unit, str):
+        return Grade(student, {"sums": unit})
+    return Grade(student, {"sums": report({"sums": unit}).model_copy(update={"commit": commit})})
 
 
 def unit(points: int) -> Unit:

@@ -1,0 +1,50 @@
+"""The gradebook as a table: columns, and texts that no reader takes for anything else."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+
+from grader.classes.exports import cells, columns, csv_text, markdown_text
+from grader.classes.gradebook import Grade, Gradebook, Row
+from grader.classes.roster import Entry
+from grader.errors import GraderError
+
+HOSTILE = "=1+1|</td><script>@ada"
+ANOMALY = "- [x](http://x) `y`\n# z"
+
+
+def gradebook(*rows: Row, **possible: int) -> Gradebook:
+    return Gradebook(possible, rows)
+
+
+def test_no_text_is_a_formula_or_markup() -> None:
+    grade = Grade("not graded", note=HOSTILE)
+    found = gradebook(Row(Entry("ada", HOSTILE, email="@x"), {"sums": grade}, [HOSTILE, ANOMALY]), sums=5)
+    grades = columns(found, has_total_only=False, is_percent=False)
+    [_, row] = csv.reader(csv_text(cells(found, grades)).splitlines(keepends=True))
+    assert (row[1], row[2]) == (f"'{HOSTILE}", "'@x")
+    assert row[-1].startswith("sums: =1+1|")
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown_text(found, grades))
+    ours = {"h2", "h3", "table", "thead", "tbody", "tr", "th", "td", "em", "strong", "p", "ul", "li"}
+    assert set(re.findall(r"<(\w+)", html)) <= ours
+    assert html.count("<tr>") == 3
+    assert "@ada" not in html
+
+
+def test_percents_are_rounded_down_and_a_total_leaves_out_what_does_not_count() -> None:
+    whole = {"sums": Grade("not handed in"), "means": Grade("exempt")}
+    found = gradebook(Row(Entry("ada"), whole), sums=3, means=7)
+    assert [one.values for one in columns(found, has_total_only=False, is_percent=True)] == [[0.0], ["exempt"]]
+    [total] = columns(found, has_total_only=True, is_percent=True)
+    assert (total.values, total.possible) == ([0.0], 100)
+    with pytest.raises(GraderError, match="ada has 3 possible points and others 10"):
+        columns(found, has_total_only=True, is_percent=False)
+
+
+def test_before_any_unit_is_over_the_table_says_so() -> None:
+    found = gradebook(Row(Entry("ada"), {}))
+    assert "No unit is over yet." in markdown_text(found, columns(found, False, False))
