@@ -103,8 +103,9 @@ def test_stop_ends_it_also_when_it_has_just_started(tmp_path: Path, is_ready: bo
 def test_it_ends_when_nobody_has_used_it_for_its_lifetime(tmp_path: Path, program: Path) -> None:
     program.write_text(PROGRAM.format(life=0))
     spare.start("echo", tmp_path)
+    assert key_file()
+    processes.until(lambda: key_file() is None)
     processes.until_ended(spares(tmp_path))
-    assert key_file() is None
 
 
 def test_it_is_ended_and_not_used_when_the_course_has_changed(tmp_path: Path) -> None:
