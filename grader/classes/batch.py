@@ -244,15 +244,7 @@ def best_of(reports: Sequence[Report]) -> Report:
         remark = f"{len(reports)} submissions were graded. An earlier one counts, because it has more points."
         unit = report.units[name]
         units[name] = unit if report is last else unit.model_copy(update={"remarks": [*unit.remarks, remark]})
-    counted = [unit for unit in units.values() if not unit.exempt]
     messages = [one for name, report in chosen.items() for one in report.messages if one.unit == name]
     # Of one unit, the commit and the digest are those of the submission that counts.
     base = next(iter(chosen.values())) if len(units) == 1 else last
-    return base.model_copy(
-        update={
-            "units": units,
-            "messages": messages,
-            "points": sum(unit.points for unit in counted),
-            "possible": sum(unit.possible for unit in counted),
-        }
-    )
+    return base.with_units(units).model_copy(update={"messages": messages})

@@ -64,14 +64,7 @@ class Decisions:
         """
         entry = self.entry(report.student)
         units = {name: self._unit(name, unit, entry, found) for name, unit in report.units.items()}
-        counted = [unit for unit in units.values() if not unit.exempt]
-        return report.model_copy(
-            update={
-                "units": units,
-                "points": sum(unit.points for unit in counted),
-                "possible": sum(unit.possible for unit in counted),
-            }
-        )
+        return report.with_units(units)
 
     def _unit(self, name: str, unit: Unit, entry: Entry, found: Mapping[str, Time | None]) -> Unit:
         earned = earned_points(unit)

@@ -98,14 +98,10 @@ def _utc(time: datetime.datetime) -> str:
 def _together(reports: dict[str, Report]) -> Report:
     """Return one report on all of these units, each from the report on it."""
     units = {name: report.units[name] for name, report in reports.items()}
-    counted = [unit for unit in units.values() if not unit.exempt]
     least_isolated = min(reports.values(), key=lambda report: report.isolation.enough)
-    return least_isolated.model_copy(
+    return least_isolated.with_units(units).model_copy(
         update={
             "handed_in": any(report.handed_in for report in reports.values()),
-            "points": sum(unit.points for unit in counted),
-            "possible": sum(unit.possible for unit in counted),
-            "units": units,
             "messages": [one for name, report in reports.items() for one in report.messages if one.unit == name],
         }
     )

@@ -13,7 +13,7 @@ from grader.errors import GraderError
 from grader.reports.changes import undated
 from grader.reports.folder import read_report
 from grader.reports.model import Report, Unit
-from grader.reports.reading import entries_of, not_handed_in
+from grader.reports.reading import entries_of, is_handed_in
 from grader.text import in_words
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _units_that_count(course: Course, entries: Sequence[Entry], found: Reports, 
         unit
         for own in found.values()
         for unit, report in own.items()
-        if isinstance(report, Report) and unit not in not_handed_in(report)
+        if isinstance(report, Report) and is_handed_in(unit, report.units[unit])
     }
     over = {unit for entry in entries for unit in course.units if course.with_due(entry.due).is_over(unit, now)}
     return [unit for unit in course.units if unit in handed_in & over]
@@ -219,7 +219,7 @@ def _grade(entry: Entry, name: str, report: Report | str, course: Course, now: d
         return Grade("not graded", report, note="The report is by the visible tests: grade with `grader grade`.")
     if is_over and unit.quiz and unit.quiz.points is None:
         return Grade("not graded", report, note="It was graded before the due date, without the quiz: grade again.")
-    if name in not_handed_in(report):
+    if not is_handed_in(name, unit):
         return Grade("not handed in", report, unit)
     return Grade("graded", report, unit, undated(unit))
 

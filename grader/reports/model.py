@@ -179,6 +179,12 @@ class Report(Model):
         """When the submission was graded."""
         return datetime.datetime.fromisoformat(self.timing.started)
 
+    def with_units(self, units: dict[str, Unit]) -> Report:
+        """Return the report with these units, and the sums of those that count."""
+        counted = [unit for unit in units.values() if not unit.exempt]
+        points, possible = sum(unit.points for unit in counted), sum(unit.possible for unit in counted)
+        return self.model_copy(update={"units": units, "points": points, "possible": possible})
+
     def to_json(self) -> str:
         """Return the text of the file."""
         return self.model_dump_json(by_alias=True, indent=2) + "\n"

@@ -233,14 +233,17 @@ def is_missing(name: str, unit: Unit) -> bool:
 
 def not_handed_in(report: Report) -> list[str]:
     """Return the units without a file and without a quiz that has answers."""
-    return [name for name, unit in report.units.items() if is_missing(name, unit) and _is_blank(name, unit.quiz)]
+    return [name for name, unit in report.units.items() if not is_handed_in(name, unit)]
 
 
-def _is_blank(name: str, quiz: Quiz | None) -> bool:
-    if quiz is None:
+def is_handed_in(name: str, unit: Unit) -> bool:
+    """Return whether there is a file of a unit, or a quiz that has answers."""
+    if not is_missing(name, unit):
         return True
-    has_remarks = any(remark != missing_sheet(name) for remark in quiz.remarks)
-    return not has_remarks and not any(item.answered or item.problem for item in quiz.items.values())
+    if unit.quiz is None:
+        return False
+    has_remarks = any(remark != missing_sheet(name) for remark in unit.quiz.remarks)
+    return has_remarks or any(item.answered or item.problem for item in unit.quiz.items.values())
 
 
 def not_run(report: Report, unit_name: str) -> list[Message]:

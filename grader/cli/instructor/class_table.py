@@ -112,9 +112,9 @@ def _shown(batch: Batch) -> list[str]:
 
 
 def _cell(report: Report, name: str) -> str:
-    from grader.reports.reading import not_handed_in
+    from grader.reports.reading import is_handed_in
 
-    if name not in report.units or name in not_handed_in(report):
+    if name not in report.units or not is_handed_in(name, report.units[name]):
         return NOTHING
     return "exempt" if report.units[name].exempt else str(report.units[name].points)
 
