@@ -443,7 +443,8 @@ def test_nbgrader_finds_no_fault_in_a_repaired_notebook(
         notebook = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": damaged}
         course.handed_in(student).write_text(json.dumps(notebook), encoding="utf-8")
     course.autograde()
-    assert [record.getMessage() for record in caplog.records if record.levelname not in ("DEBUG", "INFO")] == []
+    warnings = [record.getMessage() for record in caplog.records if record.levelname not in ("DEBUG", "INFO")]
+    assert [text for text in warnings if not text.startswith("autograder.yml says `counts: best`")] == []
     for student, damaged in submitted.items():
         repaired = course.autograded(student).cells
         for one in repaired:
