@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import itertools
 import json
 import os
 import re
@@ -153,14 +154,18 @@ def results(term: Term) -> Iterator[tuple[str, bytes]]:
     for unit in term.a_class.units:
         folder = term.folder / "reports" / unit
         for path in sorted(folder.glob("*.json")):
-            yield f"{unit}/{path.name}", canonical(path, path.stem in hostile)
-        for path in sorted((folder / "earlier").glob("*")):
-            # Their names are times.
-            reports = (canonical(report, path.name in hostile) for report in sorted(path.glob("*.json")))
-            yield f"{unit}/earlier/{path.name}", b"\n".join(reports)
+            # An earlier report that differs from the next only in what is left out here need not be in both runs.
+            history = [*earlier_paths(folder / "earlier" / path.stem), path]
+            contents = itertools.groupby(canonical(one, path.stem in hostile) for one in history)
+            yield f"{unit}/{path.stem}", b"\n".join(content for content, _ in contents)
     for path in sorted((term.folder / "originality").rglob("*")):
         if path.is_file():
             yield path.relative_to(term.folder).as_posix(), path.read_bytes()
+
+
+def earlier_paths(folder: Path) -> list[Path]:
+    """Return a student's earlier reports, the oldest first: <time>.json, <time>-2.json and so on."""
+    return sorted(folder.glob("*.json"), key=lambda path: (path.stem.partition("-")[0], len(path.stem), path.stem))
 
 
 def canonical(path: Path, is_hostile: bool) -> bytes:

@@ -54,6 +54,14 @@ class Decisions:
         """The students of folders and archives that the roster names."""
         return {entry.folder: entry.student for entry in self.entries if entry.folder}
 
+    def adjusted(self, student: str, unit: str) -> list[Change]:
+        """Return the adjustments of a student's points in a unit."""
+        return [
+            Change(kind="adjustment", points=float(one.points), reason=one.comment, exercise=one.exercise, by=one.by)
+            for one in self.adjustments
+            if (one.student, one.unit) == (student, unit)
+        ]
+
     def applied(self, report: Report, found: Mapping[str, Time | None]) -> Report:
         """Return a report with the decisions about its student; a second call changes nothing.
 
@@ -70,11 +78,7 @@ class Decisions:
         earned = earned_points(unit)
         due = entry.due.get(name, self.course.units[name].due)
         time = found[name] if name in found else self.times.get((entry.student, name, "")) or _remembered(unit)
-        changes = [
-            Change(kind="adjustment", points=float(one.points), reason=one.comment, exercise=one.exercise, by=one.by)
-            for one in self.adjustments
-            if (one.student, one.unit) == (entry.student, name)
-        ]
+        changes = self.adjusted(entry.student, name)
         if time and (late := self._late(earned, time, due)):
             changes.insert(0, late)
         received = time and Received(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from nbgrader import api
@@ -154,8 +153,7 @@ class _Write:
                 grade.needs_manual_grade = grade.manual_score is not None
             elif grade.name in scores and grade.manual_score is None:
                 grade.needs_manual_grade = False
-        adjusted = [(one.exercise, Fraction(str(one.points))) for one in unit.changes if one.kind == "adjustment"]
-        write_adjustments(self._notebook, adjusted, course.units[self._unit].exercises)
+        write_adjustments(self._notebook, unit.changes, course.units[self._unit].exercises)
         write_penalty(self._gradebook, self._notebook, course.late, None if self.has_scores_by_hand else unit.points)
 
 
@@ -164,7 +162,8 @@ def _state(submission: Any) -> tuple[object, ...]:
     parts: list[object] = [submission.timestamp, submission.extension, submission.late_submission_penalty or 0]
     for grade in sorted((grade for one in submission.notebooks for grade in one.grades), key=lambda one: one.name):
         parts += [grade.name, grade.auto_score, grade.extra_credit or 0, grade.needs_manual_grade]
-    return tuple(parts)
+    comments = [comment for one in submission.notebooks for comment in one.comments]
+    return (*parts, *sorted((comment.name, comment.auto_comment or "") for comment in comments))
 
 
 def _credit(submission: Any) -> dict[str, float]:

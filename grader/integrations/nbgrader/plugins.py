@@ -108,8 +108,7 @@ class ApplyDecisions(AssignLatePenalties):
                 write_extension(submission, entry, session.course)
                 # Without the file, extra credit is what somebody has entered.
                 if Path(self.parent.coursedir.root, ADJUSTMENTS).exists():
-                    own = [one for one in decisions.adjustments if (one.student, one.unit) == (entry.student, unit)]
-                    write_adjustments(notebook, [(one.exercise, one.points) for one in own], exercises)
+                    write_adjustments(notebook, decisions.adjusted(entry.student, unit), exercises)
             write_penalty(gradebook, notebook, session.course.late)
             if submission.total_seconds_late or notebook.late_submission_penalty:
                 self.log.warning(

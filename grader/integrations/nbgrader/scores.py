@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from grader.classes.roster import Entry
     from grader.course.late import Late
     from grader.course.model import Course
-    from grader.reports.model import Exercise, QuizItem, Unit
+    from grader.reports.model import Change, Exercise, QuizItem, Unit
 
-Adjusted = tuple[str | None, Fraction]
-"""The exercise of an adjustment, or None for the whole unit, and its points."""
+_ADJUSTED = "Adjusted by "
+"""How a comment on an adjustment begins."""
 
 
 def score_of(submission: Any) -> float:
@@ -57,15 +57,26 @@ def write_extension(submission: Any, entry: Entry, course: Course) -> None:
     submission.extension = parse_utc(due) - parse_utc(course.units[name].due) if due else None
 
 
-def write_adjustments(notebook: Any, adjusted: Iterable[Adjusted], exercises: Iterable[str]) -> None:
-    """Write adjustments as extra credit: of the exercise, or of the first one if they are about the whole unit."""
+def write_adjustments(notebook: Any, changes: Iterable[Change], exercises: Iterable[str]) -> None:
+    """Write adjustments as extra credit with a comment: on the exercise, or on the first one if on the whole unit.
+
+    A comment that somebody enters in formgrader takes its place.
+    """
     first = next(iter(exercises))
     extra: dict[str, Fraction] = {}
-    for exercise, points in adjusted:
-        cell = f"test_{exercise or first}"
-        extra[cell] = extra.get(cell, Fraction(0)) + points
+    comments: dict[str, list[str]] = {}
+    for change in changes:
+        if change.kind == "adjustment":
+            exercise = change.exercise or first
+            cell = f"test_{exercise}"
+            extra[cell] = extra.get(cell, Fraction(0)) + Fraction(str(change.points))
+            text = f"{_ADJUSTED}{change.by}: {change.points:+g} points. {change.reason}"
+            comments.setdefault(exercise, []).append(text)
     for grade in notebook.grades:
         grade.extra_credit = float(extra.get(grade.name, 0)) or None
+    for comment in notebook.comments:
+        if comment.name in comments or (comment.auto_comment or "").startswith(_ADJUSTED):
+            comment.auto_comment = "\n".join(comments.get(comment.name, [])) or None
 
 
 def write_penalty(gradebook: Any, notebook: Any, late: Late, points: int | None = None) -> None:

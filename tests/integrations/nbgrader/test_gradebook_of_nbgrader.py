@@ -241,6 +241,27 @@ def test_the_tables_decide_on_extensions_and_extra_credit(own_term: Term) -> Non
     (own_term.folder / "roster.csv").write_text(ROSTER.replace("2025-05-05T23:59:00+02:00", ""), encoding="utf-8")
     (own_term.folder / "adjustments.csv").write_text(ADJUSTMENTS.splitlines()[0], encoding="utf-8")
     assert autograded(own_term, "eve", "gus") == {"eve": 9, "gus": 16}
+    assert comments_on_gus(own_term.folder / "gradebook.db") == {}
+
+
+def test_students_read_why_their_points_were_adjusted(own_term: Term, gradebook: Path) -> None:
+    comments = {
+        "add": "Adjusted by Ms Roe: +2.1 points. The network was down.",
+        "Scale": "Adjusted by Ms Roe: -0.3 points. Shown by a friend.",
+    }
+    own_term.gradebook(gradebook, "--write")
+    assert comments_on_gus(gradebook) == comments_on_gus(own_term.folder / "gradebook.db") == comments
+    log, code = own_term.nbgrader("generate_feedback", "sums", "--student=gus")
+    assert code == 0, log
+    page = (own_term.folder / "feedback" / "gus" / "sums" / "sums.html").read_text(encoding="utf-8")
+    assert [text for text in comments.values() if text not in page] == []
+
+
+def comments_on_gus(database: Path) -> dict[str, str]:
+    """The comments on the cells of one student."""
+    with Gradebook(f"sqlite:///{database}", COURSE_ID) as gradebook:
+        [notebook] = gradebook.find_submission("sums", "gus").notebooks
+        return {comment.name: comment.comment for comment in notebook.comments if comment.comment}
 
 
 def test_without_tables_extensions_and_extra_credit_are_those_in_the_gradebook(own_term: Term) -> None:
