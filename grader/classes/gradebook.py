@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from grader.classes.record import Grade as Record
-from grader.classes.record import grades
+from grader.classes.record import Grade, grades
 from grader.classes.roster import Entry
 from grader.errors import GraderError
 from grader.reports.changes import undated
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
 _NO_REPORT = "There is no report: grade again."
 UNTOUCHED = ("not written yet", "not handed in")
 """The states of exercises that a student has not begun."""
-NO_RECORDS: Mapping[str, Record] = MappingProxyType({})
+NO_RECORDS: Mapping[str, Grade] = MappingProxyType({})
 Reports = dict[str, dict[str, Report | str]]
 """The report on each unit of each student, or why it cannot be read."""
 State = Literal["graded", "not handed in", "exempt", "not due", "not graded"]
 
 
 @dataclass(frozen=True)
-class Grade:
+class UnitGrade:
     """One student's grade in one unit.
 
     Attributes:
@@ -62,7 +61,7 @@ class Row:
     """A student's grades by unit, and anomalies."""
 
     entry: Entry
-    grades: Mapping[str, Grade]
+    grades: Mapping[str, UnitGrade]
     noticed: Sequence[str] = ()
 
     @property
@@ -133,7 +132,7 @@ def gradebook_of(
     found: Reports,
     now: datetime.datetime,
     asked: Sequence[str] = (),
-    of_record: Mapping[str, Record] = NO_RECORDS,
+    of_record: Mapping[str, Grade] = NO_RECORDS,
 ) -> Gradebook:
     """Make the gradebook from reports that were read.
 
@@ -205,23 +204,25 @@ def _units_that_count(course: Course, entries: Sequence[Entry], found: Reports, 
     return [unit for unit in course.units if unit in handed_in & over]
 
 
-def _grade(entry: Entry, name: str, report: Report | str, course: Course, now: datetime.datetime, asked: bool) -> Grade:
+def _grade(
+    entry: Entry, name: str, report: Report | str, course: Course, now: datetime.datetime, asked: bool
+) -> UnitGrade:
     """Return a student's grade in a unit, from the report on it. The course has the student's due dates."""
     if name in entry.exempt:
-        return Grade("exempt")
+        return UnitGrade("exempt")
     is_over = course.is_over(name, now)
     if not is_over and not asked:
-        return Grade("not due", note=f"Due {course.units[name].due_text}.")
+        return UnitGrade("not due", note=f"Due {course.units[name].due_text}.")
     if isinstance(report, str):
-        return Grade("not graded", note=report)
+        return UnitGrade("not graded", note=report)
     unit = report.units[name]
     if report.suites != "hidden":
-        return Grade("not graded", report, note="The report is by the visible tests: grade with `grader grade`.")
+        return UnitGrade("not graded", report, note="The report is by the visible tests: grade with `grader grade`.")
     if is_over and unit.quiz and unit.quiz.points is None:
-        return Grade("not graded", report, note="It was graded before the due date, without the quiz: grade again.")
+        return UnitGrade("not graded", report, note="It was graded before the due date, without the quiz: grade again.")
     if not is_handed_in(name, unit):
-        return Grade("not handed in", report, unit)
-    return Grade("graded", report, unit, undated(unit))
+        return UnitGrade("not handed in", report, unit)
+    return UnitGrade("graded", report, unit, undated(unit))
 
 
 def _possible(name: str, rows: Sequence[Row]) -> int:

@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from grader.classes.exports import cells, columns, csv_text, markdown_text
-from grader.classes.gradebook import Grade, Gradebook, Row
+from grader.classes.gradebook import Gradebook, Row, UnitGrade
 from grader.classes.roster import Entry
 from grader.errors import GraderError
 
@@ -22,7 +22,7 @@ def gradebook(*rows: Row, **possible: int) -> Gradebook:
 
 
 def test_no_text_is_a_formula_or_markup() -> None:
-    grade = Grade("not graded", note=HOSTILE)
+    grade = UnitGrade("not graded", note=HOSTILE)
     found = gradebook(Row(Entry("ada", HOSTILE, email="@x"), {"sums": grade}, [HOSTILE, ANOMALY]), sums=5)
     grades = columns(found, has_total_only=False, is_percent=False)
     [_, row] = csv.reader(csv_text(cells(found, grades)).splitlines(keepends=True))
@@ -36,7 +36,7 @@ def test_no_text_is_a_formula_or_markup() -> None:
 
 
 def test_percents_are_rounded_down_and_a_total_leaves_out_what_does_not_count() -> None:
-    whole = {"sums": Grade("not handed in"), "means": Grade("exempt")}
+    whole = {"sums": UnitGrade("not handed in"), "means": UnitGrade("exempt")}
     found = gradebook(Row(Entry("ada"), whole), sums=3, means=7)
     assert [one.values for one in columns(found, has_total_only=False, is_percent=True)] == [[0.0], ["exempt"]]
     [total] = columns(found, has_total_only=True, is_percent=True)

@@ -12,7 +12,7 @@ from grader.text import in_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from grader.classes.gradebook import Grade, Gradebook, Row
+    from grader.classes.gradebook import Gradebook, Row, UnitGrade
     from grader.reports.model import Unit
 
 LOW, FALL = 50, 30
@@ -106,7 +106,7 @@ def _not_graded(row: Row) -> str:
     return f"{in_words(units)}: not graded." if units else ""
 
 
-def _units(row: Row, fits: Callable[[Grade], bool]) -> list[str]:
+def _units(row: Row, fits: Callable[[UnitGrade], bool]) -> list[str]:
     return [name for name, grade in row.grades.items() if fits(grade)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import shlex
 from pathlib import Path
@@ -9,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, one_of, say, stop, writing
+from grader.cli.console import CourseFolder, err, one_of, say, stop, writing
 from grader.errors import IMPERFECT, GraderError
 from grader.integrations.release import GradingMode  # noqa: TC001 - typer reads it at run time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from grader.course.model import Course
     from grader.integrations.github.update import Released
@@ -81,7 +82,7 @@ def release_github(
                 raise GraderError(
                     f"{directory} is not a repository that `grader release github` made: name the folder of a clone."
                 )
-            with writing(f"The release could not be written to {directory}"):
+            with _releasing(directory):
                 released = write(directory, found, grading)
         except GraderError as error:
             if len(directories) == 1:
@@ -160,6 +161,14 @@ def _write(directory: Path, course: Path | None, write: Callable[[Path, Course],
     """Write a release, and print its files."""
     from grader.course.find import find_course
 
-    with writing(f"The release could not be written to {directory}"):
-        for path in write(directory, find_course(course)):
-            say(f"wrote {path}")
+    with _releasing(directory):
+        paths = write(directory, find_course(course))
+    for path in paths:
+        say(f"wrote {path}")
+
+
+@contextlib.contextmanager
+def _releasing(directory: Path) -> Iterator[None]:
+    """Say that this takes a while: the first release after a change of suites compares misconceptions again."""
+    with writing(f"The release could not be written to {directory}"), err.status("writing; it can take two minutes"):
+        yield

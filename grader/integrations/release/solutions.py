@@ -36,7 +36,7 @@ def release_solutions(directory: Path, course: Course, units: Sequence[str], now
     """
     if directory.resolve().is_relative_to(course.root):
         raise ReleaseError(f"{directory} lies in the course's own repository: name a folder outside it.")
-    if not directory.is_dir():
+    if directory.exists() and not directory.is_dir():
         raise ReleaseError(f"{directory} is not a folder: name one that students receive, such as a clone.")
     for unit in units:
         if not course.is_over(unit, now):
@@ -51,7 +51,7 @@ def release_solutions(directory: Path, course: Course, units: Sequence[str], now
                 f"{path} is from no `grader release solutions`, so nothing was written: rename it or move it away."
             )
     for path, text in files.items():
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text)
     return list(files)
 
