@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -24,7 +25,10 @@ MISTAKES = {
     ],
 }
 # The width and height of the window, the colours, and what is at the top.
-LOOKS = [(760, 900, "light", "body"), (390, 900, "dark", '[id="unit.self_attention"]')]
+LOOKS: list[tuple[int, int, Literal["light", "dark"], str]] = [
+    (760, 900, "light", "body"),
+    (390, 900, "dark", '[id="unit.self_attention"]'),
+]
 BESIDE = '<body style="margin: 0; display: flex; gap: 24px; background: #8a9199">'
 
 

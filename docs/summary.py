@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -23,7 +24,7 @@ from grader.classes.summary.page import page, read_class
 STUDENTS = 60
 HEIGHT = 1000
 # The width of the window, the colours, the heading at the top, and what is unfolded.
-LOOKS = [
+LOOKS: list[tuple[int, Literal["light", "dark"], str, str]] = [
     (780, "light", "body", ""),
     (780, "dark", "#quizzes", ".quiz-unit:first-of-type, .item:first-of-type, .item:has(.flag):nth-of-type(6)"),
     (360, "light", "#help", ""),

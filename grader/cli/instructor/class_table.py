@@ -114,7 +114,7 @@ def _shown(batch: Batch) -> list[str]:
 def _cell(report: Report, name: str) -> str:
     from grader.reports.reading import is_handed_in
 
-    if name not in report.units or not is_handed_in(name, report.units[name]):
+    if not report.handed_in or name not in report.units or not is_handed_in(name, report.units[name]):
         return NOTHING
     return "exempt" if report.units[name].exempt else str(report.units[name].points)
 
