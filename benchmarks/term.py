@@ -172,11 +172,11 @@ def canonical(path: Path, is_hostile: bool) -> bytes:
     """Return a report without the times of grading, and without what the student's code printed.
 
     Some hostile code returns whatever it finds in memory, which is not the same in each process. So of its report only
-    the points, outcomes and names are compared, not the reasons.
+    the points, outcomes and names are compared, not the reasons and messages.
     """
     report = json.loads(path.read_text(encoding="utf-8"))
     if is_hostile:
-        return json.dumps(compare_reports.grades(report)).encode()
+        return json.dumps({**compare_reports.grades(report), "messages": []}).encode()
     del report["timing"]
     for message in report["messages"]:
         if message["kind"] == "printed":

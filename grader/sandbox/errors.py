@@ -36,10 +36,13 @@ def describe(error: BaseException, labels: Collection[str]) -> Error:
 
 
 def students_places(place: TracebackType | None, labels: Collection[str]) -> list[TracebackType]:
-    """Return the entries of a traceback in the sources with these labels, the outermost first."""
+    """Return the entries of a traceback in the sources with these labels, the outermost first.
+
+    Python gives some of its own instructions no line, for example at the start of a generator. They are left out.
+    """
     places = []
     while place is not None:
-        if place.tb_frame.f_code.co_filename in labels:
+        if place.tb_frame.f_code.co_filename in labels and place.tb_lineno is not None:
             places.append(place)
         place = place.tb_next
     return places
@@ -48,7 +51,7 @@ def students_places(place: TracebackType | None, labels: Collection[str]) -> lis
 def current_place(frame: FrameType | None, labels: Collection[str]) -> tuple[str, int] | None:
     """Return the label and the line of the innermost of the running frames that is the student's."""
     while frame is not None:
-        if frame.f_code.co_filename in labels:
+        if frame.f_code.co_filename in labels and frame.f_lineno is not None:
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return None

@@ -65,6 +65,25 @@ def test_a_call_that_is_stopped_has_the_line_that_ran(open_client: Opens) -> Non
     assert caught.value.line in (3, 4)
 
 
+def test_a_call_on_which_python_has_no_line_gets_its_value_or_its_error(open_client: Opens) -> None:
+    source = """\
+        import time
+        def without_lines(function):
+            function.__code__ = function.__code__.replace(co_linetable=b"")
+            return function
+        @without_lines
+        def f():
+            begin = time.process_time()
+            while time.process_time() < begin + 1: pass
+            return 1
+        @without_lines
+        def g(): return 1 / 0
+        """
+    student, _ = answers(open_client, source)
+    assert student.f() == 1
+    assert "ZeroDivisionError" in failure(student.g, Raised)
+
+
 def test_a_call_that_ignores_every_signal_is_stopped_too(open_client: Opens) -> None:
     source = """\
         import signal, time
