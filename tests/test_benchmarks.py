@@ -138,6 +138,6 @@ def test_a_small_class_is_carried_through_two_units_and_a_change_of_its_results_
     report.write_text(report.read_text(encoding="utf-8").replace('"points": ', '"points": 1', 1), encoding="utf-8")
     canvas = second.folder / "canvas.csv"
     canvas.write_text(canvas.read_text(encoding="utf-8").replace(",EX", ",1"), encoding="utf-8")
-    assert list(term.differences(first, second)) == ["canvas.csv", f"{first.a_class.units[0]}/{report.name}"]
+    assert list(term.differences(first, second)) == ["canvas.csv", f"{first.a_class.units[0]}/{report.stem}"]
     with pytest.raises(SystemExit, match="in Canvas"):
         term.check_imports(second)
