@@ -35,6 +35,9 @@ import compare_reports
 import moodle_importer
 from courses import copy_course
 
+from grader.reports.folder import earlier_reports, read_report
+from grader.reports.model import Report
+
 YEAR = "2025"
 WEIGHT = 2
 FORMATS = {
@@ -153,28 +156,23 @@ def results(term: Term) -> Iterator[tuple[str, bytes]]:
         yield name, (term.folder / name).read_bytes()
     for unit in term.a_class.units:
         folder = term.folder / "reports" / unit
-        for path in sorted(folder.glob("*.json")):
+        for student in sorted(path.stem for path in folder.glob("*.json")):
             # An earlier report that differs from the next only in what is left out here need not be in both runs.
-            history = [*earlier_paths(folder / "earlier" / path.stem), path]
-            contents = itertools.groupby(canonical(one, path.stem in hostile) for one in history)
-            yield f"{unit}/{path.stem}", b"\n".join(content for content, _ in contents)
+            history = [*earlier_reports(student, folder), read_report(student, folder)]
+            contents = itertools.groupby(canonical(one, student in hostile) for one in history if one)
+            yield f"{unit}/{student}", b"\n".join(content for content, _ in contents)
     for path in sorted((term.folder / "originality").rglob("*")):
         if path.is_file():
             yield path.relative_to(term.folder).as_posix(), path.read_bytes()
 
 
-def earlier_paths(folder: Path) -> list[Path]:
-    """Return a student's earlier reports, the oldest first: <time>.json, <time>-2.json and so on."""
-    return sorted(folder.glob("*.json"), key=lambda path: (path.stem.partition("-")[0], len(path.stem), path.stem))
-
-
-def canonical(path: Path, is_hostile: bool) -> bytes:
+def canonical(made: Report, is_hostile: bool) -> bytes:
     """Return a report without the times of grading, and without what the student's code printed.
 
     Some hostile code returns whatever it finds in memory, which is not the same in each process. So of its report only
     the points, outcomes and names are compared, not the reasons and messages.
     """
-    report = json.loads(path.read_text(encoding="utf-8"))
+    report = json.loads(made.to_json())
     if is_hostile:
         return json.dumps({**compare_reports.grades(report), "messages": []}).encode()
     del report["timing"]
