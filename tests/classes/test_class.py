@@ -117,6 +117,15 @@ def test_everybody_of_the_roster_has_a_report_and_a_line(a_class: Class) -> None
     assert row == ["eve", "-", "0/18"]
 
 
+def test_the_line_of_a_student_who_handed_in_nothing_says_whether_the_unit_counts(a_class: Class) -> None:
+    courses.hand_in(a_class.folder / "class" / "stub", courses.SMALL_COURSE["exercises/sums.py"])
+    roster = ROSTER.replace("eve@x.org,", "eve@x.org,exempt")
+    (a_class.folder / "roster.csv").write_text(roster, encoding="utf-8")
+    rows = {line.split()[0]: line.split() for line in a_class.grade().stdout.splitlines() if line}
+    assert rows["stub"] == ["stub", "-", "0/18", "nothing", "handed", "in", "yet"]
+    assert rows["eve"] == ["eve", "exempt", "0/0"]
+
+
 def test_a_report_has_what_was_earned_and_each_change(a_class: Class) -> None:
     units = {student: report["units"]["sums"] for student, report in a_class.reports().items()}
     # In the grace period; two days late by an extension; three days late, and adjusted; exempt.

@@ -114,9 +114,10 @@ def _shown(batch: Batch) -> list[str]:
 def _cell(report: Report, name: str) -> str:
     from grader.reports.reading import is_handed_in
 
-    if not report.handed_in or name not in report.units or not is_handed_in(name, report.units[name]):
-        return NOTHING
-    return "exempt" if report.units[name].exempt else str(report.units[name].points)
+    unit = report.units.get(name)
+    if unit and unit.exempt:
+        return "exempt"
+    return str(unit.points) if unit and report.handed_in and is_handed_in(name, unit) else NOTHING
 
 
 def _legend(batch: Batch, name: str, number: str) -> str:
