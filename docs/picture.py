@@ -1,4 +1,4 @@
-"""Draws docs/grade.svg, the README's picture of what `make grade` prints, by grading its class, which it has made."""
+"""Draws docs/grade.svg, the README's picture of what `make grade` prints: it grades the class that this has made."""
 
 from __future__ import annotations
 

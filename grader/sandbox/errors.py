@@ -38,7 +38,7 @@ def describe(error: BaseException, labels: Collection[str]) -> Error:
 def students_places(place: TracebackType | None, labels: Collection[str]) -> list[TracebackType]:
     """Return the entries of a traceback in the sources with these labels, the outermost first.
 
-    Python gives some of its own instructions no line, for example at the start of a generator. They are left out.
+    Python gives some instructions no line. Entries on them are left out.
     """
     places = []
     while place is not None:
@@ -49,7 +49,7 @@ def students_places(place: TracebackType | None, labels: Collection[str]) -> lis
 
 
 def current_place(frame: FrameType | None, labels: Collection[str]) -> tuple[str, int] | None:
-    """Return the label and the line of the innermost of the running frames that is the student's."""
+    """Return the label and the line of the innermost of the running frames that is the student's and has a line."""
     while frame is not None:
         if frame.f_code.co_filename in labels and frame.f_lineno is not None:
             return frame.f_code.co_filename, frame.f_lineno

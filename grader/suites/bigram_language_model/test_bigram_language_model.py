@@ -218,8 +218,8 @@ def test_encoding_leaves_the_vocabulary_alone(student: Student, fresh: Fresh) ->
 
 def text_from(value: object) -> str:
     """Return a result that should be a text; a sequence of characters is accepted."""
-    entries = entries_of(value)
-    # A text can have millions of characters.
+    entries = entries_of(value)  # for a text too: this expects the type
+    # A text can have millions of characters, so it is not put together again from each of them.
     return value if isinstance(value, str) else "".join(map(entry_text, entries))
 
 
