@@ -93,7 +93,7 @@ def test_stop_ends_it_also_when_it_has_just_started(tmp_path: Path, is_ready: bo
         started(tmp_path)
     else:
         spare.start("echo", tmp_path)
-    pids = spares(tmp_path)
+    pids = processes.until(lambda: spares(tmp_path))  # a process has no command line for an instant
     assert len(pids) == 1
     assert spare.stop() == 1
     processes.until_ended(pids)
