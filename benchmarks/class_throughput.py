@@ -5,7 +5,7 @@
 There are two kinds of submissions: of all units of the course, and of one unit, as in a weekly class. There is a round
 for each unit. In a round `grader grade` grades the whole class, start-up included, and the baseline grades its share of
 the class, so that changes in the machine's speed affect both. The baseline has no isolation, no limits, no second run
-with substitutes, no diagnosis and no report. The benchmark takes about five minutes. It needs Linux, because it reads
+with substitutes, no diagnosis and no report. The benchmark takes about half an hour. It needs Linux, because it reads
 /proc.
 """
 
@@ -36,6 +36,8 @@ ROOT = Path(__file__).resolve().parents[1]
 COURSE = load_course(ROOT)
 UNITS = list(COURSE.units)
 RIGHT, MISTAKEN, UNFINISHED = 12, 9, 3
+# It needs a `generate` that calls the model as a function. Not every right answer to unit 6 has one.
+FITS_FEW = COURSE.suites / "small_gpt" / "accepted_answers" / "one_on_another.py"
 
 
 # -- the class -----------------------------------------------------------------------------------------------------
@@ -75,9 +77,10 @@ def read(folder: str, unit: str) -> str:
 
 
 def accepted_answers(unit: str) -> list[str]:
-    """Return the solution, and right answers in other styles."""
+    """Return the solution, and right answers in other styles that fit those of the other units."""
     others = sorted((COURSE.suites / unit / "accepted_answers").glob("[!_]*.py"))
-    return [read("solutions", unit), *(completed(COURSE, path, unit) for path in others)]
+    fitting = [path for path in others if path != FITS_FEW]
+    return [read("solutions", unit), *(completed(COURSE, path, unit) for path in fitting)]
 
 
 def source_of(mistake: Misconception) -> str:

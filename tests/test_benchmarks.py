@@ -42,6 +42,16 @@ def test_the_class_is_the_same_in_each_run(submissions: Path, tmp_path: Path) ->
             assert (tmp_path / file).read_text() == (submissions / file).read_text()
 
 
+@pytest.mark.proof(part="grading")
+def test_right_answers_of_different_styles_fit_together(submissions: Path, tmp_path: Path) -> None:
+    for student in submissions.glob("right-*"):
+        shutil.copytree(student, tmp_path / student.name)
+    _, reports = benchmark.run_ours(tmp_path)
+    assert len(reports) == benchmark.RIGHT
+    for report in reports.values():
+        assert report["points"] == report["possible"], report["student"]
+
+
 @pytest.mark.parametrize("unit", COURSE.units)
 def test_the_source_of_a_mistake_fails_the_tests_of_its_misconception(unit: str) -> None:
     suite = SUITES[unit]
