@@ -5,7 +5,7 @@
 There are two kinds of submissions: of all units of the course, and of one unit, as in a weekly class. There is a round
 for each unit. In a round `grader grade` grades the whole class, start-up included, and the baseline grades its share of
 the class, so that changes in the machine's speed affect both. The baseline has no isolation, no limits, no second run
-with substitutes, no diagnosis and no report. The benchmark takes about half an hour. It needs Linux, because it reads
+with substitutes, no diagnosis and no report. The benchmark takes about 20 minutes. It needs Linux, because it reads
 /proc.
 """
 
