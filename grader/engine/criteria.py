@@ -69,10 +69,9 @@ class Criterion:
         student, ended_with = None, None
         try:
             student = self._prepared(backend)
-            wanted = inspect.signature(self.function).parameters
             given = {"student": student, "fresh": self.fresh()}
             with recorder.recording(), student.substituted(*substitutes) if substitutes else contextlib.nullcontext():
-                self.function(**{name: given[name] for name in given.keys() & wanted})
+                self.function(**{name: given[name] for name in given.keys() & _parameters(self.function)})
         except Exception as error:  # noqa: BLE001 - a student's result can make a test raise anything
             ended_with = error
         outcome = judge(ended_with, recorder)
@@ -122,6 +121,11 @@ class Criterion:
     def _seed(self, purpose: str) -> int:
         text = f"{self.version}/{self.unit}/{self.name}/{purpose}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
+
+
+@functools.cache
+def _parameters(function: Callable[..., None]) -> frozenset[str]:
+    return frozenset(inspect.signature(function).parameters)
 
 
 Place = tuple[str, int]

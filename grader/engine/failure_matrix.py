@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import math
 import multiprocessing
 import os
 import sys
@@ -143,16 +144,15 @@ def _record(course: Course, unit: str, exercise: str) -> None:
 
 def packed(rows: Rows) -> bytes:
     """Return the part of these outcomes that the diagnosis compares, as bytes."""
-    tensors: list[torch.Tensor] = []
+    encoder = values.Encoder(most_bytes=math.inf, most_tensors=math.inf)
     plain = {name: {criterion: _plain(one) for criterion, one in row.items()} for name, row in rows.items()}
-    message = {"rows": values.encode(plain, tensors)}
-    return protocol.pack(message, tensors)
+    return protocol.pack(encoder.encode(plain), encoder.data)
 
 
 def unpacked(data: bytes) -> Rows:
     """Return what `packed` packed."""
-    message, tensors = protocol.unpack(*protocol.halves(data))
-    rows = values.decode(message["rows"], tensors)
+    text, tensors = protocol.halves(data)
+    rows = values.Decoder(tensors).decode(protocol.unpack(text))
     return {name: {criterion: _outcome(*one) for criterion, one in row.items()} for name, row in rows.items()}
 
 

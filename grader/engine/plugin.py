@@ -109,10 +109,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
     """Run a test's criterion in place of the test."""
-    error = _runner(pyfuncitem.config).run(pyfuncitem.stash[CRITERION])
+    run_criterion(pyfuncitem)
+    return True
+
+
+def run_criterion(item: pytest.Item) -> None:
+    """Run a test's criterion. Raises the error of the first run if it failed."""
+    error = _runner(item.config).run(item.stash[CRITERION])
     if error:
         raise error
-    return True
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from grader.sandbox.failures import Failure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grader.testing.backend import Backend
 
 
@@ -50,6 +52,14 @@ class Recorded:
 
     def call(self, operation: str, **details: Any) -> Any:
         """Return an answer. Raises the Failure that was recorded, or occurs, in its place."""
+        return self._answer(operation, lambda: self.backend.call(operation, **details))
+
+    def repeat(self, times: int, operation: str, **details: Any) -> list[Any]:
+        """Return the answers of a repeated operation, or raise their Failure, like `call`."""
+        answers: list[Any] = self._answer(operation, lambda: self.backend.repeat(times, operation, **details))
+        return answers
+
+    def _answer(self, operation: str, ask: Callable[[], Any]) -> Any:
         if self.place is not None:
             if self.place < len(self.answers) and self.answers[self.place][0] == operation:
                 value = self.answers[self.place][1]
@@ -60,7 +70,7 @@ class Recorded:
             for withheld, named in self.withheld:
                 self.backend.notify(withheld, **named)
         try:
-            value = self.backend.call(operation, **details)
+            value = ask()
         except Failure as failure:
             value = failure
         if operation == "unpatch" and self.withheld:

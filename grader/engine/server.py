@@ -1,8 +1,8 @@
 """The trusted process that runs the suites: imports torch once, then forks one grading process per submission.
 
 Started by `grader.engine.client`, which sends submissions as lines of JSON and reads the results as lines of JSON. The
-fork server is forked before anything else, so that no student process ever holds a suite, a solution or a path. This
-module therefore imports at the top only what the fork server needs.
+fork server is forked as soon as torch is imported, so that no student process ever holds a suite, a solution or a path.
+This module therefore imports at the top only what the fork server needs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> int:
     # Standard output carries only results, so what pytest prints goes to standard error.
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    server = PracticeServer(modules) if is_practice else ForkServer.forked(modules)
+    server = PracticeServer(modules) if is_practice else _forked(modules)
     # Other installed plugins could change which tests pass.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
@@ -59,6 +59,13 @@ def main() -> int:
         return int(pytest.main([*map(str, tests), "--course", root, *PYTEST_OPTIONS], plugins=[engine]))
     finally:
         engine.server.close()
+
+
+def _forked(modules: list[str]) -> ForkServer:
+    """Import torch, once for the fork server and for this process, and fork the server."""
+    import torch  # noqa: F401 - nothing of the course is imported yet
+
+    return ForkServer.forked(modules)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from grader.engine.explanations import with_own_names
 from grader.engine.graders import Graders
 from grader.engine.messages import Handshake, Reply, Request, read_request, to_line
 from grader.engine.outcomes import Outcome
-from grader.engine.plugin import CRITERION, RUNNER
+from grader.engine.plugin import CRITERION, RUNNER, run_criterion
 from grader.engine.recognition import recognized
 from grader.engine.runner import Runner
 from grader.engine.signatures import FILENAME, Coded, Signature, read_signatures, recognize
@@ -84,9 +84,9 @@ class Engine:
         return True
 
     def pytest_runtest_protocol(self, item: pytest.Function) -> bool:
-        """Run one test without pytest's setup and teardown, because a criterion gets its arguments from the grader."""
+        """Run one test. Its setup, call and teardown are left out: a criterion gets its arguments from the grader."""
         hook = item.config.hook
-        call = pytest.CallInfo.from_call(lambda: hook.pytest_runtest_call(item=item), when="call")
+        call = pytest.CallInfo.from_call(lambda: run_criterion(item), when="call")
         hook.pytest_runtest_logreport(report=hook.pytest_runtest_makereport(item=item, call=call))
         return True
 

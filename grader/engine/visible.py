@@ -70,9 +70,9 @@ class _Backend(InProcessBackend):
 
     worker: _Worker
 
-    def call(self, operation: str, **details: Any) -> Any:
+    def repeat(self, times: int, operation: str, **details: Any) -> list[Any]:
         try:
-            return super().call(operation, **details)
+            return super().repeat(times, operation, **details)
         except Raised as raised:
             raise raised from self.worker.error
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import operator
 import os
 import pkgutil
 import sys
@@ -65,7 +66,7 @@ WATCHED = {
     "importlib": "import_module reload",
     "builtins": "abs all any len isinstance sum min max round sorted exec eval compile __import__ __build_class__",
     "grader.sandbox.protocol": "pack unpack",
-    "grader.sandbox.values": "encode decode",
+    "grader.sandbox.values": "Encoder Decoder",
 }
 
 MAX_OF_A_KIND = 5
@@ -84,12 +85,7 @@ class Watch:
         self.reported: set[tuple[str, str]] = set()
         self.counts: Counter[str] = Counter()
         self.looking: set[int] = set()
-        self.originals = [
-            (owner, f"{path}.{name}", name, getattr(owner, name))
-            for path, names in WATCHED.items()
-            for owner in [pkgutil.resolve_name(path)]
-            for name in names.split()
-        ]
+        self.originals = [_Functions(path, tuple(names.split())) for path, names in WATCHED.items()]
 
     def listen(self) -> None:
         """Listen until the process ends, because audit hooks cannot be removed."""
@@ -114,9 +110,9 @@ class Watch:
 
     def look(self) -> None:
         """Report functions that were replaced."""
-        for owner, path, name, original in self.originals:
-            if getattr(owner, name, None) is not original:
-                self.note(REPLACED, path)
+        for functions in self.originals:
+            for name in functions.replaced():
+                self.note(REPLACED, name)
 
     def note(self, words: str, argument: str) -> None:
         """Report an anomaly, unless it was reported before or there were many of its kind."""
@@ -138,6 +134,27 @@ class Watch:
                 return True
             frame = frame.f_back
         return False
+
+
+class _Functions:
+    """Functions of one module or class, as they were before student code ran."""
+
+    def __init__(self, path: str, names: tuple[str, ...]) -> None:
+        self.path = path
+        self.names = names
+        self.owner = pkgutil.resolve_name(path)
+        self.originals = [getattr(self.owner, name) for name in names]
+
+    def replaced(self) -> list[str]:
+        """Return those that were replaced since. This runs after each call, so it makes few calls of its own."""
+        found = [getattr(self.owner, name, None) for name in self.names]
+        if all(map(operator.is_, found, self.originals)):
+            return []
+        return [
+            f"{self.path}.{name}"
+            for name, one, original in zip(self.names, found, self.originals, strict=True)
+            if one is not original
+        ]
 
 
 class AuditLog:

@@ -20,7 +20,7 @@ MAX_EMPTY_ROWS = 10_000
 MAX_REQUEST_BYTES = 256 * 2**20
 # Of both.
 MAX_CALLS = 10_000
-MAX_HEADER_BYTES = 2**20
+MAX_SIZE = 2**40
 MAX_DIMENSIONS = 16
 MAX_NESTING = 20
 
@@ -37,8 +37,7 @@ def check_sizes(json_bytes: int, tensor_bytes: int) -> None:
     """Check the sizes in a reply's header before anything is read or allocated. Raises TooLarge."""
     if json_bytes > MAX_JSON_BYTES:
         raise TooLarge(f"a message of more than {MAX_JSON_BYTES // 2**20} MB")
-    # The header of safetensors is added to the data.
-    if tensor_bytes > MAX_TENSOR_BYTES + MAX_HEADER_BYTES:
+    if tensor_bytes > MAX_TENSOR_BYTES:
         raise TooLarge(f"tensors of more than {MAX_TENSOR_BYTES // 2**20} MB")
 
 
@@ -46,12 +45,6 @@ def check_values(text: bytes) -> None:
     """Check an upper bound of the number of values in a JSON text, before it is parsed. Raises TooLarge."""
     if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_VALUES:
         raise TooLarge(f"more than {MAX_VALUES:,} values")
-
-
-def check_tensors(count: int) -> None:
-    """Check how many tensors a reply contains, or refers to. Raises TooLarge."""
-    if count > MAX_TENSORS:
-        raise TooLarge(f"more than {MAX_TENSORS:,} tensors")
 
 
 def check_rows(shape: Sequence[int]) -> None:

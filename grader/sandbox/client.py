@@ -5,6 +5,7 @@ Everything that goes wrong in that process becomes one of a few failures, each w
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from collections import Counter
@@ -18,13 +19,11 @@ from grader.sandbox.failures import Ended, FailedStatement, TimedOut
 from grader.sandbox.messages import Anomaly, Exited, Handshake, Progress, Running
 from grader.sandbox.processes import START_SECONDS, Process, Server, ServerLost
 from grader.sandbox.protocol import Calls
-from grader.sandbox.replies import Reader, failed_statements, value_of
+from grader.sandbox.replies import Reader, failed_statements, values_of
 from grader.sandbox.transport import Left, OutputBuffer, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import torch
 
     from grader.sandbox.limits import Limits
 
@@ -38,6 +37,8 @@ LATE = {
     "meta": re.compile(r"""["']meta["']"""),
 }
 MAX_STARTS = 40
+# A process cannot guess the next number, so it cannot reply in advance.
+NUMBER_BYTES = 7
 KILLED = getattr(signal, "SIGKILL", 9)  # Windows has no signals; there a killed process ends with code 1
 # A process closes its connection before it ends.
 ENDING_SECONDS = 0.5
@@ -82,7 +83,7 @@ class SandboxClient:
         self._transport: Transport | None = None
         self._clock = Clock()
         self._starts: Counter[str] = Counter()
-        self._number = 0
+        self._number = 0  # of the last request
         self._waiting = Calls()  # sent with the next call that has a value
         self._loaded: set[str] = set()
         self._fatal: dict[str, list[FailedStatement]] = {unit: [] for unit in sources}
@@ -92,7 +93,16 @@ class SandboxClient:
 
     def call(self, operation: str, **details: Any) -> Any:
         """Return the value of one operation of the worker. Raises Failure if there is none."""
-        return self._call(value_of, operation, details)
+        [value] = self._call(values_of, operation, details)
+        return value
+
+    def repeat(self, times: int, operation: str, **details: Any) -> list[Any]:
+        """Return the values of an operation that is done so many times. Each may take as long as a call.
+
+        Raises:
+            Failure: One has none. The rest is not done.
+        """
+        return self._call(values_of, operation, details, times, in_pieces=True)
 
     def notify(self, operation: str, **details: Any) -> None:
         """Queue a call without a value. It is sent with the next `call`, which fails if this one does."""
@@ -110,9 +120,10 @@ class SandboxClient:
             self._open()
         while unit not in self._loaded:
             self._progress = None
+            self._drain()
             before = self._output.state()
             try:
-                failed = self._call(failed_statements, "load", {"unit": unit}, in_pieces=True)
+                [failed] = self._call(failed_statements, "load", {"unit": unit}, in_pieces=True)
             except (TimedOut, Ended) as failure:
                 self._output.restore(before)
                 if not self._leave_out(self._progress, failure.reason):
@@ -125,6 +136,7 @@ class SandboxClient:
 
     def take_printed(self) -> tuple[str, int]:
         """Return what student code printed since the last call, and how many bytes were dropped."""
+        self._drain()
         return self._output.take()
 
     def take_anomalies(self) -> list[str]:
@@ -143,7 +155,7 @@ class SandboxClient:
         if self._starts[self.budget.name] > MAX_STARTS:
             raise Ended(f"Its process was lost {MAX_STARTS} times and is not started again.")
         self._transport = Transport(self._start(), lambda text: self._output.add(text, self.budget.name))
-        self._number, self._loaded = 0, set()
+        self._loaded = set()
         self.forget()
         self._clock = Clock()
         starting = self._clock.begin()
@@ -183,16 +195,20 @@ class SandboxClient:
 
     # -- one request and its reply --------------------------------------------------------------------------
 
-    def _call(self, read: Reader, operation: str, details: dict[str, Any], in_pieces: bool = False) -> Any:
+    def _call(
+        self, read: Reader, operation: str, details: dict[str, Any], times: int = 1, in_pieces: bool = False
+    ) -> list[Any]:
         self.notify(operation, **details)
         calls = self._waiting
         self.forget()
-        return self._exchange(calls, self.budget.left(), read, in_pieces)
+        return self._exchange(calls, self.budget.left(), read, times, in_pieces)
 
-    def _exchange(self, calls: Calls, seconds: float, read: Reader = value_of, in_pieces: bool = False) -> Any:
-        """Send a request and return what `read` makes of the reply.
+    def _exchange(
+        self, calls: Calls, seconds: float, read: Reader = values_of, times: int = 1, in_pieces: bool = False
+    ) -> list[Any]:
+        """Send a request, and return the values that `read` finds in the replies.
 
-        With `in_pieces`, each statement of a unit may take as long as a call.
+        With `in_pieces`, each statement of a unit, and each repetition, may take as long as a call.
         """
         assert self._transport is not None
         whole = piece = self._clock.begin()
@@ -206,10 +222,10 @@ class SandboxClient:
             return min(whole.left(seconds), piece.left(self.limits.call_seconds))
 
         try:
-            self._number += 1
+            self._number = int.from_bytes(os.urandom(NUMBER_BYTES))
             self._running = None
-            self._transport.send(calls.request(self._number), calls.tensors, left)
-            return read(*self._receive(left, begin_piece))
+            self._transport.send(calls.request(self._number, times), calls.data, left)
+            return self._values(times, read, left, begin_piece)
         except TooLarge as error:
             self._end()
             raise Ended(f"The student process sent {error} in one reply and was stopped.") from error
@@ -227,11 +243,21 @@ class SandboxClient:
         finally:
             self.budget.spend(whole.counted())
 
-    def _receive(self, left: Left, begin_piece: Callable[[], None]) -> tuple[Any, list[torch.Tensor]]:
-        """Return the reply to the request that was just sent, with its tensors. Note the messages before it."""
+    def _values(self, times: int, read: Reader, left: Left, begin_piece: Callable[[], None]) -> list[Any]:
+        """Receive replies until there are so many values. Raises ProtocolError if there are more."""
+        values = read(*self._receive(left, begin_piece))
+        while len(values) < times:
+            begin_piece()
+            values += read(*self._receive(left, begin_piece))
+        if len(values) > times:
+            raise ProtocolError("more values than calls")
+        return values
+
+    def _receive(self, left: Left, begin_piece: Callable[[], None]) -> tuple[Any, bytes]:
+        """Return the next reply to the last request, and its tensors' bytes. Note the messages before it."""
         assert self._transport is not None
         while True:
-            message, tensors = self._transport.receive(left)
+            message, data = self._transport.receive(left)
             if isinstance(message, Handshake) or message.number != self._number:
                 raise ProtocolError("an answer to another question")
             match message:
@@ -243,8 +269,12 @@ class SandboxClient:
                 case Anomaly():
                     self._audit_log.add(self.budget.name.partition("/")[0], message)
                 case _:
-                    self._transport.drain()
-                    return message, tensors
+                    return message, data
+
+    def _drain(self) -> None:
+        """Collect what has been printed."""
+        if self._transport is not None:
+            self._transport.drain()
 
     def _how_it_ended(self, ending: Exited) -> str:
         """Return why the connection was closed. Raises ServerLost if student code did not cause it."""

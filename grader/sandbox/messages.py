@@ -33,10 +33,6 @@ def _is_whole(value: Any) -> bool:
     return type(value) is int
 
 
-def _is_anything(_: Any) -> bool:
-    return True
-
-
 def _text(most: int) -> Check:
     return lambda value: type(value) is str and len(value) <= most
 
@@ -80,10 +76,15 @@ Call = tuple[str, dict[str, Any]]
 
 
 class Request(NamedTuple):
-    """Calls to make in order. The reply has only the value of the last one, or the first error."""
+    """Calls to make in order, the last one this many times.
+
+    Replies have the values of the last call, or the first error, after which there is no more. The number is a random
+    one, so that nobody can reply in advance.
+    """
 
     number: Whole
     calls: Annotated[list[Call], _list(_is_call, MAX_CALLS)]
+    times: Whole
 
 
 # -- a student process to the sandbox client ------------------------------------------------------------------
@@ -123,10 +124,10 @@ class Anomaly(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The encoded value of a request's last call."""
+    """The next encoded values of a request's last call, at least one."""
 
     number: Whole
-    value: Annotated[Any, _is_anything]
+    values: Annotated[list[Any], lambda value: type(value) is list and len(value) > 0]
 
 
 class Error(NamedTuple):

@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.sandbox import protocol, replacements
+from grader.sandbox import protocol, replacements, values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,9 @@ def preload(modules: Sequence[str] = ()) -> None:
         sample.sum().backward()
         str(sample)
         torch.einsum("ij,ij,ij", *[sample.detach()] * 3)  # imports a module before torch 2.5
-        protocol.unpack(*protocol.halves(protocol.pack_reply({}, [sample.detach()])))
+        encoder = values.Encoder()
+        text, data = protocol.halves(protocol.pack_reply(encoder.encode(sample), encoder.data))
+        values.Decoder(data).decode(protocol.unpack_reply(text))
         numpy.linalg.inv(numpy.random.default_rng(0).normal(size=(3, 3)))
         for name in sorted(sys.stdlib_module_names - NEVER_IMPORTED):
             _import_all(name)

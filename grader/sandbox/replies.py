@@ -8,16 +8,13 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from grader.sandbox.bounds import ProtocolError
+from grader.sandbox.bounds import MAX_TENSORS, ProtocolError
 from grader.sandbox.failures import FailedStatement, NotDefined, Raised, Refused
 from grader.sandbox.loader import AlwaysTrue
 from grader.sandbox.messages import MAX_FAILURES, Error, Failed, Reply, checked
-from grader.sandbox.values import decode_reply
-
-if TYPE_CHECKING:
-    import torch
+from grader.sandbox.values import Decoder
 
 # Tracebacks end at the line of the test: the frames below it help nobody.
 __tracebackhide__ = True
@@ -30,18 +27,21 @@ CONTROL_CHARACTERS = re.compile(r"[^\w\s.,;'()/+-]")
 # A tensor of the student's: a dotted name and a shape.
 SHAPE = re.compile(r"[^\W\d][\w.]{0,99} \((?:\d+,|\d+(?:, \d+)+)?\)")
 
-Reader = Callable[["Reply | Error", "list[torch.Tensor]"], Any]
+Reader = Callable[[Reply | Error, bytes], list[Any]]
 
 
-def value_of(reply: Reply | Error, tensors: list[torch.Tensor]) -> Any:
-    """Return the value of a reply.
+def values_of(reply: Reply | Error, data: bytes | bytearray) -> list[Any]:
+    """Return the values of a reply, whose tensors have these bytes.
 
     Raises:
         Failure: The reply is an error.
         ProtocolError: The value is malformed, or too large.
     """
     if isinstance(reply, Reply):
-        return decode_reply(reply.value, tensors)
+        decoder = Decoder(data, most_tensors=MAX_TENSORS)
+        values = [decoder.decode(value) for value in reply.values]
+        decoder.end()
+        return values
     text, types = _plain(reply.text), tuple(reply.types)
     if types[:1] == ("Undefined",):
         raise NotDefined(f"{text}.")
@@ -55,12 +55,12 @@ def value_of(reply: Reply | Error, tensors: list[torch.Tensor]) -> Any:
     raise raised
 
 
-def failed_statements(reply: Reply | Error, tensors: list[torch.Tensor]) -> list[FailedStatement]:
-    """Return the statements that failed when a unit was loaded. Raises what value_of raises."""
-    found = value_of(reply, tensors)
-    if type(found) is not list or len(found) > MAX_FAILURES:
-        raise ProtocolError("another value than the statements that failed")
-    return [_statement(checked(Failed, one)) for one in found]
+def failed_statements(reply: Reply | Error, data: bytes) -> list[list[FailedStatement]]:
+    """Return the statements that failed when a unit was loaded, as the only value. Raises what values_of raises."""
+    match values_of(reply, data):
+        case [list(found)] if len(found) <= MAX_FAILURES:
+            return [[_statement(checked(Failed, one)) for one in found]]
+    raise ProtocolError("another value than the statements that failed")
 
 
 def _statement(failed: Failed) -> FailedStatement:

@@ -21,15 +21,13 @@ from grader.sandbox.bounds import ProtocolError
 from grader.sandbox.errors import current_place
 
 # By name, because student code may replace what the modules contain. That changes this process, never the verdict.
-from grader.sandbox.messages import Anomaly, Error, Handshake, Reply, Request, Running, parse, plain
+from grader.sandbox.messages import Anomaly, Handshake, Request, Running, parse, plain
 from grader.sandbox.protocol import HEADER, halves, pack_reply, unpack
-from grader.sandbox.worker import Worker, refusal
+from grader.sandbox.worker import Answer, Worker, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
-
-    import torch
 
 READ_BYTES = 2**16
 # Of processor time, between two messages about the line that runs.
@@ -69,32 +67,36 @@ def serve(requests: int, replies: int, layers: dict[str, bool], modules: Sequenc
     outlet.send(_frame(Handshake(layers, os.getpid())))
     streams = sys.stdout, sys.stderr
     while True:
-        message, tensors = unpack(*_read_frame(requests))
-        request = parse(message, Request)
+        text, data = _read_frame(requests)
+        request = parse(unpack(text), Request)
         outlet.expect_reply(request.number)
-        try:
-            reply, sent = worker.answer(request, tensors)
-        finally:  # even if student code has broken the worker
-            with contextlib.suppress(BaseException):
-                watch.look()
-        for stream in streams:
-            with contextlib.suppress(BaseException):
-                stream.flush()
-        outlet.reply(_frame_or_refusal(request.number, reply, sent))
+        answers, is_last = worker.answers(request, data), False
+        while not is_last:
+            try:
+                answer = next(answers)
+            finally:  # even if student code has broken the worker
+                with contextlib.suppress(BaseException):
+                    watch.look()
+            for stream in streams:
+                with contextlib.suppress(BaseException):
+                    stream.flush()
+            frame, is_last = _framed(request.number, answer)
+            outlet.reply(frame, is_last)
 
 
-def _frame(message: tuple[object, ...], sent: Sequence[torch.Tensor] = ()) -> bytes:
-    return pack_reply(plain(message), list(sent))
+def _frame(message: tuple[object, ...], data: bytes | bytearray = b"") -> bytes:
+    return pack_reply(plain(message), data)
 
 
-def _frame_or_refusal(number: int, reply: Reply | Error, sent: list[torch.Tensor]) -> bytes:
+def _framed(number: int, answer: Answer) -> tuple[bytes, bool]:
+    """Return the frame of an answer, or of why it cannot be sent, and whether it is the last."""
     try:
-        return _frame(reply, sent)
+        return _frame(answer.reply, answer.data), answer.is_last
     except ProtocolError as error:
         text = f"it gave {error}"
     except BaseException as error:  # noqa: BLE001 - such as no memory left to pack it in
         text = f"it gave a result that could not be sent ({type(error).__name__})"
-    return _frame(refusal(number, "Unsendable", text))
+    return _frame(refusal(number, "Unsendable", text)), True
 
 
 class Outlet:
@@ -132,12 +134,12 @@ class Outlet:
             finally:
                 self.lock.release()
 
-    def reply(self, frame: bytes) -> None:
-        """Send the anomalies that were kept, then the reply to the request."""
+    def reply(self, frame: bytes, is_last: bool) -> None:
+        """Send the anomalies that were kept, then a reply to the request."""
         with self.lock:
             self._send_kept()
             _write(self.descriptor, frame)
-            self.is_awaited = False
+            self.is_awaited = not is_last
 
     def notify(self, words: str, argument: str) -> None:
         """Send an anomaly, now or later. Never waits: this same thread may be sending a frame."""

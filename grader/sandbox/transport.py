@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import select
-import socket
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from grader.sandbox import messages, protocol
-from grader.sandbox.bounds import ProtocolError, check_sizes
+from grader.sandbox.bounds import check_sizes
 from grader.sandbox.messages import Anomaly, Error, Exited, Handshake, Progress, Reply, Request, Running
 
 if TYPE_CHECKING:
-    import torch
+    import socket
 
     from grader.sandbox.processes import Process
 
@@ -74,34 +73,35 @@ class Transport:
         self._printed = printed
         self._prints = True  # until its output is closed
         self._arrived = bytearray()  # received but not used yet, usually the rest of a frame
+        self._part = memoryview(bytearray(READ_BYTES))  # where the next part arrives
         process.connection.setblocking(False)
         process.output.setblocking(False)
 
-    def send(self, request: Request, tensors: list[torch.Tensor], left: Left) -> None:
-        """Send a request.
-
-        Raises:
-            ProtocolError: A message is there already. No request was open, so it is forged.
-        """
-        self._refuse_early()
+    def send(self, request: Request, data: bytes | bytearray, left: Left) -> None:
+        """Send a request, whose tensors have these bytes."""
         connection = self._process.connection
-        view = memoryview(protocol.pack(messages.plain(request), tensors))
+        view = memoryview(protocol.pack(messages.plain(request), data))
         while view:
             try:
                 view = view[connection.send(view) :]
             except BlockingIOError:
                 self._wait([], [connection], left)
 
-    def receive(self, left: Left) -> tuple[Any, list[torch.Tensor]]:
-        """Return the next message, of a kind in FROM_WORKER, and its tensors.
+    def receive(self, left: Left) -> tuple[Any, bytes]:
+        """Return the next message, of a kind in FROM_WORKER, and the bytes of its tensors.
 
         Raises:
             ProtocolError: The message is malformed, or too large.
         """
-        sizes = protocol.HEADER.unpack(self._take(protocol.HEADER.size, left))
-        check_sizes(*sizes)
-        plain, tensors = protocol.unpack_reply(*(self._take(size, left) for size in sizes))
-        return messages.parse(plain, *FROM_WORKER), tensors
+        begin = protocol.HEADER.size
+        self._await(begin, left)
+        text_bytes, data_bytes = protocol.HEADER.unpack_from(self._arrived)
+        check_sizes(text_bytes, data_bytes)
+        middle, end = begin + text_bytes, begin + text_bytes + data_bytes
+        self._await(end, left)
+        text, data = bytes(self._arrived[begin:middle]), bytes(self._arrived[middle:end])
+        del self._arrived[:end]
+        return messages.parse(protocol.unpack_reply(text), *FROM_WORKER), data
 
     def drain(self) -> None:
         """Collect what has been printed."""
@@ -114,29 +114,15 @@ class Transport:
         self.drain()
         return self._process.end(patience)
 
-    def _refuse_early(self) -> None:
-        early = bytes(self._arrived[:1])
-        if not early:
-            try:
-                early = self._process.connection.recv(1, socket.MSG_PEEK)
-            except BlockingIOError:
-                return
-        if early:
-            raise ProtocolError("an answer that nobody asked for")
-        raise EOFError
-
-    def _take(self, count: int, left: Left) -> bytes:
-        """Return the next `count` bytes that arrive."""
+    def _await(self, count: int, left: Left) -> None:
+        """Wait until this many bytes have arrived."""
         connection = self._process.connection
         while len(self._arrived) < count:
             if connection in self._wait([connection], [], left):
-                part = connection.recv(READ_BYTES)
-                if not part:
+                size = connection.recv_into(self._part)
+                if not size:
                     raise EOFError
-                self._arrived += part
-        taken = bytes(self._arrived[:count])
-        del self._arrived[:count]
-        return taken
+                self._arrived += self._part[:size]
 
     def _wait(self, reading: list[socket.socket], writing: list[socket.socket], left: Left) -> list[socket.socket]:
         """Wait for the connection, collect what is printed meanwhile, and return what can be read."""

@@ -1,37 +1,36 @@
-"""Python values as plain JSON, with tensors and arrays kept apart.
+"""Python values as plain JSON, with the bytes of tensors and arrays apart, in one buffer.
 
 Strings, ints, finite floats, bools and None stay as they are. Any other value is a list that begins with its kind, such
-as ["tuple", 1, 2] or ["tensor", 0], where 0 is the index of the tensor among those of the message.
+as ["tuple", 1, 2] or ["tensor", "float32", [2, 3]]. Such a tensor takes the next 24 bytes of the buffer.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy
 import torch
 
+from grader.sandbox import tensors
 from grader.sandbox.bounds import (
     MAX_DIMENSIONS,
     MAX_NESTING,
+    MAX_SIZE,
     MAX_TENSOR_BYTES,
+    MAX_TENSORS,
     ProtocolError,
     TooLarge,
     check_rows,
-    check_tensors,
-)  # fmt: skip
+)
 from grader.sandbox.messages import MAX_KINDS, MAX_NAME
-from grader.sandbox.tensors import ARRAY_DTYPES, TENSOR_DTYPES
+from grader.sandbox.tensors import ARRAYS, NAMES, NUMPY_DTYPES, TENSORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-TENSORS = frozenset(TENSOR_DTYPES.values())
-ARRAYS = [dtype for dtype in (*TENSOR_DTYPES.values(), *ARRAY_DTYPES.values()) if dtype != torch.bfloat16]
-NUMPY_DTYPES = [torch.empty(0, dtype=dtype).numpy().dtype for dtype in ARRAYS]
-DTYPE_BY_NAME = {str(dtype).removeprefix("torch."): dtype for dtype in TENSORS}
+
 PLAIN = (str, int, float, type(None))
 HASHABLE = {"tuple", "frozenset", "bytes", "float", "scalar"}
 
@@ -44,26 +43,30 @@ class Handle:
     kinds: tuple[str, ...] = ()
 
 
-def encode(value: Any, tensors: list[torch.Tensor], hold: Callable[[Any], Handle] | None = None) -> Any:
-    """Return `value` as plain JSON.
+class Encoder:
+    """Turns values into plain JSON, and collects the bytes of their tensors in `data`, in the order of the values."""
 
-    Args:
-        value: What to send.
-        tensors: The list to which its tensors are appended.
-        hold: Returns a handle for a value that cannot be sent. Without it, such a value is refused.
+    def __init__(
+        self,
+        hold: Callable[[Any], Handle] | None = None,
+        most_bytes: float = MAX_TENSOR_BYTES,
+        most_tensors: float = MAX_TENSORS,
+    ) -> None:
+        """Prepare for the values of one message.
 
-    Raises:
-        ProtocolError: The value cannot be sent; the text says what it is.
-    """
-    return _Encoder(tensors, hold).encode(value, 0)
+        Args:
+            hold: Returns a handle for a value that cannot be sent. Without it, such a value is refused.
+            most_bytes: The bytes that its tensors may have together.
+            most_tensors: How many tensors, arrays and bytes it may have.
+        """
+        self.data = bytearray()
+        self._hold = hold
+        self._most_bytes = most_bytes
+        self._most_tensors = most_tensors
+        self._count = 0
 
-
-@dataclass
-class _Encoder:
-    tensors: list[torch.Tensor]
-    hold: Callable[[Any], Handle] | None
-
-    def encode(self, value: Any, depth: int) -> Any:
+    def encode(self, value: Any, depth: int = 0) -> Any:
+        """Return `value` as plain JSON. Raises ProtocolError if it cannot be sent; the text says what it is."""
         if depth > MAX_NESTING:
             raise ProtocolError(f"a value nested deeper than {MAX_NESTING} levels")
         kind = type(value)
@@ -72,135 +75,127 @@ class _Encoder:
         write = WRITERS.get(kind) or next((WRITERS[base] for base in BASES if isinstance(value, base)), None)
         if write is not None:
             return write(self, value, depth)
-        if self.hold is None:
+        if self._hold is None:
             raise ProtocolError(f"a {kind.__name__}, which cannot be sent")
-        return self.write_handle(self.hold(value), depth)
+        return self._write_handle(self._hold(value), depth)
 
     # A subclass may lie about itself, so each of these uses the base type's own methods.
 
-    def write_str(self, value: str, _: int) -> str:
+    def _write_str(self, value: str, _: int) -> str:
         return str.__str__(value)
 
-    def write_int(self, value: int, _: int) -> int:
+    def _write_int(self, value: int, _: int) -> int:
         number = int.__int__(value)
         if abs(number) >= 2**63:
             raise ProtocolError("an int of more than 64 bits")
         return number
 
-    def write_float(self, value: float, _: int) -> Any:
+    def _write_float(self, value: float, _: int) -> Any:
         real = float.__float__(value)
         return real if math.isfinite(real) else ["float", repr(real)]
 
-    def write_list(self, value: Any, depth: int) -> Any:
+    def _write_list(self, value: Any, depth: int) -> Any:
         return ["list", *[self.encode(item, depth + 1) for item in list.__iter__(value)]]
 
-    def write_tuple(self, value: Any, depth: int) -> Any:
+    def _write_tuple(self, value: Any, depth: int) -> Any:
         return ["tuple", *[self.encode(item, depth + 1) for item in tuple.__iter__(value)]]
 
-    def write_set(self, value: Any, depth: int) -> Any:
-        return ["set", *self.keys(set.__iter__(value), depth)]
+    def _write_set(self, value: Any, depth: int) -> Any:
+        return ["set", *self._keys(set.__iter__(value), depth)]
 
-    def write_frozenset(self, value: Any, depth: int) -> Any:
-        return ["frozenset", *self.keys(frozenset.__iter__(value), depth)]
+    def _write_frozenset(self, value: Any, depth: int) -> Any:
+        return ["frozenset", *self._keys(frozenset.__iter__(value), depth)]
 
-    def write_dict(self, value: Any, depth: int) -> Any:
-        pairs = list(dict.items(value))
-        keys = self.keys((key for key, _ in pairs), depth)
-        values = [self.encode(item, depth + 1) for _, item in pairs]
-        return ["dict", *[part for pair in zip(keys, values, strict=True) for part in pair]]
+    def _write_dict(self, value: Any, depth: int) -> Any:
+        encoded: list[Any] = ["dict"]
+        for key, item in list(dict.items(value)):
+            encoded += self._keys([key], depth)
+            encoded.append(self.encode(item, depth + 1))
+        return encoded
 
-    def keys(self, keys: Iterable[Any], depth: int) -> list[Any]:
+    def _keys(self, keys: Iterable[Any], depth: int) -> list[Any]:
         encoded = [self.encode(key, depth + 1) for key in keys]
         if any(type(key) is list and key[0] not in HASHABLE for key in encoded):
             raise ProtocolError("a dict or set in which a key is neither text, a number nor a tuple")
         return encoded
 
-    def write_bytes(self, value: Any, depth: int) -> Any:
-        return ["bytes", *self.write_tensor(torch.tensor(bytearray(value), dtype=torch.uint8), depth)[1:]]
+    def _write_bytes(self, value: Any, _: int) -> Any:
+        plain = bytearray(value)
+        self._reserve(torch.Size([len(plain)]), 1)
+        self.data += plain
+        return ["bytes", len(plain)]
 
-    def write_dtype(self, value: torch.dtype, _: int) -> Any:
+    def _write_dtype(self, value: torch.dtype, _: int) -> Any:
         return ["dtype", str(value).removeprefix("torch.")]
 
-    def write_handle(self, value: Handle, _: int) -> Any:
+    def _write_handle(self, value: Handle, _: int) -> Any:
         return ["handle", value.number, *value.kinds]
 
-    def write_ndarray(self, value: Any, _: int) -> Any:
+    def _write_ndarray(self, value: Any, _: int) -> Any:
         if value.dtype not in NUMPY_DTYPES:
             raise ProtocolError(f"an array of dtype {value.dtype}")
-        _check_size(torch.Size(value.shape), value.itemsize)
+        self._reserve(torch.Size(value.shape), value.itemsize)
         kind = "array" if isinstance(value, numpy.ndarray) else "scalar"
-        return [kind, *self.reference(torch.from_numpy(numpy.array(value)))]
+        return [kind, *tensors.write(torch.from_numpy(numpy.array(value)), self.data)]
 
-    def write_tensor(self, value: torch.Tensor, _: int) -> Any:
+    def _write_tensor(self, value: torch.Tensor, _: int) -> Any:
+        if type(value) in (torch.Tensor, torch.nn.Parameter):
+            return self._write_plain_tensor(value)
         # A subclass may also lie through __torch_function__, so only torch's own view of it is sent.
         with torch._C.DisableTorchFunctionSubclass():
-            if value.layout != torch.strided or value.is_quantized or value.is_meta or value.is_nested:
-                raise ProtocolError("a tensor that is sparse, quantised, nested or without data")
-            if value.dtype not in TENSORS:
-                raise ProtocolError(f"a tensor of dtype {value.dtype}")
-            _check_size(value.shape, value.element_size())
-            return ["tensor", *self.reference(value.detach())]
+            return self._write_plain_tensor(value)
 
-    def reference(self, tensor: torch.Tensor) -> list[Any]:
-        """Return the index of the tensor and, for a permuted view, the order of its dimensions."""
-        reference: list[Any] = [len(self.tensors)]
-        # A permuted view, such as a transpose, keeps its memory layout: answers must handle it.
-        if not tensor.is_contiguous():
-            order = sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
-            if tensor.permute(order).is_contiguous():
-                tensor = tensor.permute(order)
-                reference.append([order.index(dim) for dim in range(len(order))])
-        # resolve_* materialise lazy conjugates and negatives; clone gives plain memory of its own.
-        plain = tensor.resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
-        self.tensors.append(plain.as_subclass(torch.Tensor))
-        return reference
+    def _write_plain_tensor(self, value: torch.Tensor) -> Any:
+        if value.layout != torch.strided or value.is_quantized or value.is_meta or value.is_nested:
+            raise ProtocolError("a tensor that is sparse, quantised, nested or without data")
+        if NAMES.get(value.dtype) not in TENSORS:
+            raise ProtocolError(f"a tensor of dtype {value.dtype}")
+        self._reserve(value.shape, value.element_size())
+        return ["tensor", *tensors.write(value.detach(), self.data)]
 
-
-def _check_size(shape: torch.Size, item_bytes: int) -> None:
-    if len(shape) > MAX_DIMENSIONS:
-        raise ProtocolError(f"a tensor of {len(shape)} dimensions")
-    if shape.numel() * item_bytes > MAX_TENSOR_BYTES:
-        raise TooLarge(f"a tensor of more than {MAX_TENSOR_BYTES // 2**20} MB")
-    check_rows(shape)
+    def _reserve(self, shape: torch.Size, item_bytes: int) -> None:
+        """Check the size of one more tensor. Raises ProtocolError."""
+        if len(shape) > MAX_DIMENSIONS:
+            raise ProtocolError(f"a tensor of {len(shape)} dimensions")
+        size = shape.numel() * item_bytes
+        if size > MAX_TENSOR_BYTES:
+            raise TooLarge(f"a tensor of more than {MAX_TENSOR_BYTES // 2**20} MB")
+        check_rows(shape)
+        if len(self.data) + size > self._most_bytes:
+            raise TooLarge(f"tensors of more than {self._most_bytes // 2**20} MB")
+        self._count += 1
+        if self._count > self._most_tensors:
+            raise TooLarge(f"more than {self._most_tensors:,} tensors")
 
 
 # Subclasses are written like the first of these that they derive from.
 BASES = (str, int, float, torch.Tensor, Handle, list, tuple, dict, set, frozenset, bytes)
-WRITERS: dict[type, Callable[[_Encoder, Any, int], Any]] = {
-    **{kind: getattr(_Encoder, f"write_{kind.__name__.lower()}") for kind in (*BASES, torch.dtype, numpy.ndarray)},
+WRITERS: dict[type, Callable[[Encoder, Any, int], Any]] = {
+    **{kind: getattr(Encoder, f"_write_{kind.__name__.lower()}") for kind in (*BASES, torch.dtype, numpy.ndarray)},
+    torch.nn.Parameter: Encoder._write_tensor,
     # Not float64, which is a subclass of float.
-    **{dtype.type: _Encoder.write_ndarray for dtype in NUMPY_DTYPES if not issubclass(dtype.type, float)},
+    **{dtype.type: Encoder._write_ndarray for dtype in NUMPY_DTYPES if not issubclass(dtype.type, float)},
 }
 
 
-def decode(value: Any, tensors: list[torch.Tensor], held: Callable[[Handle], Any] = lambda handle: handle) -> Any:
-    """Return the value that `encode` turned into plain JSON; a handle becomes what `held` returns for it.
+class Decoder:
+    """Returns the values that an Encoder turned into plain JSON. They must come in the same order."""
 
-    Raises:
-        ProtocolError: The JSON is malformed.
-    """
-    return _Decoder(tensors, held, is_reply=False).decode(value, 0)
+    def __init__(
+        self,
+        data: bytes | bytearray,
+        held: Callable[[Handle], Any] = lambda handle: handle,
+        most_tensors: float = math.inf,
+    ) -> None:
+        """Take the encoder's `data`; what a handle becomes; and how many tensors, arrays and bytes there may be."""
+        self.place = 0  # of the next tensor in the data
+        self._data = memoryview(data)
+        self._held = held
+        self._most_tensors = most_tensors
+        self._count = 0
 
-
-def decode_reply(value: Any, tensors: list[torch.Tensor]) -> Any:
-    """Return the value of a reply; handles stay handles.
-
-    Raises:
-        TooLarge: The reply refers to tensors more often than it may.
-        ProtocolError: The JSON is malformed.
-    """
-    return _Decoder(tensors, lambda handle: handle, is_reply=True).decode(value, 0)
-
-
-@dataclass
-class _Decoder:
-    tensors: list[torch.Tensor]
-    held: Callable[[Handle], Any]
-    is_reply: bool
-    references: int = 0
-    known_bytes: dict[int, bytes] = field(default_factory=dict)
-
-    def decode(self, value: Any, depth: int) -> Any:
+    def decode(self, value: Any, depth: int = 0) -> Any:
+        """Return a value. Raises ProtocolError if it is malformed, or TooLarge if there are too many tensors."""
         if depth > MAX_NESTING + 2:
             raise ProtocolError("a value nested too deeply")
         kind = type(value)
@@ -210,76 +205,81 @@ class _Decoder:
             return READERS[value[0]](self, value, depth + 1)
         raise ProtocolError("a value of an unknown kind")
 
-    def read_list(self, value: list[Any], depth: int) -> Any:
+    def end(self) -> None:
+        """Expect that no data is left. Raises ProtocolError."""
+        if self.place != len(self._data):
+            raise ProtocolError("tensors that do not fill their message")
+
+    def _read_list(self, value: list[Any], depth: int) -> Any:
         return [self.decode(item, depth) for item in value[1:]]
 
-    def read_tuple(self, value: list[Any], depth: int) -> Any:
-        return tuple(self.read_list(value, depth))
+    def _read_tuple(self, value: list[Any], depth: int) -> Any:
+        return tuple(self._read_list(value, depth))
 
-    def read_set(self, value: list[Any], depth: int) -> Any:
-        return set(map(_key, self.read_list(value, depth)))
+    def _read_set(self, value: list[Any], depth: int) -> Any:
+        return set(map(_key, self._read_list(value, depth)))
 
-    def read_frozenset(self, value: list[Any], depth: int) -> Any:
-        return frozenset(map(_key, self.read_list(value, depth)))
+    def _read_frozenset(self, value: list[Any], depth: int) -> Any:
+        return frozenset(map(_key, self._read_list(value, depth)))
 
-    def read_dict(self, value: list[Any], depth: int) -> Any:
-        items = self.read_list(value, depth)
+    def _read_dict(self, value: list[Any], depth: int) -> Any:
+        items = self._read_list(value, depth)
         if len(items) % 2:
             raise ProtocolError("a damaged dict")
         return dict(zip(map(_key, items[::2]), items[1::2], strict=True))
 
-    def read_float(self, value: list[Any], _: int) -> float:
+    def _read_float(self, value: list[Any], _: int) -> float:
         if value[1:] not in (["nan"], ["inf"], ["-inf"]):
             raise ProtocolError("a damaged number")
         return float(value[1])
 
-    def read_dtype(self, value: list[Any], _: int) -> torch.dtype:
-        if len(value) != 2 or type(value[1]) is not str or value[1] not in DTYPE_BY_NAME:
+    def _read_dtype(self, value: list[Any], _: int) -> torch.dtype:
+        if len(value) != 2 or type(value[1]) is not str or value[1] not in TENSORS:
             raise ProtocolError("an unknown dtype")
-        return DTYPE_BY_NAME[value[1]]
+        return TENSORS[value[1]]
 
-    def read_handle(self, value: list[Any], _: int) -> Any:
+    def _read_handle(self, value: list[Any], _: int) -> Any:
         number, *kinds = value[1:] or [None]
         are_names = len(kinds) <= MAX_KINDS and all(type(kind) is str and len(kind) <= MAX_NAME for kind in kinds)
         if type(number) is not int or not are_names:
             raise ProtocolError("a damaged handle")
-        return self.held(Handle(number, tuple(kinds)))
+        return self._held(Handle(number, tuple(kinds)))
 
-    def read_tensor(self, value: list[Any], _: int) -> torch.Tensor:
-        return self.reference(value, TENSORS)
+    def _read_tensor(self, value: list[Any], _: int) -> torch.Tensor:
+        return self._tensor(value, TENSORS)
 
-    def read_array(self, value: list[Any], _: int) -> Any:
-        return self.reference(value, ARRAYS).numpy()
+    def _read_array(self, value: list[Any], _: int) -> Any:
+        return self._tensor(value, ARRAYS).numpy()
 
-    def read_scalar(self, value: list[Any], _: int) -> Any:
-        return self.reference(value, ARRAYS, 0).numpy()[()]
+    def _read_scalar(self, value: list[Any], _: int) -> Any:
+        return self._tensor(value, ARRAYS, 0).numpy()[()]
 
-    def read_bytes(self, value: list[Any], _: int) -> Any:
-        # Once for each tensor: a reply may refer to a large one many times.
-        tensor = self.reference(value, {torch.uint8}, 1)
-        if value[1] not in self.known_bytes:
-            self.known_bytes[value[1]] = tensor.numpy().tobytes()
-        return self.known_bytes[value[1]]
+    def _read_bytes(self, value: list[Any], _: int) -> bytes:
+        if len(value) != 2:
+            raise ProtocolError("damaged bytes")
+        return bytes(self._take([value[1]], 1))
 
-    def reference(self, value: list[Any], dtypes: Any, dimensions: int | None = None) -> torch.Tensor:
-        """Return the tensor that a value refers to, of one of these dtypes and with this number of dimensions."""
-        number, *order = value[1:] or [None]
-        if type(number) is not int or not 0 <= number < len(self.tensors):
-            raise ProtocolError("a missing tensor")
-        self.references += 1
-        if self.is_reply:
-            check_tensors(self.references)
-        tensor = self.tensors[number]
-        if tensor.dtype not in dtypes or dimensions not in (None, tensor.dim()):
+    def _tensor(self, value: list[Any], dtypes: dict[str, torch.dtype], dimensions: int | None = None) -> torch.Tensor:
+        """Return the next tensor, which has one of these dtypes and, if given, this number of dimensions."""
+        name, shape, *order = value[1:] if len(value) > 2 else ("", None)
+        if type(name) is not str or name not in dtypes or type(shape) is not list:
             raise ProtocolError("a tensor of an unexpected dtype or shape")
-        return _permuted(tensor, order) if order else tensor
+        if dimensions not in (None, len(shape)):
+            raise ProtocolError("a tensor of an unexpected dtype or shape")
+        return tensors.read(self._take(shape, dtypes[name].itemsize), dtypes[name], shape, order)
 
-
-def _permuted(tensor: torch.Tensor, order: list[Any]) -> torch.Tensor:
-    match order:
-        case [list(dims)] if sorted(map(repr, dims)) == sorted(map(repr, range(tensor.dim()))):
-            return tensor.permute(dims)
-    raise ProtocolError("an invalid permutation")
+    def _take(self, shape: list[Any], item_bytes: int) -> memoryview:
+        """Return the bytes of the next tensor, of this shape. Raises ProtocolError if there are fewer."""
+        if len(shape) > MAX_DIMENSIONS or not all(type(size) is int and 0 <= size <= MAX_SIZE for size in shape):
+            raise ProtocolError("a tensor with an impossible shape")
+        check_rows(shape)
+        self._count += 1
+        if self._count > self._most_tensors:
+            raise TooLarge(f"more than {self._most_tensors:,} tensors")
+        begin, self.place = self.place, self.place + math.prod(shape) * item_bytes
+        if self.place > len(self._data):
+            raise ProtocolError("a tensor whose shape does not fit its data")
+        return self._data[begin : self.place]
 
 
 def _key(value: Any) -> Any:
@@ -292,6 +292,6 @@ def _key(value: Any) -> Any:
     return value
 
 
-READERS: dict[str, Callable[[_Decoder, list[Any], int], Any]] = {
-    name.removeprefix("read_"): method for name, method in vars(_Decoder).items() if name.startswith("read_")
+READERS: dict[str, Callable[[Decoder, list[Any], int], Any]] = {
+    name.removeprefix("_read_"): method for name, method in vars(Decoder).items() if name.startswith("_read_")
 }

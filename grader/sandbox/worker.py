@@ -9,7 +9,10 @@ from __future__ import annotations
 import functools
 import itertools
 import random
-from typing import TYPE_CHECKING, Any
+
+# By name, because student code may replace what the module contains.
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 import torch
@@ -19,13 +22,23 @@ from grader.sandbox import protocol, toolbox
 from grader.sandbox.bounds import ProtocolError
 from grader.sandbox.errors import describe
 from grader.sandbox.messages import MAX_KINDS, MAX_TEXT, Error, Failed, Progress, Reply, Request, cut
+from grader.sandbox.patches import UNBOUND, Patches
 from grader.sandbox.units import Units
-from grader.sandbox.values import Handle, decode, encode
+from grader.sandbox.values import Decoder, Encoder, Handle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-UNBOUND = object()
+# The most values that are sent together, the bytes of their tensors, and how long they wait for each other.
+TOGETHER, TOGETHER_BYTES, TOGETHER_SECONDS = 100, 2**20, 0.05
+
+
+class Answer(NamedTuple):
+    """A reply, the bytes of its tensors, and whether it is the last one to its request."""
+
+    reply: Reply | Error
+    data: bytes | bytearray = b""
+    is_last: bool = True
 
 
 class Unsupported(Exception):
@@ -48,32 +61,43 @@ class Worker:
         self.units = Units(notify)
         self.held: dict[int, Any] = {}
         self.numbers = itertools.count()
-        # The substitutes for exercises, after they were uploaded.
-        self.substitutes: dict[str, Any] = {}
-        # What substitutes replaced, a list for each `patch`: the namespace, the name, and its earlier value.
-        self.patched: list[list[tuple[dict[str, Any], str, Any]]] = []
-        self.called: set[str] = set()
-        # Other namespaces than the units' modules, in which trusted code looks for exercises.
-        self.elsewhere: list[dict[str, Any]] = []
+        self.patches = Patches()
         self.operations = {name[3:]: getattr(self, name) for name in dir(self) if name.startswith("do_")}
 
-    def answer(self, request: Request, tensors: list[torch.Tensor]) -> tuple[Reply | Error, list[torch.Tensor]]:
-        """Return the value of the request's last call, or the first error, and the tensors that go with it."""
-        number, sent = request.number, list[torch.Tensor]()
-        try:
-            value = None
-            for operation, details in request.calls:
-                decoded = {
-                    name: decode(one, tensors, lambda handle: self.held[handle.number]) for name, one in details.items()
-                }
-                value = self.operations[operation](**decoded)
-            return Reply(number, encode(value, sent, self.hold)), sent
-        except ProtocolError as error:
-            return refusal(number, "Unsendable", f"it gave {error}"), []
-        except (Unsupported, Undefined) as error:
-            return refusal(number, type(error).__name__, *error.args), []
-        except BaseException as error:  # noqa: BLE001 - student code raises what it likes
-            return self.describe(error)._replace(number=number), []
+    def answers(self, request: Request, data: bytes | bytearray) -> Iterator[Answer]:
+        """Make the request's calls, and yield what to reply: the values of the last call, or the first error.
+
+        Each repetition gets arguments of its own. The values of quick ones are sent together.
+        """
+        decoder = Decoder(data, lambda handle: self.held[handle.number])
+        calls, begin = request.calls, 0
+        encoder, values, due = Encoder(self.hold), list[Any](), monotonic() + TOGETHER_SECONDS
+        for left in range(request.times - 1, -1, -1):
+            decoder.place = begin
+            try:
+                value = None
+                for operation, details in calls:
+                    begin = decoder.place
+                    arguments = {name: decoder.decode(one) for name, one in details.items()}
+                    value = self.operations[operation](**arguments)
+                values.append(encoder.encode(value))
+            except BaseException as error:  # noqa: BLE001 - student code raises what it likes
+                if values:
+                    yield Answer(Reply(request.number, values), encoder.data, False)
+                yield Answer(self._failure(error)._replace(number=request.number))
+                return
+            if not left or len(values) == TOGETHER or len(encoder.data) > TOGETHER_BYTES or monotonic() > due:
+                yield Answer(Reply(request.number, values), encoder.data, not left)
+                encoder, values, due = Encoder(self.hold), [], monotonic() + TOGETHER_SECONDS
+            calls = calls[-1:]
+
+    def _failure(self, error: BaseException) -> Error:
+        match error:
+            case ProtocolError():
+                return refusal(0, "Unsendable", f"it gave {error}")
+            case Unsupported() | Undefined():
+                return refusal(0, type(error).__name__, *error.args)
+        return self.describe(error)
 
     def describe(self, error: BaseException) -> Error:
         """Describe an error of student code."""
@@ -210,56 +234,29 @@ class Worker:
     def do_prepare(self, seed: int) -> None:
         """Begin a test: with the student's own names, random states from this seed, and no held objects."""
         self.held.clear()
-        while self.patched:
-            self.do_unpatch()
+        self.patches.undo()
         self.do_seed(seed)
 
     def do_upload(self, name: str, source: str) -> None:
         """Define substitutes from their source. Before they are sent, there is nothing that student code could copy."""
-        self.substitutes = _defined(name, source)
+        self.patches.define(name, source)
 
     def do_patch(self, exercises: list[str]) -> None:
-        """Bind the names of these exercises to their substitutes, in every unit that is loaded.
-
-        Each name is then defined, even if its file lacks it.
-        """
-        patched: list[tuple[dict[str, Any], str, Any]] = []
-        self.patched.append(patched)
-        self.called.clear()
-        for exercise in exercises:
-            substitute = self._recorded(exercise)
-            for names in [module.__dict__ for module in self.units.modules.values()] + self.elsewhere:
-                patched.append((names, exercise, names.get(exercise, UNBOUND)))
-                names[exercise] = substitute
+        """Bind the names of these exercises to their substitutes, in every unit that is loaded."""
+        self.patches.patch(exercises, self.units.modules.values())
 
     def do_unpatch(self) -> list[str]:
         """Undo the last `patch`. Return the exercises whose substitutes were called since then."""
-        for names, exercise, before in reversed(self.patched.pop() if self.patched else []):
-            if before is UNBOUND:
-                names.pop(exercise, None)
-            else:
-                names[exercise] = before
-        return sorted(self.called)
+        return self.patches.unpatch()
 
-    def _recorded(self, exercise: str) -> Any:
-        """Return an exercise's substitute, which records calls. If there is none, a call raises an error."""
-        substitute = self.substitutes.get(exercise)
+    def do_make(self, number: int, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+        """Make an object by calling the substitute of this name, or that of the toolbox, and hold it by this number."""
+        make = self.patches.substitutes.get(name, functools.partial(toolbox.make, name))
+        self.held[number] = make(*arguments, **options)
 
-        def function(*arguments: Any, **options: Any) -> Any:
-            self.called.add(exercise)
-            if substitute is None:
-                raise NotImplementedError  # without a message: the student is not missing anything
-            return substitute(*arguments, **options)
-
-        return function
-
-    def do_make(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Make an object by calling the substitute of this name, or that of the toolbox."""
-        return self.substitutes.get(name, functools.partial(toolbox.make, name))(*arguments, **options)
-
-    def do_generator(self, seed: int) -> torch.Generator:
-        """Make a torch.Generator with this seed."""
-        return torch.Generator().manual_seed(seed)
+    def do_generator(self, number: int, seed: int) -> None:
+        """Make a torch.Generator with this seed, and hold it by this number."""
+        self.held[number] = torch.Generator().manual_seed(seed)
 
     def do_generator_state(self, target: Any) -> torch.Tensor:
         """Return a torch.Generator's state."""
@@ -272,14 +269,6 @@ class Worker:
         torch.default_generator.manual_seed(seed)
         random.seed(seed)
         numpy.random.seed(seed % 2**32)
-
-
-@functools.cache
-def _defined(name: str, source: str) -> dict[str, Any]:
-    """Return the names that a module with this name and source defines."""
-    names: dict[str, Any] = {"__name__": name}
-    exec(compile(source, name, "exec"), names)
-    return names
 
 
 class _Listening(TorchFunctionMode):

@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.sandbox import protocol
-from grader.sandbox.replies import value_of
+from grader.sandbox.replies import values_of
 from grader.sandbox.worker import Worker
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ class Backend(Protocol):
 
     def call(self, operation: str, **details: Any) -> Any:
         """Return the value of one operation. Raises Failure if there is none."""
+
+    def repeat(self, times: int, operation: str, **details: Any) -> list[Any]:
+        """Return the values of an operation that is done so many times. Raises Failure if one has none."""
 
     def notify(self, operation: str, **details: Any) -> None:
         """Add an operation without a value to the next call."""
@@ -40,7 +43,7 @@ class InProcessBackend:
         module = self.worker.units.modules[unit] = types.ModuleType(unit)
         module.__dict__.update(names)
         self.forget()
-        self.worker.elsewhere = [found for value in names.values() for found in _globals(value)]
+        self.worker.patches.elsewhere = [found for value in names.values() for found in _globals(value)]
 
     def load(self, unit: str) -> None:
         """Do nothing: the unit's names are given."""
@@ -54,13 +57,18 @@ class InProcessBackend:
         self.waiting = protocol.Calls()
 
     def call(self, operation: str, **details: Any) -> Any:
+        """Return the value of one operation. Raises Failure if there is none."""
+        [value] = self.repeat(1, operation, **details)
+        return value
+
+    def repeat(self, times: int, operation: str, **details: Any) -> list[Any]:
         """Encode and decode as the sandbox client does, so that both give the same values."""
         self.notify(operation, **details)
         calls = self.waiting
         self.forget()
         with warnings.catch_warnings(action="ignore"):  # as in a student process
-            reply, received = self.worker.answer(calls.request(), calls.tensors)
-        return value_of(reply, received)
+            answers = list(self.worker.answers(calls.request(times=times), calls.data))
+        return [value for answer in answers for value in values_of(answer.reply, answer.data)]
 
 
 def _globals(value: Any) -> Iterator[dict[str, Any]]:

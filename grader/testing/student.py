@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -12,7 +13,8 @@ import torch
 from grader.sandbox.failures import Failure as Failure  # imported by suites
 from grader.sandbox.failures import Raised as Raised
 from grader.sandbox.failures import Refused as Refused
-from grader.sandbox.values import TENSORS, Handle
+from grader.sandbox.tensors import TENSORS
+from grader.sandbox.values import Handle
 from grader.testing.recorder import note_call, note_mode
 from grader.testing.substitutes import MODULE, Substitutes
 
@@ -59,6 +61,15 @@ class RemoteCallable:
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Call it and return the result: a tensor, number or container itself, anything else as a RemoteObject."""
         return self._call("call", arguments=arguments, options=options)
+
+    def repeated(self, times: int, *arguments: Any, **options: Any) -> list[Any]:
+        """Call it so many times with the same arguments, and return the results: independent draws, in one request.
+
+        Not for results that are compared with those of other arguments: an answer that knows both could adapt one.
+        """
+        note_call(arguments)
+        details = {"target": self._target, "arguments": arguments, "options": options}
+        return [self._wrap(value) for value in self._backend.repeat(times, "call", **details)]
 
     def with_arguments(self, *arguments: Any) -> tuple[Any, tuple[Any, ...]]:
         """Call it and return the result, and the arguments after the call."""
@@ -166,6 +177,7 @@ class Student:
         """Take the backend of the unit's code, and the substitutes for answers to other exercises."""
         self._backend = backend
         self._keeps_arrays = False
+        self._numbers = itertools.count(-1, -1)  # of the objects that the worker makes; other objects have others
         self._unit = unit
         self._substitutes = substitutes
         # The exercises that are patched; those whose substitutes were called; those used for an expected value.
@@ -200,9 +212,8 @@ class Student:
         return self._object("generator", seed=seed)
 
     def _object(self, operation: str, **details: Any) -> RemoteObject:
-        made = self._backend.call(operation, **details)
-        if not isinstance(made, Handle):
-            raise Refused(ODD_REPLY)
+        made = Handle(next(self._numbers))
+        self._backend.notify(operation, number=made.number, **details)
         return RemoteObject(self._backend, made, self._keeps_arrays)
 
     @contextlib.contextmanager
@@ -251,6 +262,6 @@ def _tensors(found: Any) -> dict[str, torch.Tensor]:
 def _as_tensor(array: Any) -> torch.Tensor:
     """Return the tensor of a numpy array or number. Raises Refused if its dtype is not allowed for tensors."""
     tensor = torch.from_numpy(numpy.asarray(array))
-    if tensor.dtype not in TENSORS:
+    if tensor.dtype not in TENSORS.values():
         raise Refused(f"It gave a tensor of dtype {tensor.dtype}.")
     return tensor

@@ -14,7 +14,7 @@ from grader.engine.outcomes import Outcome, judge
 from grader.engine.source_lines import SourceLines
 from grader.sandbox.client import Source
 from grader.sandbox.failures import FailedStatement, Failure
-from grader.sandbox.replies import value_of
+from grader.sandbox.replies import values_of
 from grader.sandbox.worker import Worker
 from grader.testing.checks import expect_tensor
 from grader.testing.recorder import Recorder
@@ -39,7 +39,7 @@ def outcome_of(source: str, name: str = "scores", *arguments: Any) -> tuple[Outc
             outcome = judge(error, Recorder())
         else:
             with pytest.raises(Failure) as caught:
-                value_of(worker.describe(error), [])
+                values_of(worker.describe(error), b"")
             outcome = judge(caught.value, Recorder())
     else:
         raise AssertionError("it passed")

@@ -25,10 +25,15 @@ CALL = 0.5
 
 # Forges frames with the functions that the protocol uses; a student could also write the bytes directly.
 FORGING = """\
-import json, os, struct, threading, time
+import json, os, struct, sys, threading, time
 def frame(message, blob=b""):
     text = json.dumps(message).encode()
     return struct.pack(">II", len(text), len(blob)) + text + blob
+def number():
+    found = sys._getframe()
+    while found.f_code.co_name != "serve":
+        found = found.f_back
+    return found.f_locals["request"].number
 def right(): return 1
 """
 
@@ -116,7 +121,7 @@ def test_forged_progress_messages_gain_no_time_for_a_call(open_client: Opens) ->
     source = FORGING + dedent("""\
         def f():
             while True:
-                os.write(3, frame(["Progress", 3, "answers", 0, 1, []]))
+                os.write(3, frame(["Progress", number(), "answers", 0, 1, []]))
                 time.sleep(0.05)
         """)
     student, client = answers(open_client, source, call_seconds=CALL, unit_seconds=3 * CALL)
@@ -128,6 +133,37 @@ def test_forged_progress_messages_gain_no_time_for_a_call(open_client: Opens) ->
         "Is there a loop that never ends?"
     )
     assert student.right() == 1, "time was left for it"
+
+
+def test_each_repetition_of_a_call_has_its_own_time(open_client: Opens) -> None:
+    source = f"""\
+        import time
+        count = 0
+        def f():
+            global count
+            count += 1
+            time.sleep({CALL} / 2)
+            while count > 4: pass
+            return count
+        def right(): return 1
+        """
+    student, client = answers(open_client, source, call_seconds=CALL, unit_seconds=8 * CALL)
+    client.load("answers")
+    client.budget.use("f", 1)
+    assert student.f.repeated(4) == [1, 2, 3, 4]
+    assert "a call may take 0.5 s" in failure(lambda: student.f.repeated(4), TimedOut)
+    assert student.right() == 1
+
+
+def test_all_repetitions_of_a_call_share_the_time_of_their_exercise(open_client: Opens) -> None:
+    source = f"import time\ndef f(): time.sleep({CALL} / 2)\ndef right(): return 1"
+    student, client = answers(open_client, source, call_seconds=CALL, unit_seconds=CALL)
+    client.load("answers")
+    client.budget.use("f", 1)
+    failure(lambda: student.f.repeated(100), TimedOut)
+    failure(student.right, TimedOut)
+    client.budget.use("right", 1)
+    assert student.right() == 1
 
 
 def test_one_exercise_cannot_use_up_the_time_of_another(open_client: Opens) -> None:
@@ -206,8 +242,8 @@ def test_a_slow_statement_takes_no_time_from_the_next(open_client: Opens) -> Non
 
 
 def test_a_process_that_reads_no_requests_is_stopped_while_sending(open_client: Opens) -> None:
-    # It answers its third request (begin, load, call) itself, and never reads the fourth.
-    source = FORGING + "def f():\n    os.write(3, frame(['Reply', 3, 1]))\n    time.sleep(100)\n"
+    # It answers its first call itself, and never reads the second.
+    source = FORGING + "def f():\n    os.write(3, frame(['Reply', number(), [1]]))\n    time.sleep(100)\n"
     student, client = answers(open_client, source, call_seconds=CALL)
     client.load("answers")
     assert student.f() == 1
@@ -282,19 +318,22 @@ def test_closing_standard_output_does_no_harm(open_client: Opens) -> None:
 @pytest.mark.parametrize(
     "forgery",
     [
-        'frame(["Reply", 0, 1])',
-        'frame(["Reply", 99, 1])',
-        'frame(["Reply", True, 1])',
-        'frame(["Reply", 3.0, 1])',
-        'frame(["Reply", 1])',
+        'frame(["Reply", 0, [1]])',
+        'frame(["Reply", NUMBER + 1, [1]])',
+        'frame(["Reply", True, [1]])',
+        'frame(["Reply", float(NUMBER), [1]])',
+        'frame(["Reply", [1]])',
         'frame(["Reply", NUMBER])',
-        'frame(["Reply", NUMBER, 1, 1])',
-        'frame(["Unknown", NUMBER, 1])',
-        'frame(["Request", NUMBER, []])',
+        'frame(["Reply", NUMBER, 1])',
+        'frame(["Reply", NUMBER, []])',
+        'frame(["Reply", NUMBER, [1, 1]])',
+        'frame(["Reply", NUMBER, [1], 1])',
+        'frame(["Unknown", NUMBER, [1]])',
+        'frame(["Request", NUMBER, [], 1])',
         'frame(["Handshake", {"seccomp": True}, 1])',
-        'frame(["Reply", NUMBER, [1]])',
-        'frame(["Reply", NUMBER, {"list": []}])',
-        'frame(["Reply", NUMBER, ["tensor", 0]])',
+        'frame(["Reply", NUMBER, [[1]]])',
+        'frame(["Reply", NUMBER, [{"list": []}]])',
+        'frame(["Reply", NUMBER, [["tensor", "float32", [1]]]])',
         'frame(["Error", NUMBER, 1])',
         'frame(["Error", NUMBER, "ValueError", "", None, None])',
         'frame(["Error", NUMBER, ["ValueError"], "x" * 2001, None, None])',
@@ -303,7 +342,7 @@ def test_closing_standard_output_does_no_harm(open_client: Opens) -> None:
         'frame(["Progress", NUMBER, "answers", 0, 1, ["x" * 201]])',
         'frame(["Progress", NUMBER, "answers", 0, 1, ["x"] * 101])',
         'frame(["Anomaly", NUMBER, "open a file", "x" * 201])',
-        'frame(["Reply", NUMBER, ["tensor", 0]], b"\\0" * 100)',
+        'frame(["Reply", NUMBER, [["tensor", "float32", [2]]]], b"\\0" * 100)',
         'frame({"number": NUMBER, "value": 1})',
         'frame([])',
         'struct.pack(">II", 2**32 - 1, 2**32 - 1)',
@@ -314,8 +353,7 @@ def test_closing_standard_output_does_no_harm(open_client: Opens) -> None:
     ],
 )  # fmt: skip
 def test_a_forged_reply_ends_the_process_and_has_no_effect(open_client: Opens, forgery: str) -> None:
-    # The first call of a test is the third request of the process: begin, load, call.
-    source = FORGING + f"NUMBER = 3\ndef f():\n    os.write(3, {forgery})\n    time.sleep(100)\n"
+    source = FORGING + f"def f():\n    NUMBER = number()\n    os.write(3, {forgery})\n    time.sleep(100)\n"
     student, client = answers(open_client, source, call_seconds=2)
     client.load("answers")
     reason = failure(student.f, Ended)
@@ -324,10 +362,40 @@ def test_a_forged_reply_ends_the_process_and_has_no_effect(open_client: Opens, f
     assert student.right() == 1
 
 
+@pytest.mark.parametrize("values", [[1] * 3, []], ids=["more", "none"])
+def test_a_process_that_sends_another_number_of_values_is_stopped(open_client: Opens, values: list[int]) -> None:
+    source = FORGING + f"def f():\n    os.write(3, frame(['Reply', number(), {values}]))\n    time.sleep(100)\n"
+    student, client = answers(open_client, source)
+    client.load("answers")
+    assert "malformed reply" in failure(lambda: student.f.repeated(2), Ended)
+    assert student.right() == 1
+
+
+def test_a_process_that_sends_fewer_values_is_waited_for(open_client: Opens) -> None:
+    source = FORGING + "def f():\n    os.write(3, frame(['Reply', number(), [1]]))\n    time.sleep(100)\n"
+    student, client = answers(open_client, source, call_seconds=CALL)
+    client.load("answers")
+    failure(lambda: student.f.repeated(2), TimedOut)
+    assert student.right() == 1
+
+
+def test_a_process_never_holds_a_later_request_while_it_answers_one(open_client: Opens) -> None:
+    source = """\
+        import select
+        def f(x): return bool(select.select([3], [], [], 0.05)[0])
+        """
+    student, client = answers(open_client, source)
+    client.load("answers")
+    for value in range(3):
+        client.notify("seed", seed=value)
+        assert student.f(torch.full((2,), value)) is False
+    assert student.f.repeated(3, 1) == [False] * 3
+
+
 def test_a_reply_sent_before_its_request_is_refused(open_client: Opens) -> None:
     source = FORGING + dedent("""\
         def f():
-            os.write(3, frame(["Reply", 3, "honest"]) + frame(["Reply", 4, "forged"]))
+            os.write(3, frame(["Reply", number(), ["honest"]]) + frame(["Reply", number() + 1, ["forged"]]))
             time.sleep(100)
         """)
     student, client = answers(open_client, source)
@@ -349,8 +417,8 @@ def test_the_types_of_an_error_are_only_built_in_types(open_client: Opens) -> No
 
 def test_of_the_shapes_in_an_error_only_names_and_numbers_are_kept(open_client: Opens) -> None:
     shapes = ["x (2, 3)", "y ()", "z (4,)", "see https://example.org", "x (2, 3) is right", "\x1b (1,)"]
-    error = ["Error", 3, ["ValueError"], "text", 1, "answers.py", [["answers.py", 1]], shapes]
-    source = FORGING + f"def f():\n    os.write(3, frame({error!r}))\n    time.sleep(100)\n"
+    error = ["ValueError"], "text", 1, "answers.py", [["answers.py", 1]], shapes
+    source = FORGING + f"def f():\n    os.write(3, frame(['Error', number(), *{error!r}]))\n    time.sleep(100)\n"
     student, client = answers(open_client, source)
     client.load("answers")
     with pytest.raises(Raised) as caught:

@@ -25,11 +25,12 @@ def worker(source: str, **siblings: str) -> Worker:
 def answer(worker: Worker, operation: str, **details: Any) -> Reply | Error:
     calls = protocol.Calls()
     calls.add(operation, **details)
-    reply, sent = worker.answer(calls.request(7), calls.tensors)
-    assert reply.number == 7
+    [found] = worker.answers(calls.request(7), calls.data)
+    assert found.is_last
+    assert found.reply.number == 7
     # As it arrives.
-    text, blob = protocol.halves(protocol.pack_reply(messages.plain(reply), sent))
-    arrived: Reply | Error = messages.parse(protocol.unpack_reply(text, blob)[0], Reply, Error)  # type: ignore[assignment]
+    text, _ = protocol.halves(protocol.pack_reply(messages.plain(found.reply), found.data))
+    arrived: Reply | Error = messages.parse(protocol.unpack_reply(text), Reply, Error)  # type: ignore[assignment]
     return arrived
 
 
@@ -39,7 +40,8 @@ def call(worker: Worker, name: str, *arguments: Any) -> Reply | Error:
 
 def value(reply: Reply | Error) -> Any:
     assert isinstance(reply, Reply), reply
-    return values.decode(reply.value, [])
+    [encoded] = reply.values
+    return values.Decoder(b"").decode(encoded)
 
 
 def error(reply: Reply | Error) -> Error:

@@ -41,6 +41,26 @@ def raises():
     raise ValueError("no")
 
 
+times = 0
+kept = torch.zeros(2)
+
+
+def next_one(step):
+    global times
+    times += step
+    return times
+
+
+def keep(step):
+    return kept.add_(step)
+
+
+def raises_at(limit):
+    if next_one(1) > limit:
+        raise ValueError("no")
+    return times
+
+
 class Layer(nn.Module):
     def __init__(self, width):
         super().__init__()
@@ -193,6 +213,32 @@ def test_the_arguments_after_a_call_are_returned(student: Student) -> None:
     assert torch.equal(x, torch.zeros(2))
     assert numbers == [1]
     assert torch.equal(ours, torch.ones(2))
+
+
+def test_repeated_calls_return_their_results_in_order(student: Student) -> None:
+    assert student.next_one.repeated(250, 2) == list(range(2, 501, 2))
+    assert student.next_one(1) == 501
+
+
+def test_repeated_calls_share_neither_arguments_nor_results(student: Student) -> None:
+    results = student.spoil.repeated(3, torch.ones(2), [0])
+    arguments = student.spoil.with_arguments(torch.ones(2), [0])[1]
+    assert arguments[1] == [0, 1]
+    assert len(results) == 3
+    assert [kept.tolist() for kept in student.keep.repeated(3, torch.ones(2))] == [[1, 1], [2, 2], [3, 3]]
+
+
+def test_a_repeated_call_that_fails_is_the_last(student: Student) -> None:
+    with pytest.raises(Raised, match="It raised a ValueError"):
+        student.raises_at.repeated(5, 2)
+    assert student.next_one(1) == 4
+
+
+def test_repeated_calls_use_what_was_made_before(student: Student) -> None:
+    generator = student.generator(1)
+    found = student.draw.repeated(3, generator=generator)
+    expected = torch.Generator().manual_seed(1)
+    assert torch.equal(torch.stack(found), torch.rand(3, 3, generator=expected))
 
 
 def test_an_object_can_be_made_called_and_asked(student: Student) -> None:

@@ -305,7 +305,8 @@ def test_survivors_are_divided_by_one_minus_p(student: Student, fresh: Fresh) ->
     """Every weight should become zero or itself divided by one minus p."""
     weights = softmax_weights(fresh, SIDE)
     for p in (0.4, 0.6):
-        results = [expect_tensor(student.attention_dropout(weights, p), weights.shape) for _ in range(CALLS)]
+        found = student.attention_dropout.repeated(CALLS, weights, p)
+        results = [expect_tensor(result, weights.shape) for result in found]
         result, given = torch.stack(results), weights.expand(CALLS, -1, -1)
         # All 8,000 are kept, or all dropped, with a probability of at most 0.6^8000 each.
         kept = expect_kept(result, given) == 1

@@ -22,7 +22,7 @@ def number():
     return found.f_locals["request"].number
 
 
-RIGHT = ["tuple", True, ["dict"]]
+RIGHT = [["tuple", True, ["dict"]]]
 
 
 def scaled_dot_product_attention(queries, keys, values):
@@ -31,7 +31,7 @@ def scaled_dot_product_attention(queries, keys, values):
 
 
 def SelfAttention_v1(d_in, d_out):
-    write(frame(["Reply", number() + 1, ["handle", 0, "torch.nn.modules.module.Module"]]))
+    write(frame(["Reply", number() + 1, [["handle", 0, "torch.nn.modules.module.Module"]]]))
     os.close(3)
 
 
@@ -48,7 +48,7 @@ def transfer_weights(attention_v2, attention_v1):
 def dot_product_variance(d_k, samples, generator=None):
     for _ in range(300):
         write(frame(["Progress", number(), "self_attention", 0, 9, ["project_qkv"]]))
-    write(frame(["Reply", number(), ["tuple", ["float", "nan"], ["float", "nan"]]]))
+    write(frame(["Reply", number(), [["tuple", ["float", "nan"], ["float", "nan"]]] * 500]))
 
 
 print("TRIED")

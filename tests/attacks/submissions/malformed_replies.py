@@ -13,48 +13,52 @@ def frame(message, blob=b"", *, text_length=None, blob_length=None):
     return struct.pack(">II", text_length or len(text), blob_length or len(blob)) + text + blob
 
 
-def safetensors(header, data=b""):
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + data
-
-
 def malformed(number):
-    tensor = ["Reply", number, ["tensor", 0]]
     yield b"\xff" * 10**6
     yield b"GET / HTTP/1.1\r\n\r\n"
     yield frame([], text_length=2**32 - 1)
     yield frame([], blob_length=2**32 - 1)
     yield frame(b"not json")
     yield frame(b"[" * 10**6)
-    yield frame(b'["Reply", %d, ' % number + b'["list", ' * 4000 + b"1" + b"]" * 4001)
-    yield frame(b'["Reply", %d, NaN]' % number)
-    yield frame(b'["Reply", %d, 1' % number + b"0" * 10**6 + b"]")
+    yield frame(b'["Reply", %d, [' % number + b'["list", ' * 4000 + b"1" + b"]" * 4002)
+    yield frame(b'["Reply", %d, [NaN]]' % number)
+    yield frame(b'["Reply", %d, [1' % number + b"0" * 10**6 + b"]]")
     yield frame(["Reply", number])
-    yield frame({"number": number, "value": 1})
-    yield frame(["Request", number, []])
+    yield frame(["Reply", number, 1])
+    yield frame(["Reply", number, []])
+    yield frame(["Reply", number, [None] * 9000])
+    yield frame({"number": number, "values": [1]})
+    yield frame(["Request", number, [], 1])
     yield frame(["Handshake", {"seccomp": True}, 1])
     yield frame(["Error", number, [["ValueError"]], "", 1, ""])
     yield frame(["Error", number, [["ValueError"], 7, None], {"a": [1]}, [], 3])
     yield frame(["Error", number, ["Undefined"], "x" * 10**6, None, None])
     yield frame(["Error", number, ["ValueError"] * 9000, "", None, None])
     yield frame(["Anomaly", number, "x" * 10**6, "y" * 10**6])
-    yield frame(["Reply", str(number), 1])
-    yield frame(["Reply", number, ["tensor", 5]])
-    yield frame(["Reply", number, ["handle", 10**18, *["x" * 10**6] * 3]])
-    yield frame(["Reply", number, ["dict", ["list"], 1]])
-    yield frame(["Reply", number, ["set", ["list"]]])
-    yield frame(["Reply", number, ["bytes", 0]])
-    yield frame(["Reply", number, ["scalar", 0]], safetensors({"0": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, b"1234"))
-    yield frame(["Reply", number, ["array", 0]], safetensors({"0": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}, b"1234"))
-    yield frame(tensor, safetensors({"0": {"dtype": "F32", "shape": [2**40, 2**40], "data_offsets": [0, 4]}}, b"1234"))
-    yield frame(tensor, safetensors({"0": {"dtype": "F32", "shape": [2**40, 0], "data_offsets": [0, 0]}}))
-    yield frame(tensor, safetensors({"0": {"dtype": "F32", "shape": [1], "data_offsets": [-4, 0]}}, b""))
-    yield frame(tensor, safetensors({"0": {"dtype": "F32", "shape": [-1, -1], "data_offsets": [0, 4]}}, b"1234"))
-    yield frame(tensor, safetensors(b"{" * 1000))
-    yield frame(["Reply", number, ["tensor", 0, [0, 0]]],
-                safetensors({"0": {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}}, b"1234"))
-    yield frame(["Reply", number, ["tensor", 0, ["a", None]]],
-                safetensors({"0": {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}}, b"1234"))
+    yield frame(["Reply", str(number), [1]])
+    for value, data in values():
+        yield frame(["Reply", number, [value]], data)
+
+
+def values():
+    """Yield values that are malformed, each with the bytes of its tensors."""
+    yield ["handle", 10**18, *["x" * 10**6] * 3], b""
+    yield ["dict", ["list"], 1], b""
+    yield ["set", ["list"]], b""
+    yield ["bytes", 5], b"1234"
+    yield ["bytes", -4], b"1234"
+    yield ["scalar", "float32", [1]], b"1234"
+    yield ["array", "bfloat16", [2]], b"1234"
+    yield ["tensor", "float32", [1]], b""
+    yield ["tensor", "float32", [1]], b"123"
+    yield ["tensor", "float32", [1]], b"12345678"
+    yield ["tensor", "float32", [2**40, 2**40]], b"1234"
+    yield ["tensor", "float32", [2**40, 0]], b""
+    yield ["tensor", "float32", [-1, -1]], b"1234"
+    yield ["tensor", "float32", "1"], b"1234"
+    yield ["tensor", ["float32"], [1]], b"1234"
+    yield ["tensor", "float32", [1, 1], [0, 0]], b"1234"
+    yield ["tensor", "float32", [1, 1], ["a", None]], b"1234"
 
 
 def answer_badly(*_, **__):
