@@ -288,13 +288,29 @@ def test_pytest_by_hand_gives_the_same_outcomes(graded: tuple[Done, Path], small
         cwd=small_course, env=courses.environment(small_course), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
-    by_hand = {
-        test["nodeid"].rpartition("::test_")[2]: test["outcome"] for test in json.loads(results.read_text())["tests"]
-    }
+    found = json.loads(results.read_text())
+    by_hand = {test["nodeid"].rpartition("::test_")[2]: test["outcome"] for test in found["tests"]}
     exercises = read_reports(graded[1])["wrong"]["units"]["sums"]["exercises"]
     graded_ones = {test["name"]: test["outcome"] for exercise in exercises.values() for test in exercise["tests"]}
     assert by_hand == graded_ones
     assert set(by_hand.values()) == {"passed", "failed"}
+    # Pytest's own report says the same, although the grader runs no setup and no teardown.
+    kept = json.loads((graded[1] / "instructor" / "wrong.pytest.json").read_text())
+    assert _essence(kept) == _essence(found)
+    assert kept["summary"] == found["summary"]
+    assert kept["exitcode"] == found["exitcode"]
+    assert kept["environment"] == found["environment"]
+    assert kept.keys() == found.keys() - {"collectors"}
+
+
+def _essence(report: dict[str, Any]) -> dict[str, Any]:
+    """Return each test of pytest's JSON report by its name, with its outcome, place, metadata and error."""
+    return {
+        test["nodeid"].rpartition("/")[2]: (
+            test["outcome"], test["lineno"], test.get("metadata"), test["call"]["outcome"], test["call"].get("crash"),
+        )
+        for test in report["tests"]
+    }  # fmt: skip
 
 
 # -- a unit that depends on another ---------------------------------------------------------------------------
