@@ -5,9 +5,12 @@ from __future__ import annotations
 import ipaddress
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LOCAL = "local"
 CERTIFICATE_COMMAND = (
@@ -54,18 +57,35 @@ def read_address(text: str) -> Address:
     Raises:
         GraderError: It is no address, or it would be used without encryption on a network.
     """
-    found = _ADDRESS.fullmatch(text)
-    if not found or found["protocol"] not in (None, "tcp", "tls"):
+    address = _parsed(text)
+    if not address:
         raise GraderError(
             f"--scheduler: {text!r} is no address: give one such as tls://node1:8786, tcp://127.0.0.1:8786 or {LOCAL}."
         )
-    address = Address(found["protocol"] or "tcp", found["host"], found["port"])
     if not address.is_encrypted and not address.is_of_this_machine:
         raise GraderError(
             f"--scheduler: {address} is another machine, and without TLS anybody on the way could change grades: use "
             f"tls://{address.host}:{address.port}. {how_to_encrypt()}"
         )
     return address
+
+
+def require_private(found: Iterable[tuple[str, str]]) -> None:
+    """Check that no part of a cluster without encryption can be reached from other machines.
+
+    Args:
+        found: Each part, `scheduler` or `worker`, with the address that it listens on.
+
+    Raises:
+        GraderError: One can be reached.
+    """
+    for part, text in found:
+        address = _parsed(text)
+        if not address or not address.is_of_this_machine:
+            raise GraderError(
+                f"--scheduler: the {part} at {text} listens to other machines without TLS, so anybody there could "
+                f"change grades: start it with `dask {part} --host 127.0.0.1`, or use TLS. {how_to_encrypt()}"
+            )
 
 
 def require_certificates() -> None:
@@ -80,6 +100,13 @@ def require_certificates() -> None:
         # It may also be the text of a certificate.
         if "\n" not in str(value) and not Path(value).is_file():
             raise GraderError(f"--scheduler: {what} is not in {value} ({name}). {how_to_encrypt()}")
+
+
+def _parsed(text: str) -> Address | None:
+    found = _ADDRESS.fullmatch(text)
+    if not found or found["protocol"] not in (None, "tcp", "tls"):
+        return None
+    return Address(found["protocol"] or "tcp", found["host"], found["port"])
 
 
 def how_to_encrypt() -> str:

@@ -119,17 +119,17 @@ class Cluster:
         return result
 
     def _failure(self, error: BaseException) -> str:
-        """Return why Dask could not run a task. Raises InternalError if it could run none."""
+        """Return why a submission lost its workers. Raises InternalError if Dask can run nothing."""
         from distributed import KilledWorker
 
         if isinstance(error, KilledWorker):
             return f"each worker that graded it ended, the last one at {error.last_worker.address}"
-        if isinstance(error, ImportError | AttributeError):
-            raise InternalError(
-                f"A worker of {self.scheduler} cannot import the grader ({error}): install the grader of this machine "
-                f"there, with {INSTALL}, and start `dask worker` with its Python."
-            )
-        return f"Dask could not run it: {type(error).__name__}: {error}"
+        # What goes wrong while a worker grades is an answer, so Dask itself failed, and would fail again.
+        reason = str(error).partition("\n")[0]
+        raise InternalError(
+            f"Dask could not run the grader at {self.scheduler} ({type(error).__name__}: {reason}): the scheduler and "
+            f"each worker need the grader of this machine, with {INSTALL}. Start them with its Python."
+        ) from None
 
     def _holder(self, future: Future[bytes]) -> str:
         """Return the addresses of the workers that have a result."""

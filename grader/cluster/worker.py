@@ -25,6 +25,7 @@ from grader.engine.client import Engine
 from grader.errors import GraderError, InternalError
 from grader.reports.sanitize import sanitize
 from grader.sandbox import lockdown
+from grader.text import printable
 
 if TYPE_CHECKING:
     from grader.cluster.messages import Kind
@@ -51,7 +52,8 @@ class SharedEngine:
         self._lock = threading.Lock()
         self._waiting: dict[int, queue.SimpleQueue[bytes]] = {}
         self._problem: InternalError | None = None
-        threading.Thread(target=self._route, daemon=True).start()
+        self._router = threading.Thread(target=self._route, daemon=True)
+        self._router.start()
 
     @property
     def has_ended(self) -> bool:
@@ -75,6 +77,11 @@ class SharedEngine:
             raise self._problem or InternalError("the grading engine ended")
         return line
 
+    def close(self) -> None:
+        """End the engine."""
+        self._engine.kill()
+        self._router.join()
+
     def _route(self) -> None:
         """Give each reply to the thread that waits for it, until the engine ends."""
         try:
@@ -86,6 +93,7 @@ class SharedEngine:
                 self._problem = error
             for thread in self._waiting.values():
                 thread.put(b"")
+            self._engine.__exit__(InternalError, error, None)
 
 
 class _Worker:
@@ -147,14 +155,16 @@ def _grade(content: bytes) -> bytes:
 
 
 def _not_graded(kind: Kind, *reasons: str) -> bytes:
-    cut = [reason[:MAX_TEXT] for reason in reasons]
+    cut = [printable(reason[:MAX_TEXT]) for reason in reasons]
     return Answer(kind=kind, worker=worker_name(), reasons=cut, missing={}, versions={}).to_bytes()
 
 
 def _sanitized(line: bytes) -> bytes:
-    """Remove this machine's paths from a reply's sentences: where the report is made, they are not known."""
+    """Make a reply's sentences printable, and remove this machine's paths, which are not known elsewhere."""
     reply = json.loads(line)
-    if isinstance(reply["result"], dict):
+    if isinstance(reply["result"], str):
+        reply["result"] = printable(reply["result"][:MAX_TEXT])
+    else:
         for outcome in reply["result"]["outcomes"]:
             outcome["reason"] = sanitize(outcome["reason"])
             outcome["remarks"] = list(map(sanitize, outcome["remarks"]))
