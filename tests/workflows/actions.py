@@ -129,14 +129,19 @@ def upload_artifact(inputs: Inputs, place: Workplace) -> Done:
 
 
 def download_artifact(inputs: Inputs, place: Workplace) -> Done:
-    """Unpack the artifact of that name into the workspace."""
-    _only(inputs, "name")
-    archive = place.artifacts / f"{inputs['name']}.zip"
-    if not archive.is_file():
-        raise ActionError(f"Artifact not found for name: {inputs['name']}")
-    with zipfile.ZipFile(archive) as zipped:
-        zipped.extractall(place.workspace)
-    return Done([f"Artifact {inputs['name']} has been downloaded"])
+    """Unpack the artifact of that name into the workspace, or those that fit a pattern together into a folder."""
+    _only(inputs, "name", "pattern", "path", "merge-multiple")
+    if "pattern" in inputs:
+        assert inputs["merge-multiple"] == "true"
+        archives = sorted(place.artifacts.glob(f"{inputs['pattern']}.zip"))
+    else:
+        archives = [place.artifacts / f"{inputs['name']}.zip"]
+        if not archives[0].is_file():
+            raise ActionError(f"Artifact not found for name: {inputs['name']}")
+    for archive in archives:
+        with zipfile.ZipFile(archive) as zipped:
+            zipped.extractall(place.workspace / inputs.get("path", ""))
+    return Done([f"Artifact {archive.stem} has been downloaded" for archive in archives])
 
 
 def restore_cache(inputs: Inputs, place: Workplace) -> Done:

@@ -14,7 +14,7 @@ import courses
 import pytest
 from actions import Hosted, new_environment
 from local_github import TOKEN, LocalGitHub, local_github
-from rendered import GRADER, WORKFLOWS
+from rendered import GRADE_SHARDS, GRADER, WORKFLOWS
 from runner import Push, Runner, read_workflow
 from students import commit_all, git, host
 
@@ -67,8 +67,19 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def run(course: Path, hub: LocalGitHub, folder: Path, run_id: str, caches: Path | None, **inputs: str | bool) -> Runner:
-    """Run the workflow on the instructor's push."""
+GRADE_CLASS = (WORKFLOWS / "grade-class.yml").read_text(encoding="utf-8")
+
+
+def run(
+    course: Path,
+    hub: LocalGitHub,
+    folder: Path,
+    run_id: str,
+    caches: Path | None,
+    workflow: str = GRADE_CLASS,
+    **inputs: str | bool,
+) -> Runner:
+    """Run a workflow on the instructor's push."""
     folder.mkdir()
     grader: Hosted = host(course, folder / "grader.git")
     runner = Runner(
@@ -83,7 +94,7 @@ def run(course: Path, hub: LocalGitHub, folder: Path, run_id: str, caches: Path 
         caches=caches,
         before={"Install the grader": lambda workspace: new_environment(workspace / ".venv")},
     )
-    runner.run(read_workflow((WORKFLOWS / "grade-class.yml").read_text(encoding="utf-8")), inputs)
+    runner.run(read_workflow(workflow), inputs)
     return runner
 
 
@@ -192,3 +203,20 @@ def test_the_next_run_is_green_skips_unchanged_reports_and_posts_nothing(next_da
 def test_snapshots_are_carried_from_run_to_run(by_hand: Runner, next_day: Runner) -> None:
     first, both = (kept(runner)["collected/snapshots.jsonl"] for runner in (by_hand, next_day))
     assert both.startswith(first)
+
+
+def test_machines_that_grade_a_part_each_give_the_gradebook_of_one(
+    course: Path, hub: LocalGitHub, by_hand: Runner, tmp_path: Path
+) -> None:
+    (course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    commit_all(course)
+    two = GRADE_SHARDS.replace("[1, 2, 3, 4, 5]", "[1, 2]").replace("matrix.shard }}/5", "matrix.shard }}/2")
+    runner = run(course, hub, tmp_path / "run", "9", None, two, unit="sums")
+    assert runner.is_success, runner.log
+    assert runner.jobs == ["collect", "grade-1", "grade-2", "gradebook"]
+    rows = kept(runner)["grades.csv"].splitlines()
+    assert rows == [row for row in kept(by_hand)["grades.csv"].splitlines() if not row.startswith(b"zoe,")]
+    parts = [{path.stem for path in (runner.folder / f"grade-{n}").rglob("reports/sums/*.json")} for n in (1, 2)]
+    assert sorted(map(len, parts)) != [0, 3]
+    assert not parts[0] & parts[1]
+    assert "pwned" not in {path.name for path in runner.folder.rglob("*")}
