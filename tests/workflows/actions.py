@@ -108,17 +108,20 @@ def new_environment(folder: Path) -> None:
 
 
 def upload_artifact(inputs: Inputs, place: Workplace) -> Done:
-    """Zip exactly the files that `path` names, relative to their common folder."""
+    """Zip exactly the files that `path` names, relative to its folder, or to the common one of several paths."""
     _only(inputs, "name", "path", "if-no-files-found", "retention-days")
     files: list[Path] = []
-    for pattern in filter(None, (line.strip() for line in inputs["path"].splitlines())):
+    patterns = list(filter(None, (line.strip() for line in inputs["path"].splitlines())))
+    for pattern in patterns:
         for found in sorted(Path("/").glob(str(place.workspace / pattern)[1:])):
             files += [path for path in sorted(found.rglob("*")) if path.is_file()] if found.is_dir() else [found]
     if not files:
         if inputs.get("if-no-files-found") == "error":
             raise ActionError(f"No files were found with the provided path: {inputs['path']}")
         return Done(["No files were found"])
-    common = files[0].parent if len(files) == 1 else Path(os.path.commonpath(files))
+    searched = [place.workspace / pattern.partition("*")[0] for pattern in patterns]
+    common = Path(os.path.commonpath(searched))
+    common = common if common.is_dir() else common.parent
     archive = place.artifacts / f"{inputs['name']}.zip"
     if archive.exists():
         raise ActionError(f"an artifact with the name {inputs['name']} is there already")
