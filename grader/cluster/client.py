@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import time
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
 from grader.cluster.connection import INSTALL, connect, start_worker
@@ -92,7 +93,8 @@ class Cluster:
             request = request_for(number, submission)
             task = Task(dict(needed), allow_unisolated, request).to_bytes()
             # Not pure: otherwise the scheduler would return the result of an equal submission.
-            future = self._client.submit(grade, task, pure=False)
+            with self._connected():
+                future = self._client.submit(grade, task, pure=False)
             self._sent[future.key] = number, request, future
             future.add_done_callback(self._finished.put)
 
@@ -105,13 +107,13 @@ class Cluster:
 
     def _result(self, future: Future[bytes], request: Request, criteria: Sequence[Described]) -> Result | str:
         """Return the result of a task that has ended, or the reason why there is none. Raises InternalError."""
-        if future.status not in ("finished", "error"):
-            raise InternalError(f"The scheduler {self.scheduler} was stopped or restarted: see whether it runs.")
-        error = future.exception()
+        with self._connected():
+            error = future.exception()  # raises an error of its own if the scheduler has forgotten the task
+            content = None if error is not None else future.result()
         if error is not None:
             return self._failure(error)
         try:
-            answer, result = read_answer(future.result(), request, criteria)
+            answer, result = read_answer(content, request, criteria)
         except ProtocolError as problem:
             return f"the worker {self._holder(future)} sent a malformed answer: {problem}"
         if isinstance(result, str):
@@ -133,7 +135,9 @@ class Cluster:
 
     def _holder(self, future: Future[bytes]) -> str:
         """Return the addresses of the workers that have a result."""
-        return ", ".join(address for places in self._client.who_has([future]).values() for address in places)
+        with self._connected():
+            found = self._client.who_has([future])
+        return ", ".join(address for places in found.values() for address in places)
 
     def _next_finished(self) -> Future[bytes]:
         """Wait for a task that has ended. Raises InternalError if there is nobody left who could grade it."""
@@ -153,12 +157,23 @@ class Cluster:
 
     def _look(self) -> int:
         """Ask how many threads the workers have. Raises InternalError if the scheduler does not answer."""
-        try:
+        with self._connected():
             self._threads = sum(self._client.nthreads().values())
-        except (OSError, RuntimeError) as error:
-            raise InternalError(f"The scheduler {self.scheduler} does not answer any more: {error}") from None
         self._looked = time.monotonic()
         return self._threads
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Report that the scheduler is gone as an InternalError."""
+        from distributed.client import ClosedClientError
+
+        try:
+            yield
+        except (OSError, RuntimeError, CancelledError, ClosedClientError) as error:
+            reason = " ".join(str(error).split())
+            raise InternalError(
+                f"The scheduler {self.scheduler} does not answer any more, or was restarted ({reason})."
+            ) from None
 
 
 def _reason(answer: Answer, text: str) -> str:

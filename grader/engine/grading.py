@@ -30,7 +30,8 @@ class SandboxUnavailable(InternalError):
 
     def __init__(self, missing: list[str], where: str = "here") -> None:
         """Take the sentences about the missing layers, and which machine it is."""
-        super().__init__("\n".join([f"Student code cannot be isolated {where}, so nothing was graded.", *missing]))
+        graded = "nothing was graded" if where == "here" else "nothing was graded there"
+        super().__init__("\n".join([f"Student code cannot be isolated {where}, so {graded}.", *missing]))
         self.missing = missing
         self.where = where
 

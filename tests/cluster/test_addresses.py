@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from courses import REPOSITORY
 
 from grader.cluster.address import CERTIFICATE_COMMAND, read_address, require_private
 from grader.errors import GraderError
@@ -29,6 +30,10 @@ def test_another_machine_without_tls_is_refused_with_the_command_for_certificate
     assert f"use tls://{text.removeprefix('tcp://')}" in str(refused.value)
     assert CERTIFICATE_COMMAND in str(refused.value)
     assert "export DASK_DISTRIBUTED__COMM__TLS__CA_FILE=$PWD/cert.pem" in str(refused.value)
+
+
+def test_the_page_has_the_command_of_the_message() -> None:
+    assert f"$ {CERTIFICATE_COMMAND}\n" in (REPOSITORY / "docs" / "many-machines.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", ["", "node1", "http://node1:8786", "inproc://1/2/3", "tls://node1:8786/x"])
