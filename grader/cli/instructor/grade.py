@@ -31,9 +31,7 @@ Roster = Annotated[
 Layout = Annotated[
     str | None, typer.Option(help="How the submissions lie: moodle, canvas, gradescope, units, folders or single.")
 ]
-Jobs = Annotated[
-    int | None, typer.Option(min=1, help="How many to grade at once.  [default: the number of processors]")
-]
+Jobs = Annotated[int | None, typer.Option(min=1, help="How many to grade at once; by default, one for each processor.")]
 Unisolated = Annotated[
     bool, typer.Option("--allow-unisolated", help="Run student code even where it cannot be isolated.")
 ]
