@@ -21,6 +21,7 @@ from grader.sandbox.loader import split
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 import autograde
 import class_throughput as benchmark
+import cluster
 import regrades
 import term
 import term_class
@@ -115,6 +116,16 @@ def test_a_difference_on_a_right_answer_stops_the_comparison() -> None:
     for ours, baseline in ((right, one_less), (one_less, right), (one_less, one_less)):
         with pytest.raises(SystemExit, match="right-00"):
             autograde.agreement(ours, baseline, unit)
+
+
+# -- a cluster -----------------------------------------------------------------------------------------------------
+
+
+def test_no_two_submissions_of_the_large_class_are_the_same(tmp_path: Path) -> None:
+    unit = next(iter(COURSE.units))
+    students = cluster.make_class(tmp_path, unit, 40)
+    assert {student.partition("-")[0] for student in students} == {"right", "mistaken", "unfinished"}
+    assert len({(tmp_path / student / f"{unit}.py").read_text() for student in students}) == 40
 
 
 # -- a term --------------------------------------------------------------------------------------------------------

@@ -23,7 +23,8 @@ DISTRIBUTIONS = packages_distributions()
 # Each imports only those before it; `grader.nbgrader` is a name for old courses.
 ORDER = (
     "machine", "errors", "files", "text", "git", "documents", "sandbox", "submissions", "quizzes", "course", "testing",
-    "reports", "engine", "practice", "suites", "audit", "classes", "integrations", "nbgrader", "cli", "__main__",
+    "reports", "engine", "cluster", "practice", "suites", "audit", "classes", "integrations", "nbgrader", "cli",
+    "__main__",
 )  # fmt: skip
 # Exercises with the names of Python's own methods.
 PYTHONS = {"encode", "decode"}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.classes.hand_ins import HandIn, combined, comparable
+from grader.cluster.grading import ClusterGrading
 from grader.engine.grading import Grading, SandboxUnavailable
 from grader.errors import InternalError
 from grader.files import FolderInUse
@@ -82,15 +83,25 @@ class Batch:
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     _works: dict[str, _Work] = dataclasses.field(default_factory=dict)
 
-    def run(self, jobs: int, advance: Callable[[str, str], None]) -> None:
-        """Grade `jobs` submissions at a time. Call `advance` with each student and the outcome.
+    def run(self, jobs: int, advance: Callable[[str, str], None], scheduler: str | None = None) -> None:
+        """Grade the submissions, and write each report when it is ready.
+
+        Args:
+            jobs: How many to grade at a time, or how many workers a cluster on this machine has.
+            advance: Called with each student and the outcome.
+            scheduler: The scheduler of the cluster that grades, if any.
 
         Raises:
             FolderInUse: Another batch writes to the folder.
-            SandboxUnavailable: Student code cannot be isolated here.
+            SandboxUnavailable: Student code cannot be isolated here, or on a worker.
+            GraderError: The cluster cannot be used.
         """
+        given = self.course, self.quizzes, self.allow_unisolated
         try:
-            with reports_folder(self.into), Grading(self.course, self.quizzes, self.allow_unisolated) as grading:
+            with (
+                reports_folder(self.into),
+                ClusterGrading(*given, scheduler) if scheduler else Grading(*given) as grading,
+            ):
                 for submission, outcome in grading.reports(self._outdated(advance), jobs, self.now):
                     if isinstance(outcome, str):
                         self.faults.append(f"{submission.student} was not graded: {outcome}.")
@@ -154,6 +165,7 @@ class Batch:
     def _add(self, graded: Graded) -> None:
         if self.writes:
             self._write(graded)
+            graded = graded._replace(pytest=None)  # it is large, and a class may be too
         self.graded.append(graded)
 
     def _write(self, graded: Graded) -> None:
@@ -196,6 +208,7 @@ class Batch:
         work.done.append((number, self.decisions.applied(report, work.candidates[number][1]), pytest))
         if len(work.done) < len(work.candidates):
             return None
+        del self._works[submission.student]  # with the texts of the submissions
         kept = submission.kept.units if submission.kept else ()
         by_number = sorted(work.done, key=lambda one: one[0])
         return Graded(best_of([report for _, report, _ in by_number]), by_number[-1][2], kept, work.before)

@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from grader import machine
 from grader.engine.budget import GRACE_SECONDS, longest_grading
-from grader.engine.messages import Handshake, Request, read_handshake, read_reply, to_line
+from grader.engine.messages import Handshake, Reply, Request, read_handshake, read_reply, to_line
+from grader.engine.turns import in_turn
 from grader.errors import GraderError, InternalError
-from grader.reports.results import Result
 from grader.reports.scoring import passed_exercises
 from grader.sandbox.processes import start_module
 from grader.testing.misconceptions import MisconceptionError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
     from grader.reports.model import Suites
+    from grader.reports.results import Result
     from grader.submissions.source import Submission
 
 ERROR_LINES = 12
@@ -105,15 +106,12 @@ class Engine:
 
     def handshake(self) -> Handshake:
         """Return the engine's first message. Raises InternalError if there is none."""
-        return read_handshake(self._next_line(START_SECONDS))
+        return read_handshake(self.next_line(START_SECONDS))
 
     def grade(
         self, submissions: Iterable[Submission], at_once: int, drawn: Iterable[str] = ()
     ) -> Iterator[tuple[Submission, Result | str]]:
-        """Grade submissions.
-
-        A submission whose grading process failed is graded once more. One that exceeded a limit of its grading process
-        is graded once more at the end and alone, because the load of the others may be the reason.
+        """Grade submissions, those that failed once more (see `in_turn`).
 
         Args:
             submissions: The submissions; each is taken from the iterable when a process is free for it.
@@ -126,37 +124,25 @@ class Engine:
         Raises:
             InternalError: The engine ended, or hangs.
         """
-        waiting = enumerate(submissions)
-        # Each with the kinds of failure after which it is graded once more.
-        running: dict[int, tuple[Submission, set[str]]] = {}
-        for_later: deque[tuple[int, Submission, set[str]]] = deque()
 
-        def start(number: int, submission: Submission, retries: set[str]) -> None:
-            running[number] = submission, retries
-            self._requests.put(to_line(_request(number, submission, drawn)))
+        def send(number: int, submission: Submission) -> None:
+            self.send(request_for(number, submission, drawn))
 
-        while True:
-            while len(running) < at_once and (following := next(waiting, None)):
-                start(*following, {"fault", "exceeded"})
-            if not running and for_later:
-                start(*for_later.popleft())
-            if not running:
-                return
-            longest = max(longest_grading(self._limits, len(submission.units)) for submission, _ in running.values())
-            reply = read_reply(self._next_line(longest + GRACE_SECONDS))
-            submission, retries = running.pop(reply.number)
-            if isinstance(reply.result, str) and "fault" in retries:
-                start(reply.number, submission, retries - {"fault"})
-            elif isinstance(reply.result, Result) and reply.result.exceeded and "exceeded" in retries:
-                for_later.append((reply.number, submission, retries - {"exceeded"}))
-            else:
-                yield submission, reply.result
+        def receive(running: Iterable[Submission]) -> Reply:
+            longest = max(longest_grading(self._limits, len(submission.units)) for submission in running)
+            return read_reply(self.next_line(longest + GRACE_SECONDS))
+
+        return in_turn(submissions, lambda: at_once, send, receive)
+
+    def send(self, request: Request) -> None:
+        """Send a request, without waiting for the reply."""
+        self._requests.put(to_line(request))
 
     def last_words(self) -> str:
         """Return the last lines of the engine's standard error."""
         return b"".join(self._last_words).decode("utf-8", "replace").strip()
 
-    def _next_line(self, seconds: float) -> bytes:
+    def next_line(self, seconds: float | None = None) -> bytes:
         """Return the engine's next line. Raises InternalError if the engine ended, or sends nothing for this time."""
         try:
             line = self._lines.get(timeout=seconds)
@@ -182,7 +168,8 @@ class Engine:
         return code
 
 
-def _request(number: int, submission: Submission, drawn: Iterable[str]) -> Request:
+def request_for(number: int, submission: Submission, drawn: Iterable[str] = ()) -> Request:
+    """Return the request to grade a submission, without the units that it keeps from an earlier report."""
     kept = submission.kept.units if submission.kept else {}
     sources = {**submission.siblings, **submission.sources}
     graded = submission.sources.keys() - kept.keys()

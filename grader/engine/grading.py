@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 
 
 class SandboxUnavailable(InternalError):
-    """Student code cannot be isolated on this machine. `missing` has a sentence for each needed layer."""
+    """Student code cannot be isolated on a machine. `missing` has a sentence for each needed layer."""
 
-    def __init__(self, missing: list[str]) -> None:
-        """Take the sentences about the missing layers."""
-        super().__init__("\n".join(["Student code cannot be isolated here, so nothing was graded.", *missing]))
+    def __init__(self, missing: list[str], where: str = "here") -> None:
+        """Take the sentences about the missing layers, and which machine it is."""
+        graded = "nothing was graded" if where == "here" else "nothing was graded there"
+        super().__init__("\n".join([f"Student code cannot be isolated {where}, so {graded}.", *missing]))
         self.missing = missing
+        self.where = where
 
 
 class Graded(NamedTuple):
@@ -137,5 +139,5 @@ class Grading:
         assert self._handshake
         missing = self._handshake.missing
         if not lockdown.is_enough(missing) and not self._allow_unisolated:
-            raise SandboxUnavailable([f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing])
+            raise SandboxUnavailable(lockdown.missing_sentences(missing))
         return Rubric(self._handshake.criteria, self._quizzes, self._suites)

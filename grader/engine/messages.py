@@ -76,16 +76,22 @@ def read_reply(line: bytes) -> Reply:
     """Decode a reply."""
     fields = json.loads(line)
     found = fields["result"]
-    if isinstance(found, str):
-        return Reply(fields["number"], found)
-    found["outcomes"] = [Judged(**one) for one in found["outcomes"]]
-    found["misconceptions"] = [Diagnosed(**one) for one in found["misconceptions"]]
-    found["messages"] = [Message(**one) for one in found["messages"]]
-    found["drawings"] = [
-        Drawing(**one | {"panels": [Panel(**panel) for panel in one["panels"]]}) for one in found["drawings"]
-    ]
-    found["questions"] = [OwnQuestion(**one) for one in found["questions"]]
-    return Reply(fields["number"], Result(**found))
+    return Reply(fields["number"], found if isinstance(found, str) else result_of(found))
+
+
+def result_of(fields: dict[str, Any]) -> Result:
+    """Return a result from its fields in plain JSON."""
+    drawings = [Drawing(**one | {"panels": [Panel(**panel) for panel in one["panels"]]}) for one in fields["drawings"]]
+    return Result(
+        **fields
+        | {
+            "outcomes": [Judged(**one) for one in fields["outcomes"]],
+            "misconceptions": [Diagnosed(**one) for one in fields["misconceptions"]],
+            "messages": [Message(**one) for one in fields["messages"]],
+            "drawings": drawings,
+            "questions": [OwnQuestion(**one) for one in fields["questions"]],
+        }
+    )
 
 
 def _sources(found: dict[str, Any]) -> dict[str, UnitSource]:

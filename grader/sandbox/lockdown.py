@@ -84,6 +84,11 @@ def is_enough(missing: dict[str, str]) -> bool:
     return not any(layer in missing for layer in NEEDED)
 
 
+def missing_sentences(missing: dict[str, str]) -> list[str]:
+    """Return a sentence for each needed layer that is missing."""
+    return [f"{layer}: {missing[layer]}" for layer in NEEDED if layer in missing]
+
+
 def _system_call(number: int, *arguments: ctypes._SimpleCData[Any]) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
     result: int = libc.syscall(ctypes.c_long(number), *arguments)

@@ -108,17 +108,20 @@ def new_environment(folder: Path) -> None:
 
 
 def upload_artifact(inputs: Inputs, place: Workplace) -> Done:
-    """Zip exactly the files that `path` names, relative to their common folder."""
+    """Zip exactly the files that `path` names, relative to its folder, or to the common one of several paths."""
     _only(inputs, "name", "path", "if-no-files-found", "retention-days")
     files: list[Path] = []
-    for pattern in filter(None, (line.strip() for line in inputs["path"].splitlines())):
+    patterns = list(filter(None, (line.strip() for line in inputs["path"].splitlines())))
+    for pattern in patterns:
         for found in sorted(Path("/").glob(str(place.workspace / pattern)[1:])):
             files += [path for path in sorted(found.rglob("*")) if path.is_file()] if found.is_dir() else [found]
     if not files:
         if inputs.get("if-no-files-found") == "error":
             raise ActionError(f"No files were found with the provided path: {inputs['path']}")
         return Done(["No files were found"])
-    common = files[0].parent if len(files) == 1 else Path(os.path.commonpath(files))
+    searched = [place.workspace / pattern.partition("*")[0] for pattern in patterns]
+    common = Path(os.path.commonpath(searched))
+    common = common if common.is_dir() else common.parent
     archive = place.artifacts / f"{inputs['name']}.zip"
     if archive.exists():
         raise ActionError(f"an artifact with the name {inputs['name']} is there already")
@@ -129,14 +132,19 @@ def upload_artifact(inputs: Inputs, place: Workplace) -> Done:
 
 
 def download_artifact(inputs: Inputs, place: Workplace) -> Done:
-    """Unpack the artifact of that name into the workspace."""
-    _only(inputs, "name")
-    archive = place.artifacts / f"{inputs['name']}.zip"
-    if not archive.is_file():
-        raise ActionError(f"Artifact not found for name: {inputs['name']}")
-    with zipfile.ZipFile(archive) as zipped:
-        zipped.extractall(place.workspace)
-    return Done([f"Artifact {inputs['name']} has been downloaded"])
+    """Unpack the artifact of that name into the workspace, or those that fit a pattern together into a folder."""
+    _only(inputs, "name", "pattern", "path", "merge-multiple")
+    if "pattern" in inputs:
+        assert inputs["merge-multiple"] == "true"
+        archives = sorted(place.artifacts.glob(f"{inputs['pattern']}.zip"))
+    else:
+        archives = [place.artifacts / f"{inputs['name']}.zip"]
+        if not archives[0].is_file():
+            raise ActionError(f"Artifact not found for name: {inputs['name']}")
+    for archive in archives:
+        with zipfile.ZipFile(archive) as zipped:
+            zipped.extractall(place.workspace / inputs.get("path", ""))
+    return Done([f"Artifact {archive.stem} has been downloaded" for archive in archives])
 
 
 def restore_cache(inputs: Inputs, place: Workplace) -> Done:

@@ -8,6 +8,9 @@ from grader.integrations.github import release
 
 WORKFLOWS = REPOSITORY / ".github" / "workflows"
 GRADER = "some-course/grader"
+_PAGE = (REPOSITORY / "docs" / "many-machines.md").read_text(encoding="utf-8")
+GRADE_SHARDS = _PAGE.partition('grade-shards.yml"\n')[2].partition("```\n")[0]
+"""The workflow of a page for a large class."""
 
 
 def render(name: str) -> str:

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -24,6 +25,7 @@ _OWN_SCRIPTS = sysconfig.get_path("scripts")
 _STEP_KEYS = {"name", "id", "if", "uses", "with", "env", "run", "shell", "working-directory", "continue-on-error"}
 _JOB_KEYS = {
     "name", "if", "needs", "runs-on", "timeout-minutes", "env", "outputs", "steps", "continue-on-error",
+    "strategy",
 }  # fmt: skip
 _SHELLS = {None: ["bash", "-e"], "bash": ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail"]}
 
@@ -120,14 +122,15 @@ class Runner:
         """Run each job in order, and the workflows that it calls."""
         finished: dict[str, Any] = {}  # each job's outputs, and whether it succeeded
         for name, job in workflow["jobs"].items():
-            context = Job(self, name, workflow, inputs or {}, finished)
             if "uses" in job:
-                self._call(job, context)
-            else:
-                outputs = context.run(job)
-                finished[name] = {"outputs": outputs, "result": "failure" if context.has_failed else "success"}
-                if context.has_failed and job.get("continue-on-error") != "true":
-                    self.failed.append(name)
+                self._call(job, Job(self, name, workflow, inputs or {}, finished))
+                continue
+            cells = [Job(self, name, workflow, inputs or {}, finished, cell) for cell in _cells(job)]
+            outputs = [cell.run(job) for cell in cells]
+            has_failed = any(cell.has_failed for cell in cells)
+            finished[name] = {"outputs": outputs[-1], "result": "failure" if has_failed else "success"}
+            if has_failed and job.get("continue-on-error") != "true":
+                self.failed.append(name)
 
     def _call(self, job: Mapping[str, Any], context: Job) -> None:
         """Run a workflow of another repository, which sees only its inputs and secrets."""
@@ -161,8 +164,10 @@ class Job:
         workflow: Mapping[str, Any],
         inputs: Mapping[str, Any],
         finished: Mapping[str, Any],
+        matrix: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self.runner, self.name, self.inputs, self.finished = runner, name, inputs, finished
+        self.runner, self.inputs, self.finished, self.matrix = runner, inputs, finished, matrix
+        self.name = name = "-".join([name, *matrix.values()])
         self.declared: dict[str, str] = dict(workflow.get("env", {}))
         self.set_by_steps: dict[str, str] = {}
         self.path: list[Path] = []
@@ -313,6 +318,7 @@ class Job:
             "vars": self.runner.variables,
             "inputs": self.inputs,
             "needs": self.finished,
+            "matrix": self.matrix,
             "runner": {"temp": str(self.temporary), "os": "Linux"},
         }
 
@@ -323,6 +329,13 @@ class Job:
             "always": lambda: True,
             "cancelled": lambda: False,
         }
+
+
+def _cells(job: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the values of a job's matrix for each of its runs; it has at most one variable."""
+    [*matrix] = job.get("strategy", {}).get("matrix", {}).items()
+    assert len(matrix) <= 1
+    return [{name: value} for name, values in matrix for value in values] or [{}]
 
 
 def _assignments(file: Path) -> Iterator[tuple[str, str]]:

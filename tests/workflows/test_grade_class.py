@@ -7,14 +7,14 @@ import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import courses
 import pytest
 from actions import Hosted, new_environment
 from local_github import TOKEN, LocalGitHub, local_github
-from rendered import GRADER, WORKFLOWS
+from rendered import GRADE_SHARDS, GRADER, WORKFLOWS
 from runner import Push, Runner, read_workflow
 from students import commit_all, git, host
 
@@ -67,8 +67,20 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def run(course: Path, hub: LocalGitHub, folder: Path, run_id: str, caches: Path | None, **inputs: str | bool) -> Runner:
-    """Run the workflow on the instructor's push."""
+GRADE_CLASS = (WORKFLOWS / "grade-class.yml").read_text(encoding="utf-8")
+
+
+def run(
+    course: Path,
+    hub: LocalGitHub,
+    folder: Path,
+    run_id: str,
+    caches: Path | None,
+    workflow: str = GRADE_CLASS,
+    install: Callable[[Path], None] = lambda workspace: new_environment(workspace / ".venv"),
+    **inputs: str | bool,
+) -> Runner:
+    """Run a workflow on the instructor's push."""
     folder.mkdir()
     grader: Hosted = host(course, folder / "grader.git")
     runner = Runner(
@@ -81,9 +93,9 @@ def run(course: Path, hub: LocalGitHub, folder: Path, run_id: str, caches: Path 
         event_name="workflow_dispatch" if inputs else "schedule",
         run_id=run_id,
         caches=caches,
-        before={"Install the grader": lambda workspace: new_environment(workspace / ".venv")},
+        before={"Install the grader": install},
     )
-    runner.run(read_workflow((WORKFLOWS / "grade-class.yml").read_text(encoding="utf-8")), inputs)
+    runner.run(read_workflow(workflow), inputs)
     return runner
 
 
@@ -192,3 +204,32 @@ def test_the_next_run_is_green_skips_unchanged_reports_and_posts_nothing(next_da
 def test_snapshots_are_carried_from_run_to_run(by_hand: Runner, next_day: Runner) -> None:
     first, both = (kept(runner)["collected/snapshots.jsonl"] for runner in (by_hand, next_day))
     assert both.startswith(first)
+
+
+def install_without_pip(workspace: Path) -> None:
+    """Make what the step "Install the grader" would make, because that takes as long as all the rest."""
+    environment = workspace / ".venv"
+    new_environment(environment)
+    [packages] = environment.glob("lib/*/site-packages")
+    (packages / "grader.pth").write_text(f"{workspace}\n")
+    program = environment / "bin" / "grader"
+    program.write_text(f"#!{environment / 'bin' / 'python'}\nfrom grader.__main__ import main\nmain()\n")
+    program.chmod(0o755)
+    (environment / "installed").touch()
+
+
+def test_machines_that_grade_a_part_each_give_the_gradebook_of_one(
+    course: Path, hub: LocalGitHub, by_hand: Runner, tmp_path: Path
+) -> None:
+    (course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    commit_all(course)
+    two = GRADE_SHARDS.replace("[1, 2, 3, 4, 5]", "[1, 2]").replace("matrix.shard }}/5", "matrix.shard }}/2")
+    runner = run(course, hub, tmp_path / "run", "9", None, two, install_without_pip, unit="sums")
+    assert runner.is_success, runner.log
+    assert runner.jobs == ["collect", "grade-1", "grade-2", "gradebook"]
+    rows = kept(runner)["grades.csv"].splitlines()
+    assert rows == [row for row in kept(by_hand)["grades.csv"].splitlines() if not row.startswith(b"zoe,")]
+    parts = [{path.stem for path in (runner.folder / f"grade-{n}").rglob("reports/sums/*.json")} for n in (1, 2)]
+    assert sorted(map(len, parts)) != [0, 3]
+    assert not parts[0] & parts[1]
+    assert "pwned" not in {path.name for path in runner.folder.rglob("*")}

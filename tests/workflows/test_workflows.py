@@ -14,13 +14,15 @@ from typing import Any
 import pytest
 import yaml
 from courses import REPOSITORY
-from rendered import GRADER, WORKFLOWS, render
+from rendered import GRADE_SHARDS, GRADER, WORKFLOWS, render
 from runner import read_workflow
 
-# The workflows of this repository, and those of a student's repository in each mode of grading.
-TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(WORKFLOWS.glob("*.yml"))} | {
-    f"classroom-{mode}": render(f"classroom_{mode}") for mode in ("record", "key", "reusable")
-}
+# The workflows of this repository, those of a student's repository in each mode of grading, and the one of a page.
+TEXTS = (
+    {path.stem: path.read_text(encoding="utf-8") for path in sorted(WORKFLOWS.glob("*.yml"))}
+    | {f"classroom-{mode}": render(f"classroom_{mode}") for mode in ("record", "key", "reusable")}
+    | {"grade-shards": GRADE_SHARDS}
+)
 STUDENTS = [name for name in TEXTS if name.startswith("classroom-")]
 GRADES = ["classroom-record", "classroom-key", "grade-submission"]
 HOLDS_KEY = ["classroom-key", "classroom-reusable", "grade-submission"]

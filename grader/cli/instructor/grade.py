@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from grader.classes.shards import Shard
 from grader.cli.console import CourseFolder, can_ask, one_of, out, progress, require_folder, say, stop
 from grader.cli.instructor.class_table import print_class, print_differences, print_reading
 from grader.errors import IMPERFECT, INTERNAL, GraderError
@@ -30,11 +31,10 @@ Roster = Annotated[
 Layout = Annotated[
     str | None, typer.Option(help="How the submissions lie: moodle, canvas, gradescope, units, folders or single.")
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="How many to grade at once.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="How many to grade at once; by default, one for each processor.")]
 Unisolated = Annotated[
     bool, typer.Option("--allow-unisolated", help="Run student code even where it cannot be isolated.")
 ]
-ALL = os.cpu_count() or 1
 
 
 def grade(
@@ -44,7 +44,13 @@ def grade(
     roster: Roster = None,
     student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,
     layout: Layout = None,
-    jobs: Jobs = ALL,
+    jobs: Jobs = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Grade on the workers of this Dask cluster, or `local`.")
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="N/M", help="Grade the n-th of m parts of the class, such as 2/5.")
+    ] = None,
     allow_unisolated: Unisolated = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everyone has full marks.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Also grade those whose report is up to date.")] = False,
@@ -52,15 +58,20 @@ def grade(
     folder_of_course: CourseFolder = None,
 ) -> None:
     """Grade submissions, and write one JSON report for each student. Reports that change are kept in OUT/earlier."""
-    came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course)
+    if scheduler is not None:
+        _check_scheduler(scheduler, jobs)
+    part = Shard.read(shard) if shard is not None else None
+    came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course, part)
     batch.force, batch.allow_unisolated = force or again, allow_unisolated
     for name in handed_in.unclear:
         batch.withdraw(name)
-    _run(batch, jobs)
+    _run(batch, jobs, scheduler)
     if batch.reports:
         print_reading(came, handed_in, batch)
+    if part:
+        say(f"Part {part.number} of {part.count}: {len(batch.found)} students. The others are left out.")
     print_class(batch)
-    _print_notes(batch, came)
+    _print_notes(batch, came, part)
     _stop_with_problems(batch, [*came.problems, *handed_in.problems])
     if strict and any(report.points < report.possible for report in batch.reports):
         raise typer.Exit(IMPERFECT)
@@ -72,7 +83,7 @@ def regrade(
     unit: Unit = None,
     roster: Roster = None,
     layout: Layout = None,
-    jobs: Jobs = ALL,
+    jobs: Jobs = None,
     write: Annotated[bool, typer.Option("--write", help="Write the new reports without a question.")] = False,
     folder_of_course: CourseFolder = None,
 ) -> None:
@@ -105,8 +116,9 @@ def _prepare(
     student: str | None,
     layout: str | None,
     folder_of_course: Path | None,
+    part: Shard | None = None,
 ) -> tuple[Submissions, HandIns, Batch]:
-    """Read the course and the roster, and find the submissions."""
+    """Read the course and the roster, and find the submissions; all of the class, or those of a part of it."""
     from grader.classes.batch import Batch
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.hand_ins import hand_ins
@@ -126,29 +138,41 @@ def _prepare(
             raise GraderError(f"{course.root} lies in the submission {found.tree}: give your own course, --course DIR.")
     require_folder(into)
     handed_in = hand_ins(came.found, decisions)
-    batch = Batch(course, quizzes, unit, handed_in.of, into, datetime.datetime.now(datetime.UTC), decisions)
+    of = {name: own for name, own in handed_in.of.items() if not part or part.has(name)}
+    batch = Batch(course, quizzes, unit, of, into, datetime.datetime.now(datetime.UTC), decisions)
     # One submission of a class says nothing about its other students. `grader collect` makes an empty folder for those
     # who pushed nothing, and none for those whose repository could not be read.
     if came.layouts != ["single"] and not any(map(is_collected, submissions)):
-        batch.add_absent(handed_in.absent)
+        batch.add_absent(name for name in handed_in.absent if not part or part.has(name))
     return came, handed_in, batch
 
 
-def _run(batch: Batch, jobs: int) -> None:
+def _check_scheduler(scheduler: str, jobs: int | None) -> None:
+    """Check the options for a cluster before anything is read. Raises GraderError."""
+    from grader.cluster.address import LOCAL, read_address
+
+    if scheduler != LOCAL:
+        read_address(scheduler)
+        if jobs is not None:
+            raise GraderError("--jobs: the workers of the cluster decide how many are graded at once: leave it out.")
+
+
+def _run(batch: Batch, jobs: int | None, scheduler: str | None = None) -> None:
     """Grade, with a bar or a log. Raises GraderError."""
     from grader.engine.grading import SandboxUnavailable
     from grader.files import FolderInUse
 
     try:
         with progress(len(batch.found), "grading") as advance:
-            batch.run(jobs, advance)
+            batch.run(jobs or os.cpu_count() or 1, advance, scheduler)
     except FolderInUse as error:
         who = f"process {error}" if str(error) else "it has only just begun"
         raise GraderError(
             f"--out: another batch is writing to {batch.into} ({who}): wait for its end, or name another folder."
         ) from None
     except SandboxUnavailable as error:
-        raise SandboxUnavailable([*error.missing, "To grade without isolation: --allow-unisolated"]) from None
+        option = "To grade without isolation: --allow-unisolated"
+        raise SandboxUnavailable([*error.missing, option], error.where) from None
 
 
 def _stop_with_problems(batch: Batch, problems: list[str]) -> None:
@@ -160,7 +184,7 @@ def _stop_with_problems(batch: Batch, problems: list[str]) -> None:
         raise stop(IMPERFECT, *problems, "All others were graded.")
 
 
-def _print_notes(batch: Batch, came: Submissions) -> None:
+def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
     """Print which reports are up to date, which units changed, and which reports have no submission."""
     if batch.skipped:
         is_one = len(batch.skipped) == 1
@@ -173,6 +197,6 @@ def _print_notes(batch: Batch, came: Submissions) -> None:
             f"{name} has changed since it was graded, and is no longer in the reports of {listed(students)}: "
             f"grade without --unit; or, if each download has one unit, with --out {batch.into}/<unit>."
         )
-    # Single submissions of a class say nothing about its other students.
-    if came.layouts != ["single"] and (others := batch.others()):
+    # Single submissions of a class, or a part of it, say nothing about its other students.
+    if came.layouts != ["single"] and not part and (others := batch.others()):
         say(f"{batch.into} also holds reports of students without a submission here: {listed(others)}.")

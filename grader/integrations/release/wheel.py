@@ -21,7 +21,7 @@ from grader.integrations.release.requirements import dependencies, distribution
 from grader.quizzes.questions import FILENAME as QUESTIONS
 from grader.submissions.names import SHEET_SUFFIX
 
-INSTRUCTORS = ("course/new", "suites", "audit", "classes", "integrations", "nbgrader", "cli/instructor")
+INSTRUCTORS = ("course/new", "suites", "audit", "cluster", "classes", "integrations", "nbgrader", "cli/instructor")
 """The folders of the package that students do not receive. Nothing else of it imports them."""
 
 PLAYGROUND = ("playground.py", "playground.txt")

@@ -100,7 +100,7 @@ def test_a_version_that_no_wheel_can_have_is_refused(tmp_path: Path) -> None:
 def test_it_holds_no_hidden_test_no_solution_and_nothing_of_the_instructors(wheel: Path) -> None:
     held = modules(wheel)
     # Written out here, so that a folder that is missing in the grader's own list fails the test.
-    withheld = ["course.new", "suites", "audit", "classes", "integrations", "nbgrader", "cli.instructor"]
+    withheld = ["course.new", "suites", "audit", "cluster", "classes", "integrations", "nbgrader", "cli.instructor"]
     assert {"grader.cli.student", "grader.engine.server", "grader.sandbox.worker", "grader.testing.checks"} <= held
     assert not [name for name in held for folder in withheld if f"{name}.".startswith(f"grader.{folder}.")]
     with zipfile.ZipFile(wheel) as archive:

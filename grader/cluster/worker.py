@@ -1,0 +1,181 @@
+"""What a Dask worker runs: grades one submission with an engine, which is a process of its own.
+
+`grade` is sent to the workers by its name, so each has this grader installed. Each worker process starts one engine
+with its first task and keeps it. The engine ends when the worker ends, because its standard input does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import queue
+import socket
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.cluster.installed import differences, installed
+from grader.cluster.messages import MAX_TEXT, Answer, read_task
+from grader.course.find import find_course
+from grader.engine.budget import GRACE_SECONDS, longest_grading
+from grader.engine.client import Engine
+from grader.errors import GraderError, InternalError
+from grader.reports.sanitize import sanitize
+from grader.sandbox import lockdown
+from grader.text import printable
+
+if TYPE_CHECKING:
+    from grader.cluster.messages import Kind
+    from grader.course.model import Course
+    from grader.engine.messages import Request
+
+COURSE_VARIABLE = "GRADER_COURSE"
+"""The environment variable that names the course's folder, for a worker that is started elsewhere."""
+
+
+class SharedEngine:
+    """An engine that several threads use at once."""
+
+    def __init__(self, course: Course) -> None:
+        """Start the engine. Raises GraderError."""
+        self.course = course
+        self._engine = Engine(course)
+        try:
+            self.handshake = self._engine.handshake()
+        except InternalError as error:
+            self._engine.__exit__(InternalError, error, None)
+            raise
+        self._numbers = itertools.count()
+        self._lock = threading.Lock()
+        self._waiting: dict[int, queue.SimpleQueue[bytes]] = {}
+        self._problem: InternalError | None = None
+        self._router = threading.Thread(target=self._route, daemon=True)
+        self._router.start()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether another engine is needed."""
+        return self._problem is not None
+
+    def reply(self, request: Request) -> bytes:
+        """Return the engine's reply to a request. Raises InternalError if it ended, or hangs."""
+        number, mine = next(self._numbers), queue.SimpleQueue[bytes]()
+        with self._lock:
+            if self._problem:
+                raise self._problem
+            self._waiting[number] = mine
+        self._engine.send(replace(request, number=number))
+        try:
+            line = mine.get(timeout=longest_grading(self.course.limits, len(request.units)) + GRACE_SECONDS)
+        except queue.Empty:
+            self._engine.kill()
+            raise InternalError("the grading engine hung, and was ended") from None
+        if not line:
+            raise self._problem or InternalError("the grading engine ended")
+        return line
+
+    def close(self) -> None:
+        """End the engine."""
+        self._engine.kill()
+        self._router.join()
+
+    def _route(self) -> None:
+        """Give each reply to the thread that waits for it, until the engine ends."""
+        try:
+            while True:
+                line = self._engine.next_line()
+                self._waiting.pop(json.loads(line)["number"]).put(line)
+        except InternalError as error:
+            with self._lock:
+                self._problem = error
+            for thread in self._waiting.values():
+                thread.put(b"")
+            self._engine.__exit__(InternalError, error, None)
+
+
+class _Worker:
+    """This process: its engine, and the course that it grades."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._engine: SharedEngine | None = None
+        self._course: Course | None = None
+        self._installed: dict[str, str] = {}
+
+    def differences(self, needed: dict[str, str]) -> list[str]:
+        """Return what this worker has in another version. Raises GraderError if it has no course."""
+        with self._lock:
+            if self._course is None:
+                named = os.environ.get(COURSE_VARIABLE)
+                self._course = find_course(Path(named) if named else None)
+                # Once: the engine, and this process itself, keep the files that they were started with.
+                self._installed = installed(self._course)
+        return differences(needed, self._installed)
+
+    def engine(self) -> SharedEngine:
+        """Return the engine; start one if there is none, or if it has ended. Raises GraderError."""
+        with self._lock:
+            assert self._course
+            if self._engine is None or self._engine.has_ended:
+                self._engine = SharedEngine(self._course)
+            return self._engine
+
+
+_WORKER = _Worker()
+
+
+def grade(content: bytes) -> bytes:
+    """Grade a task, and return an `Answer` with the reply. What goes wrong is an answer too, never an exception."""
+    try:
+        return _grade(content)
+    except Exception as error:  # noqa: BLE001 - an exception would reach the sender as a pickle
+        return _not_graded("failed", f"{type(error).__name__}: {error}")
+
+
+def _grade(content: bytes) -> bytes:
+    task = read_task(content)
+    try:
+        if different := _WORKER.differences(task.needed):
+            return _not_graded("refused", *different)
+        engine = _WORKER.engine()
+    except GraderError as error:
+        return _not_graded("refused", str(error))
+    missing, versions = engine.handshake.missing, engine.handshake.versions
+    if not lockdown.is_enough(missing) and not task.allow_unisolated:
+        return _not_graded("unisolated", *lockdown.missing_sentences(missing))
+    try:
+        reply = _sanitized(engine.reply(task.request))
+    except InternalError as error:
+        return _not_graded("failed", str(error))
+    answer = Answer(kind="graded", worker=worker_name(), reasons=[], missing=missing, versions=versions)
+    return answer.to_bytes(reply)
+
+
+def _not_graded(kind: Kind, *reasons: str) -> bytes:
+    cut = [printable(reason[:MAX_TEXT]) for reason in reasons]
+    return Answer(kind=kind, worker=worker_name(), reasons=cut, missing={}, versions={}).to_bytes()
+
+
+def _sanitized(line: bytes) -> bytes:
+    """Make a reply's sentences printable, and remove this machine's paths, which are not known elsewhere."""
+    reply = json.loads(line)
+    if isinstance(reply["result"], str):
+        reply["result"] = printable(reply["result"][:MAX_TEXT])
+    else:
+        for outcome in reply["result"]["outcomes"]:
+            outcome["reason"] = sanitize(outcome["reason"])
+            outcome["remarks"] = list(map(sanitize, outcome["remarks"]))
+    return json.dumps(reply).encode()
+
+
+def worker_name() -> str:
+    """Return the address of this worker, and the name of its machine."""
+    from distributed import get_worker
+
+    address = f"process {os.getpid()}"
+    with contextlib.suppress(ValueError):  # not in a worker
+        address = get_worker().address
+    return f"{address} on {socket.gethostname()}"

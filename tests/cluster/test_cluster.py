@@ -1,0 +1,248 @@
+"""A class graded by the workers of a Dask cluster: the scheduler and each worker are processes of their own."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import courses
+import pytest
+from dask_cluster import DaskCluster, dask_cluster, steady_reports
+from distributed import Client
+from processes import children, until, until_ended
+
+from grader.cluster import connection
+from grader.cluster.address import CERTIFICATE_COMMAND
+from grader.errors import GraderError
+
+RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
+# Takes the whole time of its unit, so that it is certainly being graded when its worker is killed.
+ENDLESS = RIGHT.replace("    hidden_in", "    while True:\n        pass\n    hidden_in")
+CLASS = {
+    "ada": ENDLESS,
+    "bob": RIGHT,
+    "cyd": RIGHT.replace("a + b", "a - b"),
+    "dan": "print('loud', __file__)\nraise ValueError('\\udc80 in an error')\n",
+    "fay": RIGHT.replace("    hidden_in", "    raise ValueError('\\udc80' + __file__)\n    hidden_in"),
+    "eve": courses.SMALL_COURSE["exercises/sums.py"],
+}
+
+TWO = ("cyd", "fay")
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return courses.make_small_course(tmp_path_factory.mktemp("course"))
+
+
+@pytest.fixture(scope="module")
+def submissions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("class")
+    for name, text in CLASS.items():
+        courses.hand_in(folder / name, text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def serial(course: Path, submissions: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The reports of a run without a cluster, one submission at a time."""
+    reports = tmp_path_factory.mktemp("serial")
+    done = courses.run_grader(course, "grade", submissions, "--out", reports, "--jobs", "1")
+    assert done.returncode == 0, done.stderr
+    return steady_reports(reports)
+
+
+@pytest.fixture
+def cluster(course: Path, tmp_path: Path) -> Iterator[DaskCluster]:
+    with dask_cluster(tmp_path / "cluster", course) as cluster:
+        yield cluster
+
+
+def test_any_plain_worker_gives_the_reports_of_a_serial_run_to_the_byte(
+    course: Path, submissions: Path, serial: dict[str, bytes], cluster: DaskCluster, tmp_path: Path
+) -> None:
+    cluster.worker(course)
+    done = courses.run_grader(course, "grade", submissions, "--out", tmp_path / "out", "--scheduler", cluster.address)
+    assert done.returncode == 0, done.stderr
+    assert steady_reports(tmp_path / "out") == serial
+    assert {path.name for path in (tmp_path / "out" / "instructor").iterdir()} == {
+        f"{name}.pytest.json" for name in CLASS
+    }
+
+
+@pytest.mark.proof(part="grading")
+def test_a_worker_that_is_killed_while_it_grades_loses_no_student_and_doubles_none(
+    course: Path, submissions: Path, serial: dict[str, bytes], cluster: DaskCluster, tmp_path: Path
+) -> None:
+    killed = cluster.worker(course, "--no-nanny", "--nthreads", "1")
+    command = courses.grader_command("grade", submissions, "--out", tmp_path / "out", "--scheduler", cluster.address)
+    with (
+        Client(cluster.address, set_as_default=False) as client,
+        subprocess.Popen(
+            command, cwd=course, env=courses.environment(course), stderr=subprocess.PIPE, text=True
+        ) as grading,
+    ):
+        until(lambda: any(client.processing().values()))
+        # The worker's child is the engine, whose children are the fork server and a grading process.
+        [engine] = until(lambda: [one for one in children(killed.pid) if len(children(one)) > 1])
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        until_ended([engine])
+        cluster.worker(course, "--no-nanny", "--nthreads", "1")
+        _, errors = grading.communicate()
+    assert grading.returncode == 0, errors
+    graded = [line.split()[1] for line in errors.splitlines() if line.startswith("graded ")]
+    assert sorted(graded) == sorted(CLASS)
+    assert steady_reports(tmp_path / "out") == serial
+
+
+@pytest.mark.proof(part="grading")
+def test_another_grader_course_or_torch_is_refused_by_name(
+    course: Path, submissions: Path, cluster: DaskCluster, tmp_path: Path
+) -> None:
+    other = Path(shutil.copytree(course, tmp_path / "other"))
+    settings = other / "autograder.yml"
+    settings.write_text(settings.read_text().replace('version: "1"', 'version: "2"'))
+    with open(other / "grader" / "text.py", "a") as file:
+        file.write("# changed\n")
+    (other / "torch-9.9.9.dist-info").mkdir()
+    (other / "torch-9.9.9.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 9.9.9\n")
+    cluster.worker(other, "--nthreads", "1")
+    done = courses.run_grader(course, "grade", submissions, "--out", tmp_path / "out", "--scheduler", cluster.address)
+    assert done.returncode == 3
+    assert "refuses to grade: its grader is " in done.stderr
+    assert "its course is 2 (" in done.stderr
+    assert ", and this machine's is 1 (" in done.stderr
+    assert "its torch is 9.9.9, and this machine's is" in done.stderr
+    assert "The worker tcp://127.0.0.1:" in done.stderr
+    assert not steady_reports(tmp_path / "out")
+
+
+@pytest.mark.proof(part="grading")
+def test_a_malformed_answer_is_a_fault_that_names_the_worker(
+    course: Path, submissions: Path, cluster: DaskCluster, tmp_path: Path
+) -> None:
+    other = Path(shutil.copytree(course, tmp_path / "other"))
+    with open(other / "grader" / "cluster" / "worker.py", "a") as file:
+        file.write("def grade(content):\n    return b'{}'\n")
+    cluster.worker(other, "--nthreads", "1")
+    only = submissions / "bob"
+    done = courses.run_grader(course, "grade", only, "--out", tmp_path / "out", "--scheduler", cluster.address)
+    assert done.returncode == 3
+    assert "bob was not graded: the worker tcp://127.0.0.1:" in done.stderr
+    assert "sent a malformed answer: kind: Field required." in done.stderr
+
+
+@pytest.mark.proof(part="grading")
+def test_a_submission_whose_workers_end_is_a_fault_and_not_sent_for_ever(
+    course: Path, submissions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
+    other = Path(shutil.copytree(course, tmp_path / "other"))
+    with open(other / "grader" / "cluster" / "worker.py", "a") as file:
+        file.write("def grade(content):\n    os._exit(1)\n")
+    with dask_cluster(tmp_path / "cluster", course) as cluster:
+        cluster.worker(other, "--nthreads", "1")
+        grade = ("grade", submissions / "bob", "--out", tmp_path / "out", "--scheduler", cluster.address)
+        done = courses.run_grader(course, *grade)
+    assert done.returncode == 3
+    assert "bob was not graded: each worker that graded it ended, the last one at tcp://127.0.0.1:" in done.stderr
+
+
+@pytest.mark.proof(part="grading")
+def test_a_worker_that_cannot_isolate_grades_only_if_that_is_allowed(
+    course: Path, submissions: Path, cluster: DaskCluster, tmp_path: Path
+) -> None:
+    command = [*courses.WHERE_NOTHING_ISOLATES, sys.executable, "-m", "distributed.cli.dask_worker", cluster.address]
+    environment = courses.environment(course)
+    grade = ("grade", submissions / "bob", "--out", tmp_path / "out", "--scheduler", cluster.address)
+    with subprocess.Popen(
+        [*command, "--no-nanny", "--no-dashboard", "--local-directory", tmp_path / "scratch"],
+        cwd=course,
+        env=environment,
+        stderr=subprocess.DEVNULL,
+    ) as worker:
+        try:
+            refused = courses.run_grader(course, *grade)
+            allowed = courses.run_grader(course, *grade, "--allow-unisolated")
+        finally:
+            worker.kill()
+    assert refused.returncode == 3
+    assert "Student code cannot be isolated on the worker tcp://127.0.0.1:" in refused.stderr
+    assert "seccomp: This system refuses seccomp filters" in refused.stderr
+    assert "To grade without isolation: --allow-unisolated" in refused.stderr
+    assert allowed.returncode == 0, allowed.stderr
+    [report] = courses.read_reports(tmp_path / "out").values()
+    assert (report["isolation"]["enough"], report["units"]["sums"]["points"]) == (False, 5)
+
+
+@pytest.mark.proof(part="grading")
+def test_certificates_by_the_command_of_the_message_are_enough_for_tls(
+    course: Path, submissions: Path, serial: dict[str, bytes], tmp_path: Path
+) -> None:
+    subprocess.run(shlex.split(CERTIFICATE_COMMAND), cwd=tmp_path, check=True, capture_output=True)
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    options = ["--tls-ca-file", str(certificate), "--tls-cert", str(certificate), "--tls-key", str(key)]
+    with dask_cluster(tmp_path / "cluster", course, options) as cluster:
+        assert cluster.address.startswith("tls://")
+        cluster.worker(course, "--nthreads", "2")
+        given = [submissions / name for name in TWO]
+        command = courses.grader_command("grade", *given, "--out", tmp_path / "out", "--scheduler", cluster.address)
+        environment = courses.environment(course)
+        without = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True, check=False)
+        tls = "DASK_DISTRIBUTED__COMM__TLS__"
+        environment |= {f"{tls}CA_FILE": str(certificate)}
+        environment |= {f"{tls}CLIENT__CERT": str(certificate), f"{tls}CLIENT__KEY": str(key)}
+        with_them = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True, check=False)
+    assert without.returncode == 2
+    assert "Dask's settings do not name the certificate of the authority" in without.stderr
+    assert CERTIFICATE_COMMAND in without.stderr
+    assert with_them.returncode == 0, with_them.stderr
+    assert steady_reports(tmp_path / "out") == {name: serial[name] for name in TWO}
+
+
+@pytest.mark.proof(part="grading")
+def test_a_cluster_on_this_machine_needs_nothing_but_an_option(
+    course: Path, submissions: Path, serial: dict[str, bytes], tmp_path: Path
+) -> None:
+    # Elsewhere than in the course's folder, which the workers find all the same.
+    given = [submissions / name for name in TWO]
+    command = courses.grader_command(
+        "grade", *given, "--out", "out", "--course", course, "--scheduler", "local", "--jobs", "2"
+    )
+    environment = courses.environment(course)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if not line.startswith("graded ")] == []
+    assert steady_reports(tmp_path / "out") == {name: serial[name] for name in TWO}
+
+
+@pytest.mark.proof(part="grading")
+def test_a_scheduler_that_is_stopped_ends_the_batch_with_what_is_graded(
+    course: Path, submissions: Path, cluster: DaskCluster, tmp_path: Path
+) -> None:
+    cluster.worker(course, "--no-nanny", "--nthreads", "1")
+    # The second one takes so long that it is certainly being graded.
+    given = [submissions / name for name in ("bob", "ada")]
+    command = courses.grader_command("grade", *given, "--out", tmp_path / "out", "--scheduler", cluster.address)
+    with subprocess.Popen(
+        command, cwd=course, env=courses.environment(course), stderr=subprocess.PIPE, text=True
+    ) as grading:
+        until(lambda: list((tmp_path / "out").glob("*.json")))
+        cluster.close()
+        _, errors = grading.communicate()
+    assert grading.returncode == 3
+    assert "scheduler" in errors
+    assert "the same command again continues with them" in errors
+    assert steady_reports(tmp_path / "out").keys() == {"bob"}
+
+
+def test_without_dask_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(GraderError, match=r"needs distributed, which is not installed: pip install .*\[cluster\]"):
+        connection.connect("local", courses.COURSE, 1)

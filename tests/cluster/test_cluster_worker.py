@@ -1,0 +1,77 @@
+"""What a worker runs, in this process: one engine for all of its threads, and an answer to everything."""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import courses
+import processes
+import pytest
+
+from grader.cluster import worker
+from grader.cluster.installed import installed
+from grader.cluster.messages import Answer, RemoteResult, Task, read_answer
+from grader.engine.messages import Handshake, Request
+from grader.submissions.source import UnitSource
+
+UNIT = "simple_attention"
+RIGHT = (courses.REPOSITORY / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
+STUB = (courses.REPOSITORY / "exercises" / f"{UNIT}.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def new_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(worker.COURSE_VARIABLE, str(courses.REPOSITORY))
+    monkeypatch.setattr(worker, "_WORKER", worker._Worker())
+
+
+@pytest.fixture(scope="module")
+def needed() -> dict[str, str]:
+    return installed(courses.COURSE)
+
+
+def request(text: str) -> Request:
+    return Request(7, {UNIT: UnitSource(f"{UNIT}.py", (text,))})
+
+
+def test_threads_share_an_engine_and_a_new_one_follows_one_that_was_killed(
+    needed: dict[str, str], handshake: Handshake
+) -> None:
+    def points(text: str) -> int | str:
+        task = Task(needed, False, request(text))
+        _, result = read_answer(worker.grade(task.to_bytes()), task.request, handshake.criteria)
+        return sum(one.passed for one in result.outcomes) if isinstance(result, RemoteResult) else result
+
+    most = sum(one.unit == UNIT for one in handshake.criteria)
+    before = processes.children(os.getpid())
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(points, [RIGHT, STUB] * 2)) == [most, 0] * 2
+        [engine] = set(processes.children(os.getpid())) - set(before)
+        os.kill(engine, signal.SIGSTOP)
+        waiting = threads.submit(points, RIGHT)
+        processes.until(lambda: worker._WORKER.engine()._waiting)
+        os.kill(engine, signal.SIGKILL)
+        assert waiting.result() == "The grading engine ended with code -9."
+    assert points(RIGHT) == most
+    worker._WORKER.engine().close()
+    assert processes.children(os.getpid()) == before
+
+
+def test_without_the_course_a_worker_refuses(
+    needed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(worker.COURSE_VARIABLE, str(tmp_path))
+    answer = worker.grade(Task(needed, False, request(RIGHT)).to_bytes())
+    found, reason = read_answer(answer, request(RIGHT), [])
+    assert found.kind == "refused"
+    assert "has no autograder.yml" in str(reason)
+
+
+def test_an_error_of_a_worker_is_an_answer_with_its_process() -> None:
+    found, reason = read_answer(worker.grade(b"no task"), request(RIGHT), [])
+    assert isinstance(found, Answer)
+    assert (found.kind, str(reason).partition(":")[0]) == ("failed", "JSONDecodeError")
+    assert f"process {os.getpid()} on " in found.worker
