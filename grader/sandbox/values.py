@@ -44,7 +44,10 @@ class Handle:
 
 
 class Encoder:
-    """Turns values into plain JSON, and collects the bytes of their tensors in `data`, in the order of the values."""
+    """Turns values into plain JSON, and collects the bytes of their tensors in `data`, in the order of the values.
+
+    `count` says how many values there were, those inside others included.
+    """
 
     def __init__(
         self,
@@ -60,13 +63,15 @@ class Encoder:
             most_tensors: How many tensors, arrays and bytes it may have.
         """
         self.data = bytearray()
+        self.count = 0
         self._hold = hold
         self._most_bytes = most_bytes
         self._most_tensors = most_tensors
-        self._count = 0
+        self._tensors = 0
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         """Return `value` as plain JSON. Raises ProtocolError if it cannot be sent; the text says what it is."""
+        self.count += 1
         if depth > MAX_NESTING:
             raise ProtocolError(f"a value nested deeper than {MAX_NESTING} levels")
         kind = type(value)
@@ -163,8 +168,8 @@ class Encoder:
         check_rows(shape)
         if len(self.data) + size > self._most_bytes:
             raise TooLarge(f"tensors of more than {self._most_bytes // 2**20} MB")
-        self._count += 1
-        if self._count > self._most_tensors:
+        self._tensors += 1
+        if self._tensors > self._most_tensors:
             raise TooLarge(f"more than {self._most_tensors:,} tensors")
 
 
@@ -262,9 +267,8 @@ class Decoder:
     def _tensor(self, value: list[Any], dtypes: dict[str, torch.dtype], dimensions: int | None = None) -> torch.Tensor:
         """Return the next tensor, which has one of these dtypes and, if given, this number of dimensions."""
         name, shape, *order = value[1:] if len(value) > 2 else ("", None)
-        if type(name) is not str or name not in dtypes or type(shape) is not list:
-            raise ProtocolError("a tensor of an unexpected dtype or shape")
-        if dimensions not in (None, len(shape)):
+        is_known = type(name) is str and name in dtypes and type(shape) is list
+        if not is_known or dimensions not in (None, len(shape)):
             raise ProtocolError("a tensor of an unexpected dtype or shape")
         return tensors.read(self._take(shape, dtypes[name].itemsize), dtypes[name], shape, order)
 

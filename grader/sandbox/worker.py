@@ -29,8 +29,9 @@ from grader.sandbox.values import Decoder, Encoder, Handle
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# The most values that are sent together, the bytes of their tensors, and how long they wait for each other.
-TOGETHER, TOGETHER_BYTES, TOGETHER_SECONDS = 100, 2**20, 0.05
+# Values of repeated calls are sent together until there are so many, with those inside them, or so many bytes of
+# tensors, or until so much time has passed. Far less than a reply may have, because the next value may be large.
+TOGETHER, TOGETHER_BYTES, TOGETHER_SECONDS = 500, 2**20, 0.05
 
 
 class Answer(NamedTuple):
@@ -86,7 +87,7 @@ class Worker:
                     yield Answer(Reply(request.number, values), encoder.data, False)
                 yield Answer(self._failure(error)._replace(number=request.number))
                 return
-            if not left or len(values) == TOGETHER or len(encoder.data) > TOGETHER_BYTES or monotonic() > due:
+            if not left or encoder.count > TOGETHER or len(encoder.data) > TOGETHER_BYTES or monotonic() > due:
                 yield Answer(Reply(request.number, values), encoder.data, not left)
                 encoder, values, due = Encoder(self.hold), [], monotonic() + TOGETHER_SECONDS
             calls = calls[-1:]

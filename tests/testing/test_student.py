@@ -55,6 +55,10 @@ def keep(step):
     return kept.add_(step)
 
 
+def many(count):
+    return [[torch.full((1,), next_one(1)), *range(count)] for _ in range(count)]
+
+
 def raises_at(limit):
     if next_one(1) > limit:
         raise ValueError("no")
@@ -226,6 +230,11 @@ def test_repeated_calls_share_neither_arguments_nor_results(student: Student) ->
     assert arguments[1] == [0, 1]
     assert len(results) == 3
     assert [kept.tolist() for kept in student.keep.repeated(3, torch.ones(2))] == [[1, 1], [2, 2], [3, 3]]
+
+
+def test_repeated_calls_may_give_more_together_than_a_reply_may_have(student: Student) -> None:
+    found = student.many.repeated(90, 20)  # 1,800 tensors, and 38,000 values
+    assert [one[0].item() for several in found for one in several] == list(range(1, 1801))
 
 
 def test_a_repeated_call_that_fails_is_the_last(student: Student) -> None:
