@@ -46,7 +46,7 @@ class Handle:
 class Encoder:
     """Turns values into plain JSON, and collects the bytes of their tensors in `data`, in the order of the values.
 
-    `count` says how many values there were, those inside others included.
+    `count` says how many values there were, with those inside others.
     """
 
     def __init__(
@@ -125,8 +125,7 @@ class Encoder:
         return encoded
 
     def _write_bytes(self, value: Any, _: int) -> Any:
-        plain = bytearray(value)
-        self._reserve(torch.Size([len(plain)]), 1)
+        self._reserve(torch.Size([len(plain := bytearray(value))]), 1)
         self.data += plain
         return ["bytes", len(plain)]
 
@@ -267,8 +266,12 @@ class Decoder:
     def _tensor(self, value: list[Any], dtypes: dict[str, torch.dtype], dimensions: int | None = None) -> torch.Tensor:
         """Return the next tensor, which has one of these dtypes and, if given, this number of dimensions."""
         name, shape, *order = value[1:] if len(value) > 2 else ("", None)
-        is_known = type(name) is str and name in dtypes and type(shape) is list
-        if not is_known or dimensions not in (None, len(shape)):
+        if (
+            type(name) is not str
+            or name not in dtypes
+            or type(shape) is not list
+            or dimensions not in (None, len(shape))
+        ):
             raise ProtocolError("a tensor of an unexpected dtype or shape")
         return tensors.read(self._take(shape, dtypes[name].itemsize), dtypes[name], shape, order)
 
