@@ -256,22 +256,19 @@ class Decoder:
         return self._tensor(value, ARRAYS).numpy()
 
     def _read_scalar(self, value: list[Any], _: int) -> Any:
-        return self._tensor(value, ARRAYS, 0).numpy()[()]
+        if value[2:] != [[]]:
+            raise ProtocolError("a number with dimensions")
+        return self._tensor(value, ARRAYS).numpy()[()]
 
     def _read_bytes(self, value: list[Any], _: int) -> bytes:
         if len(value) != 2:
             raise ProtocolError("damaged bytes")
         return bytes(self._take([value[1]], 1))
 
-    def _tensor(self, value: list[Any], dtypes: dict[str, torch.dtype], dimensions: int | None = None) -> torch.Tensor:
-        """Return the next tensor, which has one of these dtypes and, if given, this number of dimensions."""
+    def _tensor(self, value: list[Any], dtypes: dict[str, torch.dtype]) -> torch.Tensor:
+        """Return the next tensor, which has one of these dtypes."""
         name, shape, *order = value[1:] if len(value) > 2 else ("", None)
-        if (
-            type(name) is not str
-            or name not in dtypes
-            or type(shape) is not list
-            or dimensions not in (None, len(shape))
-        ):
+        if type(name) is not str or name not in dtypes or type(shape) is not list:
             raise ProtocolError("a tensor of an unexpected dtype or shape")
         return tensors.read(self._take(shape, dtypes[name].itemsize), dtypes[name], shape, order)
 
