@@ -28,7 +28,7 @@ from grader.sandbox.messages import MAX_KINDS, MAX_NAME
 from grader.sandbox.tensors import ARRAYS, NAMES, NUMPY_DTYPES, TENSORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 
 PLAIN = (str, int, float, type(None))
@@ -106,21 +106,20 @@ class Encoder:
         return ["tuple", *[self.encode(item, depth + 1) for item in tuple.__iter__(value)]]
 
     def _write_set(self, value: Any, depth: int) -> Any:
-        return ["set", *self._keys(set.__iter__(value), depth)]
+        return ["set", *[self._key(item, depth) for item in set.__iter__(value)]]
 
     def _write_frozenset(self, value: Any, depth: int) -> Any:
-        return ["frozenset", *self._keys(frozenset.__iter__(value), depth)]
+        return ["frozenset", *[self._key(item, depth) for item in frozenset.__iter__(value)]]
 
     def _write_dict(self, value: Any, depth: int) -> Any:
         encoded: list[Any] = ["dict"]
         for key, item in list(dict.items(value)):
-            encoded += self._keys([key], depth)
-            encoded.append(self.encode(item, depth + 1))
+            encoded += self._key(key, depth), self.encode(item, depth + 1)
         return encoded
 
-    def _keys(self, keys: Iterable[Any], depth: int) -> list[Any]:
-        encoded = [self.encode(key, depth + 1) for key in keys]
-        if any(type(key) is list and key[0] not in HASHABLE for key in encoded):
+    def _key(self, key: Any, depth: int) -> Any:
+        encoded = self.encode(key, depth + 1)
+        if type(encoded) is list and encoded[0] not in HASHABLE:
             raise ProtocolError("a dict or set in which a key is neither text, a number nor a tuple")
         return encoded
 
