@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Of a reply. Honest replies stay below a tenth of each (see docs/attacks.md).
+# Of a reply. Honest replies stay far below each (see docs/attacks.md).
 MAX_JSON_BYTES = 4 * 2**20
 MAX_VALUES = 10_000
 MAX_TENSORS = 1000
