@@ -132,7 +132,7 @@ BREAKAGES = {
             "tests/reports/test_scoring.py::test_a_criterion_without_an_outcome_fails"),
         Change(
             "a quiz is marked before its due date", "grader/reports/scoring.py",
-            "isinstance(quiz, Quiz) and self.course.is_over(unit, self.now) else None",
+            "isinstance(quiz, Quiz) and self.dated.is_over(unit, self.now) else None",
             "isinstance(quiz, Quiz) else None",
             "tests/reports/test_scoring.py::test_until_the_due_date_right_and_wrong_answers_give_the_same_report"),
         Change(
@@ -293,7 +293,7 @@ BREAKAGES = {
             '.replace(":", "%3A").replace(",", "%2C")', '.replace(":", "%3A")',
             "tests/reports/exporters/test_escape.py"),
         Change(
-            "a page shows a student's text as HTML", "grader/reports/exporters/html.py",
+            "a page shows a student's text as HTML", "grader/reports/exporters/templates.py",
             "autoescape=True", "autoescape=False",
             "tests/reports/exporters/test_hostile_text.py"),
         Change(

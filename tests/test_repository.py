@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from breakages import BREAKAGES
 from courses import REPOSITORY
 
 import grader
@@ -121,3 +122,9 @@ def test_no_module_of_the_package_is_longer_than_300_lines() -> None:
         if not {"suites", "templates"} & set(path.parts)
     }
     assert {name: length for name, length in lengths.items() if length > 300} == {}
+
+
+def test_every_line_that_make_breakages_breaks_is_still_there_once() -> None:
+    changes = [change for changes in BREAKAGES.values() for change in changes]
+    counts = {one.name: (REPOSITORY / one.file).read_text(encoding="utf-8").count(one.old) for one in changes}
+    assert {name: count for name, count in counts.items() if count != 1} == {}
