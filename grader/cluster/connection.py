@@ -19,6 +19,9 @@ INSTALL = "pip install 'attention-from-scratch[cluster]'"
 CONNECT_SECONDS = 10
 # Until the first worker is there.
 WORKER_SECONDS = 60
+# When a local cluster ends, its workers report the heartbeats that get no reply any more as errors.
+# What matters is said by the nannies, which run in this process.
+QUIET_WORKERS = {"distributed.nanny.pre-spawn-environ.DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical"}
 
 
 @dataclass(frozen=True)
@@ -79,17 +82,19 @@ def start_worker(scheduler: str) -> str:
 
 def _start(course: Course, workers: int) -> Connection:
     """Start a cluster of worker processes, which no other machine can reach."""
+    import dask
     from distributed import Client, LocalCluster
 
-    local = LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address=None,
-        worker_dashboard_address=None,
-        env={COURSE_VARIABLE: str(course.root.resolve())},
-    )
+    with dask.config.set(QUIET_WORKERS):
+        local = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            worker_dashboard_address=None,
+            env={COURSE_VARIABLE: str(course.root.resolve())},
+        )
     return Connection("of this machine", Client(local, set_as_default=False), local)
 
 

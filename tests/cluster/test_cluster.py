@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from processes import children, until, until_ended
 
 from grader.cluster import connection
 from grader.cluster.address import CERTIFICATE_COMMAND
+from grader.course.model import load_course
 from grader.errors import GraderError
 
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
@@ -220,6 +223,22 @@ def test_a_cluster_on_this_machine_needs_nothing_but_an_option(
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stderr.splitlines() if not line.startswith("graded ")] == []
     assert steady_reports(tmp_path / "out") == {name: serial[name] for name in TWO}
+
+
+@pytest.mark.proof(part="grading")
+def test_a_local_cluster_ends_without_a_word(course: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    connected = connection.connect("local", load_course(course), 1)
+    assert connected.local and connected.local.scheduler
+    asked, closed = threading.Event(), asyncio.Event()
+
+    async def no_reply(**_given: object) -> None:
+        asked.set()
+        await closed.wait()
+
+    connected.local.scheduler.handlers["heartbeat_worker"] = no_reply
+    assert asked.wait(60)
+    connected.close()
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.proof(part="grading")
