@@ -16,6 +16,7 @@ from typing import Any
 import in_nbgrader
 import peers
 from answers import COURSE, ROOT, UNITS, make, write_scripts
+from figures import Measured
 from measuring import Took, run
 
 from grader.engine.criteria import criteria_of_unit
@@ -23,15 +24,6 @@ from grader.engine.criteria import criteria_of_unit
 UNIT = "self_attention"
 # How many submissions the slow sides grade in a round. The others grade the whole class.
 FEW = 20
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What one submission took a side in one round, in seconds, and the most memory of its command, in MB."""
-
-    wall: float
-    processor: float
-    memory: float
 
 
 @dataclass(frozen=True)
@@ -148,8 +140,8 @@ class Sides:
             self.ours("few", "warm, 1 job", few, UNIT, 1),
         ]
 
-    def all(self) -> list[Side]:
-        """Return every side that needs no download."""
+    def all(self, others: Sequence[Side] = ()) -> list[Side]:
+        """Return every side in the order of the table. The others are those that need a download."""
         submissions = self.submissions
         imports = [sys.executable, "-c", "import torch, pytest"]
         return [
@@ -160,6 +152,7 @@ class Sides:
             *([self.ours("warm_1", "warm, 1 job", submissions, UNIT, 1)] if self.size > self.few else []),
             self.ours("warm_2", "warm, 2 jobs", submissions, UNIT, 2),
             *self.nbgrader(),
+            *others,
             self.pytest("whole_pytest", "cold `pytest`, all units", self.whole[: self.few], None),
             self.ours("whole_1", "warm, 1 job", self.whole, None, 1),
         ]
