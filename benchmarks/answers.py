@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import itertools
 import sys
@@ -109,11 +110,14 @@ def source_of(mistake: Misconception) -> str:
 def pieces(text: str, exercises: Container[str]) -> dict[str, str]:
     """Split a unit's file into one piece per exercise. A piece ends with its definition; the last has the rest.
 
-    The examples at the end of a file are left out: they would run in the kernel of a notebook only.
+    The examples of a file are left out: they would run in the kernel of a notebook only.
     """
-    text = text.partition('\nif __name__ == "__main__":')[0]
+    lines = text.splitlines()
+    for node in ast.parse(text).body[::-1]:
+        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
+            del lines[node.lineno - 1 : node.end_lineno]
     # Remove the solution's markers, and its text cells, which are comments.
-    lines = [line for line in text.splitlines() if not (line.startswith("#") or line.strip().startswith("###"))]
+    lines = [line for line in lines if not (line.startswith("#") or line.strip().startswith("###"))]
     ends = {
         name: piece.tree.body[0].end_lineno
         for piece in split("\n".join(lines))
