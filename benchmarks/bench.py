@@ -9,7 +9,7 @@ the figures to benchmarks/speed.json. With other sizes than the full ones it onl
     python benchmarks/bench.py --submissions 20 --rounds 1
 
 It needs Linux, because it reads /proc, and should have the machine to itself. By an estimate from small runs, a full
-run takes at most two hours on two cores, and a run of 2 submissions four minutes.
+run takes about an hour on two cores, and at most two. A run of 2 submissions takes two to five minutes.
 """
 
 from __future__ import annotations
@@ -24,26 +24,12 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+import figures
 import parts
 import plot
 from answers import make, write_scripts
-from figures import (
-    FILE,
-    PAGE,
-    PLOT,
-    Figures,
-    Grown,
-    Measured,
-    Row,
-    committed,
-    compared,
-    goals_table,
-    growth_table,
-    parts_table,
-    table,
-    written,
-)  # fmt: skip
-from sides import UNIT, Side, Sides, check, full_marks, run_ours
+from figures import FILE, PAGE, PLOT, Figures, Grown, Measured, Row
+from sides import FEW, UNIT, Side, Sides, check, full_marks, run_ours
 
 SUBMISSIONS, ROUNDS = 200, 3
 # The largest is five times the class of the other measurements.
@@ -99,8 +85,9 @@ def full_run(submissions: int, rounds: int, downloads: bool, cores: Sequence[int
     return Figures(sentence, rows, growth, seconds, memory)
 
 
-def show(figures: Figures) -> None:
-    print(figures.where, table(figures), goals_table(figures), growth_table(figures), parts_table(figures), sep="\n\n")
+def show(found: Figures) -> None:
+    tables = figures.table, figures.goals_table, figures.growth_table, figures.parts_table
+    print(found.where, *(make_table(found) for make_table in tables), sep="\n\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -113,17 +100,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cores = sorted(os.sched_getaffinity(0))
     if chosen.compare:
         with tempfile.TemporaryDirectory() as folder:
+            before = figures.committed_ratio(min(chosen.submissions, FEW))
             sides = Sides(Path(folder), chosen.submissions, cores).ratio()
-            print(compared(Figures("", measure(sides, chosen.rounds)), committed()))
+            print(figures.compared(Figures("", measure(sides, chosen.rounds)), before))
         return
     if len(cores) < 2:
         raise SystemExit("This process may use one core only: two jobs need two.")
-    figures = full_run(chosen.submissions, chosen.rounds, not chosen.offline, cores)
-    show(figures)
+    found = full_run(chosen.submissions, chosen.rounds, not chosen.offline, cores)
+    show(found)
     if (chosen.submissions, chosen.rounds, chosen.offline) == (SUBMISSIONS, ROUNDS, False):
-        figures.save()
-        plot.draw(figures, PLOT)
-        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), figures), encoding="utf-8")
+        found.save()
+        plot.draw(found, PLOT)
+        PAGE.write_text(figures.written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
         print(f"\nWritten: {FILE}, {PLOT} and {PAGE}")
 
 

@@ -210,14 +210,20 @@ def written(page: str, figures: Figures | None) -> str:
 # -- each night ----------------------------------------------------------------------------------------------------
 
 
-def compared(figures: Figures, before: Figures | None) -> str:
+def committed_ratio(size: int) -> Figures:
+    """Return the figures of the last full run. Exit if there are none with the ratio of a class of this size."""
+    before = committed()
+    if before is None or before.sides["few"].size != size:
+        raise SystemExit(f"benchmarks/{FILE.name} has no ratio for a class of {size}: run `make bench` and commit it.")
+    return before
+
+
+def compared(figures: Figures, before: Figures) -> str:
     """Compare the ratio to cold pytest with that of the last full run. Returns what was found.
 
     Raises:
-        SystemExit: There is no such run, or the ratio has fallen by a quarter or more.
+        SystemExit: The ratio has fallen by a quarter or more.
     """
-    if before is None or before.sides["few"].size != figures.sides["few"].size:
-        raise SystemExit(f"{FILE.name} has no ratio for this class: run `make bench` and commit what it writes.")
     found = []
     for clock, name in CLOCKS.items():
         now, then = (one.ratio("few", "pytest", clock) for one in (figures, before))

@@ -124,7 +124,7 @@ class Sides:
         self.students = make([UNIT], size)
         self.submissions = self.write("class", list(self.students))
         # Of the same kinds, but of all units. Its commands take long, so it is smaller.
-        self.whole_size = max(2, size // 5)
+        self.whole_size = max(1, size // 5)
         write_scripts(make(UNITS, self.whole_size), folder / "whole")
         self.whole = sorted((folder / "whole").iterdir(), key=lambda path: path.name.rpartition("-")[2])
 

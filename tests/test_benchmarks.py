@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shutil
 import sys
@@ -132,16 +131,16 @@ def test_a_side_that_ran_other_tests_stops_the_comparison(full: list[str], named
 
 
 @pytest.mark.proof(part="grading")
-def test_make_bench_compares_two_submissions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    page = figures.PAGE.read_text(encoding="utf-8")
+def test_make_bench_compares_two_submissions(capsys: pytest.CaptureFixture[str]) -> None:
+    page, before = figures.PAGE.read_text(encoding="utf-8"), figures.committed()
     bench.main(["--submissions", "2", "--rounds", "1", "--offline"])
     shown = capsys.readouterr().out
     assert shown.count("| `grader grade`, ") == 5
     assert "nbgrader, its own `Execute`" in shown
     assert "otter-grader and check50 were left out" in shown
     assert "| one cold grade, in times of `import torch, pytest` | at most 1.25 |" in shown
-    assert figures.PAGE.read_text(encoding="utf-8") == page  # a small run writes nothing
-    assert list(tmp_path.iterdir()) == []
+    # A small run writes nothing.
+    assert (figures.PAGE.read_text(encoding="utf-8"), figures.committed()) == (page, before)
 
 
 # -- figures -------------------------------------------------------------------------------------------------------
@@ -244,12 +243,14 @@ def test_each_night_a_fall_of_the_ratio_by_a_quarter_fails_and_a_smaller_one_pas
         figures.compared(made_up(3.0), before)
 
 
-def test_without_a_full_run_there_is_nothing_to_compare_with() -> None:
-    other = made_up()
-    other.sides["few"] = dataclasses.replace(other.sides["few"], size=10)
-    for before in (None, other):
-        with pytest.raises(SystemExit, match="run `make bench` and commit what it writes"):
-            figures.compared(made_up(), before)
+def test_without_a_full_run_there_is_nothing_to_compare_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "FILE", tmp_path / "speed.json")
+    with pytest.raises(SystemExit, match="run `make bench` and commit it"):
+        bench.main(["--compare"])
+    made_up().save()
+    assert figures.committed_ratio(20) == made_up()
+    with pytest.raises(SystemExit, match="no ratio for a class of 2"):
+        bench.main(["--compare", "--submissions", "2"])
 
 
 # -- regrading -----------------------------------------------------------------------------------------------------
