@@ -81,13 +81,12 @@ def check_{exercise}():
 
 def install(folder: Path) -> Path | None:
     """Install both in a new environment. Returns its interpreter, or nothing if they cannot be installed."""
-    venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    done = subprocess.run(
-        [str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        print(done.stderr, file=sys.stderr)
+    try:
+        venv.create(folder, with_pip=True)
+        install_command = [python, "-m", "pip", "install", "--quiet", *REQUIREMENTS]
+        subprocess.run(install_command, check=True, stdout=subprocess.DEVNULL)
+    except subprocess.CalledProcessError:
         return None
     [packages] = (folder / "lib").glob("python*/site-packages")
     ours = [path for path in sys.path if Path(path).name == "site-packages"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib as mpl
 from figures import Figures, Grown
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import NullFormatter
 
 # Text stays text, in the fonts of whoever reads it, and the same figures give the same file.
 mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "speed", "font.family": "sans-serif"})
@@ -23,12 +23,15 @@ def draw(figures: Figures, path: Path) -> None:
         (panels[1], "memory of the command, MB", [one.memory for one in figures.growth]),
     ):
         panel.loglog(sizes, values, marker="o")
-        panel.set(title=title, xlabel="submissions", ylim=(min(values) / 2, max(values) * 2))
+        panel.set(title=title, xlabel="submissions", xlim=(sizes[0] / 2, sizes[-1] * 2))
+        panel.set_ylim(min(values) / 2, max(values) * 2)
         panel.set_xticks(sizes, [f"{size:,}" for size in sizes])
-        panel.set_yticks(values, [f"{value:.3g}" for value in values])
+        for size, value in zip(sizes, values, strict=True):
+            panel.annotate(f"{value:.3g}", (size, value), (0, 7), textcoords="offset points", ha="center")
         panel.xaxis.set_minor_formatter(NullFormatter())
+        # The points have their values. Close to each other, ticks would overlap.
+        panel.yaxis.set_major_formatter(NullFormatter())
         panel.yaxis.set_minor_formatter(NullFormatter())
-        panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
         panel.grid(visible=True, alpha=0.3)
     picture.savefig(path, metadata={"Date": None})
 
