@@ -84,7 +84,7 @@ def install(folder: Path) -> Path | None:
     python = folder / "bin" / "python"
     try:
         venv.create(folder, with_pip=True)
-        install_command = [python, "-m", "pip", "install", "--quiet", *REQUIREMENTS]
+        install_command = [str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS]
         subprocess.run(install_command, check=True, stdout=subprocess.DEVNULL)
     except subprocess.CalledProcessError:
         return None
