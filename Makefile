@@ -1,6 +1,7 @@
 # make grade      grades the example class
 # make test       runs linters, type checks and all quick tests; about ten minutes on two cores
 # make prove      runs the slow tests: the audit, all attacks, nbgrader and GitHub; PART=attacks runs one part
+# make bench      measures speed and memory beside other graders, for docs/speed.md; COMPARE=1 compares one ratio only
 # make docs       builds the documentation in build/site, and fails if a link leads nowhere
 # make breakages  breaks the code on purpose, and reports which tests notice
 # make size       counts the repository's lines by part
@@ -11,6 +12,7 @@ PYTHON ?= python3
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 TORCH ?= $(shell grep '^torch==' requirements.lock)
 PART ?=
+COMPARE ?=
 
 CLASS := build/class
 HOSTILE := $(CLASS)/mallory
@@ -25,7 +27,7 @@ VENV := $(PYTHON) -m venv .venv
 INSTALL := .venv/bin/pip install --quiet --retries 1
 endif
 
-.PHONY: grade test prove docs breakages size
+.PHONY: grade test prove bench docs breakages size
 
 # On a machine that cannot isolate student code, the hostile student is left out and the others are graded.
 grade: .venv/installed
@@ -52,6 +54,9 @@ prove: .venv/installed
 	$(PYTEST) -m "proof$(if $(PART),(part='$(PART)'))"; tests=$$?; \
 	[ $$tests != 5 ] || echo "make prove: there is no part '$(PART)'; CONTRIBUTING.md lists the parts"; \
 	echo "make prove: $(if $(PART),the part $(PART),all parts) took $$(($$(date +%s) - begun)) s"; exit $$tests
+
+bench: .venv/installed
+	.venv/bin/python benchmarks/bench.py $(if $(COMPARE),--compare)
 
 docs: .venv/installed
 	.venv/bin/mkdocs build --strict

@@ -24,45 +24,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from class_throughput import COURSE, ROOT, accepted_answers, processor_time, read, source_of
+from answers import COURSE, ROOT, make, write_scripts
+from measuring import descendants, memory, processor_time
 
-from grader.testing.misconceptions import build, misconceptions_of
-
-# Of every ten students, six are right, three have a mistake, and one has not finished.
-RIGHT, MISTAKEN = 6, 9
 SAMPLE_SECONDS = 0.5
 TIMES = re.compile(rb'"started": ".*",\n +"seconds": .*')
-
-
-# -- the class -----------------------------------------------------------------------------------------------------
-
-
-def make_class(folder: Path, unit: str, size: int) -> list[str]:
-    """Write the class and return its students' names, which say what each answer is."""
-    build(COURSE, [unit])
-    right, known = accepted_answers(unit), misconceptions_of(COURSE, unit)
-    students = []
-    for number in range(size):
-        place, turn = number % 10, number // 10
-        if place < RIGHT:
-            kind, text = "right", right[(turn + place) % len(right)]
-        elif place < MISTAKEN:
-            mistake = known[(turn * (MISTAKEN - RIGHT) + place) % len(known)]
-            kind, text = "mistaken", f"{right[0]}\n\n{source_of(mistake)}"
-        else:
-            kind, text = "unfinished", read("exercises", unit)
-        student = f"{kind}-{number:06}"
-        (folder / student).mkdir(parents=True)
-        (folder / student / f"{unit}.py").write_text(changed(text, number), encoding="utf-8")
-        students.append(student)
-    return students
-
-
-def changed(text: str, number: int) -> str:
-    """Return a copy of an answer as another student could have written it: other blank lines, a name and a remark."""
-    lines = text.rstrip("\n").split("\n")
-    remark = f"# Student {number}."
-    return "\n".join([*lines, *[""] * (number % 3 + 1), remark, f"NUMBER_{number} = {number}", ""])
 
 
 # -- the cluster ---------------------------------------------------------------------------------------------------
@@ -115,26 +81,6 @@ class Measured:
     def sample(self, parts: dict[str, list[int]]) -> None:
         for part, pids in parts.items():
             self.memory[part] = max(self.memory.get(part, 0.0), sum(map(memory, pids)))
-
-
-def memory(pid: int) -> float:
-    """Return the memory of a process in MB, with its share of what several have in common."""
-    with contextlib.suppress(OSError):
-        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-        return sum(map(int, re.findall(r"^Pss: +(\d+) kB", text, re.MULTILINE))) / 1024
-    return 0.0
-
-
-def descendants(pid: int) -> list[int]:
-    return [one for child in children(pid) for one in (child, *descendants(child))]
-
-
-def children(pid: int) -> list[int]:
-    """Return the children of all threads of a process: workers start engines in threads."""
-    with contextlib.suppress(OSError):
-        tasks = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
-        return [int(child) for task in tasks for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
-    return []
 
 
 def grade(submissions: Path, into: Path, unit: str, options: list[str], parts: dict[str, list[int]]) -> Measured:
@@ -203,7 +149,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        students = make_class(folder / "class", options.unit, options.submissions)
+        a_class = make([options.unit], options.submissions)
+        students = list(a_class)
+        write_scripts(a_class, folder / "class")
         with cluster(folder, options.workers) as (address, (scheduler, *workers)):
             parts = {"the scheduler": [scheduler], f"{options.workers} workers and all that they start": workers}
             reports = folder / "reports"

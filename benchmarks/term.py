@@ -26,7 +26,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import term_class
-from class_throughput import COURSE, ROOT, Took, run
+from answers import COURSE, ROOT
+from measuring import Took, run
 from term_class import Class
 
 sys.path.insert(0, str(ROOT / "tests"))

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from class_throughput import COURSE, ROOT, accepted_answers, read, source_of
+from answers import COURSE, ROOT, accepted_answers, read, source_of
 
 from grader.submissions.names import student_id
 from grader.testing.misconceptions import build, misconceptions_of
