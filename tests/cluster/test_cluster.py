@@ -228,7 +228,8 @@ def test_a_cluster_on_this_machine_needs_nothing_but_an_option(
 @pytest.mark.proof(part="grading")
 def test_a_local_cluster_ends_without_a_word(course: Path, capfd: pytest.CaptureFixture[str]) -> None:
     connected = connection.connect("local", load_course(course), 1)
-    assert connected.local and connected.local.scheduler
+    assert connected.local
+    assert connected.local.scheduler
     asked, closed = threading.Event(), asyncio.Event()
 
     async def no_reply(**_given: object) -> None:
