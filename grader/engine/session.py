@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import itertools
 import os
 import platform
 import time
@@ -52,6 +51,8 @@ class Engine:
         self.requests = requests
         self.replies = replies
         self.pytest_report: dict[str, Any] = {}
+        # By unit. A grading process that looked at tests of other units would copy their memory.
+        self.tests: dict[str, list[tuple[pytest.Item, Criterion]]] = {}
         self.known: dict[str, list[Misconception]] = {}
         self.signatures: dict[str, list[Coded]] = {}
 
@@ -64,11 +65,14 @@ class Engine:
         if session.testsfailed:
             raise session.Interrupted("the suites could not be collected")
         self.load_misconceptions()
+        for item in session.items:
+            criterion = item.stash[CRITERION]
+            self.tests.setdefault(criterion.unit, []).append((item, criterion))
         # Its output on single tests is not needed: the reports have it.
         session.config.pluginmanager.unregister(name="terminalreporter")
         # Otherwise the garbage collector would write to every object, so that each grading process copied the pages.
         gc.freeze()
-        self.send(self.handshake(session))
+        self.send(self.handshake())
         if isinstance(self.server, ForkServer):
 
             def grade(request: Request, budget: Budget) -> Reply:
@@ -90,9 +94,9 @@ class Engine:
         hook.pytest_runtest_logreport(report=hook.pytest_runtest_makereport(item=item, call=call))
         return True
 
-    def handshake(self, session: pytest.Session) -> Handshake:
+    def handshake(self) -> Handshake:
         """Return the message before the first submission."""
-        criteria = [item.stash[CRITERION] for item in session.items]
+        criteria = [criterion for tests in self.tests.values() for _, criterion in tests]
         return Handshake(
             missing=self.server.missing,
             criteria=[Described(one.unit, one.exercise, one.name, one.sentence) for one in criteria],
@@ -138,31 +142,34 @@ class Engine:
         begun = time.monotonic()
         config, hook = session.config, session.config.hook
         runner = config.stash[RUNNER] = Runner(self.course, self.server, {**request.siblings, **request.units})
-        tests = [(item, item.stash[CRITERION]) for item in session.items]
-        # They need no substitute.
-        runner.outcomes.update((one, Outcome(True)) for _, one in tests if one.exercise in request.untested)
-        tests = [test for test in tests if test[1].unit in request.units and test[1].exercise not in request.untested]
-        session.testscollected = len(tests)
+        if request.untested:  # they need no substitute
+            known = [one for tests in self.tests.values() for _, one in tests if one.exercise in request.untested]
+            runner.outcomes.update(dict.fromkeys(known, Outcome(True)))
+        tested = {
+            unit: {one: item for item, one in tests if one.exercise not in request.untested}
+            for unit, tests in self.tests.items()
+            if unit in request.units
+        }
+        session.testscollected = sum(map(len, tested.values()))
         report_plugin = config._json_report  # type: ignore[attr-defined]
         report_plugin.pytest_sessionstart(session)  # restarts its clock
         exceeded = []
         drawn = Drawn([], [])
         try:
-            for unit, of_unit in itertools.groupby(tests, lambda test: test[1].unit):
+            for unit, tests in tested.items():
                 try:
                     with budget.of_a_unit() if budget else contextlib.nullcontext():
-                        for item, _ in of_unit:
+                        for item in tests.values():
                             hook.pytest_runtest_protocol(item=item, nextitem=None)
                 except LimitExceeded as error:
                     exceeded.append(unit)
-                    runner.fail([criterion for _, criterion in tests if criterion.unit == unit], str(error))
+                    runner.fail(tests, str(error))
             if request.drawn:
                 with contextlib.suppress(LimitExceeded), budget.of_a_unit() if budget else contextlib.nullcontext():
                     drawn = draw(runner, self.course, request.units, request.drawn)
         finally:
             runner.client.close()
-        tested = {one for _, one in tests}
-        outcomes = {one: outcome for one, outcome in runner.outcomes.items() if one in tested}
+        outcomes = {one: outcome for one, outcome in runner.outcomes.items() if one in tested.get(one.unit, ())}
         session.exitstatus = 1 if session.testsfailed else 0
         report_plugin.pytest_sessionfinish(session)
         return Result(

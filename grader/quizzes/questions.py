@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -89,6 +90,11 @@ class Questions(Model):
     def filename(self) -> str:
         """The name of the sheet."""
         return f"{self.unit}{SHEET_SUFFIX}"
+
+    @cached_property
+    def text(self) -> str:
+        """All of it as JSON, for the digest of what the points depend on."""
+        return to_json([self])
 
 
 def to_json(quizzes: Iterable[Questions]) -> str:

@@ -52,8 +52,9 @@ class Quiz:
             items={name: item.asked() for name, item in self.items.items()},
         )
 
-    def to_json(self) -> str:
-        """Return all of it, answers included, for the digest of what the points depend on."""
+    @cached_property
+    def text(self) -> str:
+        """All of it as JSON, answers included, for the digest of what the points depend on."""
         return json.dumps([self.title, {name: item.model_dump() for name, item in self.items.items()}])
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.course.model import FILENAME
 from grader.files import PACKAGE, digest
-from grader.quizzes.questions import Questions, to_json
+from grader.quizzes.questions import Questions
 
 if TYPE_CHECKING:
     import datetime
@@ -93,9 +93,7 @@ def up_to_date_part(
 
 
 def _quiz_text(quiz: Quiz | Questions, is_over: bool) -> str:
-    if isinstance(quiz, Questions):
-        return to_json([quiz])
-    return quiz.to_json() if is_over else to_json([quiz.questions])
+    return quiz.text if is_over or isinstance(quiz, Questions) else quiz.questions.text
 
 
 @cache

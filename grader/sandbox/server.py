@@ -68,6 +68,7 @@ class Server:
         except ModuleUnavailable as error:
             _send(control, NotStarted(str(error)[: messages.MAX_TEXT]))
             raise SystemExit(1) from error
+        _forget_folders()
         # A garbage collection would write to every object, and so copy the pages in each child.
         gc.freeze()
         self.more_bytes = max(lockdown.address_space() - TORCH_BYTES, 0)
@@ -141,7 +142,9 @@ class Server:
         if not request:
             return None
         settings = messages.parse(json.loads(request), Start)
-        preload_late(settings.late)
+        if settings.late:
+            preload_late(settings.late)
+            _forget_folders()
         connection, output, lifeline_descriptor = descriptors
         lifeline = socket.socket(fileno=lifeline_descriptor)
         uid, holder = _user()
@@ -210,6 +213,11 @@ class Server:
             sys.stderr.flush()
         finally:
             os._exit(70)
+
+
+def _forget_folders() -> None:
+    """Drop the lists of files that imports keep. Each child does, and copies the memory of what is left to drop."""
+    sys.path_importer_cache.clear()
 
 
 def _send(receiver: socket.socket, message: tuple[Any, ...]) -> None:

@@ -154,9 +154,10 @@ class Worker:
         taken = list(itertools.islice(values, count))
         return taken, len(taken) == count and next(values, UNBOUND) is not UNBOUND
 
-    def do_get(self, target: Any) -> Any:
-        """Return an attribute."""
-        return self.resolve(target)
+    def do_attributes(self, target: Any, names: list[str]) -> list[Any]:
+        """Return attributes by their names."""
+        value = self.resolve(target)
+        return [getattr(value, name) for name in names]
 
     def do_parameters(self, target: Any) -> dict[str, tuple[torch.Tensor, bool]]:
         """Return every registered parameter by name: its value and whether it requires gradients."""
@@ -172,10 +173,16 @@ class Worker:
             raise Unsupported(f"it is a {type(value).__name__}, not an nn.Module")
         return value
 
-    def do_set_tensors(self, target: Any, values: dict[str, torch.Tensor]) -> None:
-        """Copy values into parameters and buffers, by name."""
+    def do_set_tensors(
+        self, target: Any, values: dict[str, torch.Tensor], optional: dict[str, torch.Tensor | float]
+    ) -> None:
+        """Copy values into parameters and buffers, by name. An optional number fills a parameter."""
         module = self._module(target)
-        named = {**dict(module.named_buffers()), **dict(module.named_parameters())}
+        parameters = dict(module.named_parameters())
+        named = {**dict(module.named_buffers()), **parameters}
+        for name, given in optional.items():
+            if name in parameters and name not in values:
+                values[name] = torch.full_like(parameters[name], given) if isinstance(given, float) else given
         for name, value in values.items():
             if name not in named:
                 raise Unsupported(f"there is no registered parameter {name}", type(module).__name__)

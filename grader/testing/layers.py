@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
-
 from grader.testing.checks import expect_true
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import torch
 
     from grader.testing.student import RemoteObject
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 # By the names of a module's parameters.
-Weights = dict[str, torch.Tensor]
+Weights = dict[str, "torch.Tensor"]
 
 
 def no_parameter(name: str) -> str:
@@ -44,15 +44,13 @@ def expect_no_bias(parameters: Weights, names: Iterable[str]) -> None:
         expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
 
 
-def set_layers(module: RemoteObject, weights: Weights) -> None:
-    """Set the weights and biases of layers.
+def set_layers(module: RemoteObject, weights: Weights, optional: Weights | None = None) -> None:
+    """Set the weights and biases of layers, and those of optional ones that the module has.
 
     An unwanted bias fails a criterion of its own. It is set to zero here, so that it fails no other.
     """
-    parameters = module.parameters()
     biases = [name.removesuffix("weight") + "bias" for name in weights if name.endswith("weight")]
-    unasked = [bias for bias in biases if bias in parameters and bias not in weights]
-    module.set({**weights, **{bias: torch.zeros_like(parameters[bias]) for bias in unasked}})
+    module.set(weights, optional={**dict.fromkeys(biases, 0.0), **(optional or {})})
 
 
 def as_layers(matrices: Weights) -> Weights:

@@ -19,7 +19,7 @@ from grader.testing.recorder import note_call, note_mode
 from grader.testing.substitutes import MODULE, Substitutes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from grader.testing.backend import Backend
 
@@ -121,7 +121,15 @@ class RemoteObject(RemoteCallable, Handle):
 
     def get(self, name: str) -> Any:
         """Return an attribute's value."""
-        return self._wrap(self._backend.call("get", target=(*self._target, name)))
+        [value] = self.attributes(name)
+        return value
+
+    def attributes(self, *names: str) -> list[Any]:
+        """Return the values of attributes."""
+        match self._wrap(self._backend.call("attributes", target=self._target, names=list(names))):
+            case list(values) if len(values) == len(names):
+                return values
+        raise Refused(ODD_REPLY)
 
     def method(self, name: str) -> RemoteCallable:
         """Return a method, to call."""
@@ -141,9 +149,12 @@ class RemoteObject(RemoteCallable, Handle):
         """Return every registered buffer by its name."""
         return _tensors(self._call("buffers"))
 
-    def set(self, values: dict[str, torch.Tensor]) -> None:
-        """Copy values into parameters and buffers of these names and shapes."""
-        self._notify("set_tensors", values=values)
+    def set(self, values: dict[str, torch.Tensor], optional: Mapping[str, torch.Tensor | float] | None = None) -> None:
+        """Copy values into parameters and buffers of these names and shapes.
+
+        optional: values of parameters that may be missing. A number fills the parameter, whatever its shape is.
+        """
+        self._notify("set_tensors", values=values, optional=dict(optional or {}))
 
     def train(self) -> None:
         """Put the module into training mode."""

@@ -39,7 +39,7 @@ from grader.testing.contracts import (
     expect_right,
 )
 from grader.testing.inputs import Fresh
-from grader.testing.layers import no_parameter
+from grader.testing.layers import as_layers, no_parameter, set_layers
 from grader.testing.student import RemoteObject, Student
 
 # All different, so that mixed-up dimensions show.
@@ -537,11 +537,7 @@ def attention_with(
     attention = student.CrossAttention(len(matrices["W_query"]), *matrices["W_key"].shape)
     if dtype != torch.float32:
         attention.to(dtype)
-    names = [f"{name}.bias" for name in MATRICES]
-    # A bias that should not be there costs its own criterion; set to zero, it costs no other.
-    biases = {name: torch.zeros_like(value) for name, value in attention.parameters().items() if name in names}
-    # Linear layers keep their weights as (d_out, d_in).
-    attention.set({**{f"{name}.weight": matrix.mT for name, matrix in matrices.items()}, **biases})
+    set_layers(attention, as_layers(matrices))
     return attention
 
 

@@ -804,10 +804,7 @@ def attention_with(
     dtype = weights["W_query.weight"].dtype
     if dtype == torch.float64:
         attention.to(dtype)
-    if "out_proj.weight" not in weights:
-        parameters = attention.parameters()
-        weights = {**{name: value.to(dtype) for name, value in OUT_PROJ.items() if name in parameters}, **weights}
-    set_layers(attention, weights)
+    set_layers(attention, weights, optional={name: value.to(dtype) for name, value in OUT_PROJ.items()})
     return attention
 
 
@@ -853,8 +850,7 @@ def test_the_biases_count_in_every_head(student: Student, fresh: Fresh) -> None:
     weights["W_query.weight"] = torch.zeros(D_OUT, D_WIDE)
     weights["W_query.bias"] = (FITTING * keys[0] + OTHER * keys[1:].sum(0)).float()
     weights["W_key.bias"], weights["W_value.bias"] = fresh(D_OUT) / 10, fresh(D_OUT)
-    parameters = attention.parameters()
-    attention.set({**{name: value for name, value in OUT_PROJ.items() if name in parameters}, **weights})
+    attention.set(weights, optional=OUT_PROJ)
     expect_close(attention(inputs), multi_head_attention(student, inputs, weights, 1), "The outputs")
 
 

@@ -143,12 +143,13 @@ def expect_x_left_alone(module: RemoteObject, x: torch.Tensor, expected: Functio
 # -- LayerNorm ---------------------------------------------------------------------------------------------------
 
 
-def registered_name(norm: RemoteObject, attribute: str) -> str | None:
+def registered_name(norm: RemoteObject, parameters: Weights, attribute: str) -> str | None:
     """Return the name under which the parameter in this attribute is registered; None if it is not a parameter.
 
     The names differ in a subclass of nn.LayerNorm, or if the attribute is a property.
+
+    parameters: those of the norm.
     """
-    parameters = norm.parameters()
     if attribute in parameters:
         return attribute
     with contextlib.suppress(Failure):
@@ -164,7 +165,8 @@ def registered_name(norm: RemoteObject, attribute: str) -> str | None:
 
 def set_parameters(norm: RemoteObject, values: Weights) -> Weights:
     """Set the attributes to these values, and return the values by registered name."""
-    named = {registered_name(norm, attribute) or attribute: value for attribute, value in values.items()}
+    current = norm.parameters()
+    named = {registered_name(norm, current, attribute) or attribute: value for attribute, value in values.items()}
     norm.set(named)
     return named
 
@@ -176,7 +178,7 @@ def plain_norm(student: Student, *arguments: float, dtype: torch.dtype = torch.f
         norm.to(dtype)
     current = norm.parameters()
     for attribute, make in (("scale", torch.ones), ("shift", torch.zeros)):
-        if name := registered_name(norm, attribute):
+        if name := registered_name(norm, current, attribute):
             norm.set({name: make(current[name].shape)})
     return norm
 
@@ -207,7 +209,7 @@ def test_scale_and_shift_are_parameters(student: Student) -> None:
     norm = student.LayerNorm(C)
     parameters = norm.parameters()
     for attribute in ("scale", "shift"):
-        name = registered_name(norm, attribute)
+        name = registered_name(norm, parameters, attribute)
         if name is None:
             with contextlib.suppress(Failure):
                 is_tensor = isinstance(norm.get(attribute), torch.Tensor)
@@ -667,7 +669,8 @@ def set_norm(block: RemoteObject, name: str, affine: Affine, biases: int = 0) ->
     expect_true(isinstance(norm, RemoteObject), f"{name} is not a module.")
     current = norm.parameters()
     pairs = [
-        [registered_name(norm, attribute) for attribute in pair] for pair in (("scale", "shift"), ("weight", "bias"))
+        [registered_name(norm, current, attribute) for attribute in pair]
+        for pair in (("scale", "shift"), ("weight", "bias"))
     ]
     names = next((pair for pair in pairs if current.keys() == set(pair)), [])
     expect_true(bool(names), f"{name} does not have the parameters of a layer norm.")
