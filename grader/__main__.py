@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import sys
@@ -19,6 +20,12 @@ def main() -> None:
     if code is not None:
         sys.exit(code)
     has_instructors = importlib.util.find_spec("grader.cli.instructor") is not None
+    if has_instructors and sys.argv[1:2] == ["grade"]:
+        from grader.engine.process import start_early
+
+        # Loading the command line takes a third of the time that the engine takes to import torch.
+        with contextlib.suppress(OSError):
+            start_early()
     importlib.import_module(f"grader.cli.{'instructor' if has_instructors else 'student'}").main()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import subprocess
 import sys
 import threading
 from collections import deque
@@ -12,11 +11,20 @@ from typing import IO, TYPE_CHECKING, Any
 
 from grader import machine
 from grader.engine.budget import GRACE_SECONDS, longest_grading
-from grader.engine.messages import Handshake, Reply, Request, read_handshake, read_reply, to_line
+from grader.engine.messages import (
+    Handshake,
+    Reply,
+    Request,
+    ServerSettings,
+    Settings,
+    read_handshake,
+    read_reply,
+    to_line,
+)
+from grader.engine.process import start
 from grader.engine.turns import in_turn
 from grader.errors import GraderError, InternalError
 from grader.reports.scoring import passed_exercises
-from grader.sandbox.processes import start_module
 from grader.testing.misconceptions import MisconceptionError
 from grader.testing.misconceptions import build as build_misconceptions
 
@@ -59,8 +67,6 @@ class Engine:
         if missing := machine.missing_torch():
             raise GraderError(missing)
         self._limits = course.limits
-        options = [str(course.root), suites, ",".join(units), *([] if isolated else ["--practice"]), *course.modules]
-        pipe = subprocess.PIPE
         if suites == "hidden":
             try:
                 build_misconceptions(course, course.units)
@@ -71,12 +77,14 @@ class Engine:
                     f"The misconceptions cannot be written to {error.filename}: {error.strerror}."
                 ) from error
         try:
-            self._process = start_module("grader.engine.server", *options, stdin=pipe, stdout=pipe, stderr=pipe)
+            self._process = start()
         except OSError as error:
             raise InternalError(f"The grading engine cannot be started here: {error.strerror}.") from error
         # Threads write and read all the time, because the engine may hang, or wait until its output is read, while a
         # request is being sent. Everything is kept in memory, so that a full disk stops nothing.
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._requests.put(to_line(ServerSettings(list(course.modules), is_practice=not isolated)))
+        self._requests.put(to_line(Settings(str(course.root), suites == "hidden", list(units))))
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._last_words: deque[bytes] = deque(maxlen=ERROR_LINES)
         work: list[tuple[Callable[..., None], tuple[Any, ...]]] = [

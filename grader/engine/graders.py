@@ -40,13 +40,13 @@ class Graders:
 
     Attributes:
         grade: What a forked process does with a request.
-        before_fork: What this process does before each fork.
+        before_fork: What this process does before each fork, with the request.
         reply: What this process does with each reply.
         limits: The course's limits.
     """
 
     grade: Callable[[Request, Budget], Reply]
-    before_fork: Callable[[], None]
+    before_fork: Callable[[Request], None]
     reply: Callable[[Reply], None]
     limits: Limits
     _running: dict[int, Grader] = field(default_factory=dict)  # by the pipe of their result
@@ -82,7 +82,7 @@ class Graders:
         reading, writing = os.pipe()
         engine = os.getpid()
         try:
-            self.before_fork()
+            self.before_fork(request)
             pid = lockdown.fork()
             if pid == 0:
                 self._become_grader(engine, request, writing)

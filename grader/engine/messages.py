@@ -1,4 +1,7 @@
-"""The messages between the engine and its client, each a line of JSON. Both sides are trusted."""
+"""The messages between the engine and its client, each a line of JSON. Both sides are trusted.
+
+The client's first two have the settings: only what the fork server needs, and when that is forked, the others.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,23 @@ from grader.reports.model import Message
 from grader.reports.results import Described, Diagnosed, Judged, Result
 from grader.submissions.source import UnitSource
 from grader.testing.drawings import Drawing, OwnQuestion, Panel
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """How student code is run: the modules that it may import, and whether it is run without a fork, for practice."""
+
+    modules: list[str]
+    is_practice: bool
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The course's folder, whether the tests are the hidden ones, and the units of visible ones; none for all."""
+
+    root: str
+    is_hidden: bool
+    units: list[str]
 
 
 @dataclass(frozen=True)
@@ -54,7 +74,7 @@ class Reply:
     result: Result | str
 
 
-def to_line(message: Handshake | Request | Reply) -> bytes:
+def to_line(message: ServerSettings | Settings | Handshake | Request | Reply) -> bytes:
     """Encode a message."""
     return json.dumps(message, default=vars).encode() + b"\n"
 

@@ -1,12 +1,13 @@
 """The trusted process that runs the suites: imports torch once, then forks one grading process per submission.
 
-Started by `grader.engine.client`, which sends submissions as lines of JSON and reads the results as lines of JSON. The
-fork server is forked as soon as torch is imported, so that no student process ever holds a suite, a solution or a path.
-This module therefore imports at the top only what the fork server needs.
+Started by `grader.engine.process`. `grader.engine.client` sends settings and submissions as lines of JSON, and reads
+the results as lines of JSON. The fork server is forked as soon as torch is imported, so that no student process ever
+holds a suite, a solution or a path. This module therefore imports at the top only what the fork server needs.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -30,18 +31,21 @@ PYTEST_OPTIONS = [
 def main() -> int:
     """Serve requests on standard input until it ends, and return pytest's exit code.
 
-    Arguments on the command line: the course's folder, which tests to run (`hidden` or `visible`), the units whose
-    visible tests to run (with commas between them; none for all), `--practice` to run student code in this process, and
-    the modules that answers may import.
+    The first two lines have the settings. Torch is imported before they come.
     """
-    root, suites, units, *modules = sys.argv[1:]
-    is_practice = "--practice" in modules
-    modules = [name for name in modules if name != "--practice"]
     requests, replies = os.dup(0), os.dup(1)
     # Standard output carries only results, so what pytest prints goes to standard error.
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    server = PracticeServer(modules) if is_practice else _forked(modules)
+
+    import torch  # noqa: F401 - nothing of the course is imported yet
+
+    line = _read_line(requests)
+    if not line:  # no engine is needed
+        return 0
+    of_server = json.loads(line)
+    server = (PracticeServer if of_server["is_practice"] else ForkServer.forked)(of_server["modules"])
+    settings = json.loads(_read_line(requests))
     # Other installed plugins could change which tests pass.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
@@ -50,22 +54,20 @@ def main() -> int:
     from grader.course.model import load_course
     from grader.engine.session import Engine
 
-    course = load_course(Path(root))
+    course = load_course(Path(settings["root"]))
     # The course's copy of the visible tests, because students can edit theirs.
-    folder = course.exercises if suites == "visible" else course.suites
-    tests = [file for unit in units.split(",") if (file := folder / f"test_{unit}.py").is_file()] or [folder]
-    engine = Engine(course, suites == "hidden", server, requests, replies)
+    folder = course.suites if settings["is_hidden"] else course.exercises
+    tests = [file for unit in settings["units"] if (file := folder / f"test_{unit}.py").is_file()] or [folder]
+    engine = Engine(course, settings["is_hidden"], server, requests, replies)
     try:
-        return int(pytest.main([*map(str, tests), "--course", root, *PYTEST_OPTIONS], plugins=[engine]))
+        return int(pytest.main([*map(str, tests), "--course", str(course.root), *PYTEST_OPTIONS], plugins=[engine]))
     finally:
         engine.server.close()
 
 
-def _forked(modules: list[str]) -> ForkServer:
-    """Import torch, once for the fork server and for this process, and fork the server."""
-    import torch  # noqa: F401 - nothing of the course is imported yet
-
-    return ForkServer.forked(modules)
+def _read_line(requests: int) -> bytes:
+    """Read a line and no more, because requests follow. It is empty if there is none."""
+    return b"".join(iter(lambda: os.read(requests, 1).strip(b"\n"), b""))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from grader.sandbox.processes import ForkServer, Server
 from grader.testing.misconceptions import misconceptions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from grader.course.model import Course
     from grader.engine.budget import Budget
@@ -64,7 +64,6 @@ class Engine:
         """Send the handshake, and serve requests until they end."""
         if session.testsfailed:
             raise session.Interrupted("the suites could not be collected")
-        self.load_misconceptions()
         for item in session.items:
             criterion = item.stash[CRITERION]
             self.tests.setdefault(criterion.unit, []).append((item, criterion))
@@ -78,11 +77,12 @@ class Engine:
             def grade(request: Request, budget: Budget) -> Reply:
                 return Reply(request.number, self.grade(session, request, budget))
 
-            Graders(grade, self.revive_server, self.send, self.course.limits).serve(self.requests)
+            Graders(grade, self.prepare, self.send, self.course.limits).serve(self.requests)
         else:
             # Without a fork: one submission after another, in this process.
             with open(self.requests, "rb") as lines:
                 for request in map(read_request, lines):
+                    self.load_misconceptions(request.units)
                     self.send(Reply(request.number, self.grade(session, request)))
                     self.server.prepare()
         return True
@@ -109,14 +109,21 @@ class Engine:
             },
         )
 
-    def load_misconceptions(self) -> None:
-        """Import the misconceptions once, before any fork; for the visible tests, read their signatures."""
+    def prepare(self, request: Request) -> None:
+        """Before a grading process is forked, load and start what it needs. Raises OSError."""
+        self.load_misconceptions(request.units)
+        self.revive_server()
+
+    def load_misconceptions(self, units: Iterable[str]) -> None:
+        """Import the misconceptions of these units, once; for the visible tests, read all signatures."""
         if not self.is_hidden:
-            self.signatures = read_signatures(self.course.exercises / FILENAME)
+            self.signatures = self.signatures or read_signatures(self.course.exercises / FILENAME)
             return
-        self.known = {unit: misconceptions_of(self.course, unit) for unit in self.course.units}
-        for unit in self.known:
-            failure_matrix.key_of(self.course, unit)  # cached, so that grading processes need not read all those files
+        for unit in units:
+            if unit not in self.known:
+                self.known[unit] = misconceptions_of(self.course, unit)
+                failure_matrix.key_of(self.course, unit)  # cached, so that grading processes need not read the files
+                gc.freeze()
 
     def revive_server(self) -> None:
         """Start a new fork server if the old one has ended. Raises OSError."""

@@ -1,0 +1,36 @@
+"""The engine's process, which a program may start before it knows what to grade."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from courses import COURSE
+
+from grader.engine import process
+from grader.engine.client import Engine
+
+
+def test_the_process_that_was_started_early_is_the_engine_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    start_module = process.start_module
+
+    def noted(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(arguments)
+        return start_module(*arguments, **options)
+
+    monkeypatch.setattr(process, "start_module", noted)
+    process.start_early()
+    with Engine(COURSE) as engine:
+        assert engine.handshake().criteria
+    assert started == [("grader.engine.server",)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_program_that_needs_no_engine_ends_the_early_process() -> None:
+    program = "from grader.engine import process; process.start_early(); print(process._early[0].pid)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not Path(f"/proc/{int(done.stdout)}").exists()
