@@ -12,11 +12,11 @@ from courses import COURSE
 
 from grader.engine import process
 from grader.engine.client import Engine
+from grader.sandbox.processes import start_module
 
 
 def test_the_process_that_was_started_early_is_the_engine_s(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
-    start_module = process.start_module
 
     def noted(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
         started.append(arguments)
