@@ -15,7 +15,7 @@ from grader.documents import Model
 from grader.engine.messages import Request, read_request, result_of, to_line
 from grader.reports.model import Message
 from grader.reports.results import Result
-from grader.sandbox.bounds import ProtocolError, read_json
+from grader.sandbox.bounds import ProtocolError, check_values, read_json
 from grader.sandbox.lockdown import LAYERS
 
 if TYPE_CHECKING:
@@ -148,8 +148,7 @@ def read_answer(content: Any, request: Request, criteria: Iterable[Described]) -
         raise ProtocolError(f"a {type(content).__name__} instead of bytes")
     if len(content) > MAX_BYTES:
         raise ProtocolError(f"more than {MAX_BYTES // 2**20} MB")
-    if content.count(b",") + content.count(b"[") + content.count(b"{") > MAX_VALUES:
-        raise ProtocolError(f"more than {MAX_VALUES:,} values")
+    check_values(content, MAX_VALUES)
     header, _, line = content.partition(b"\n")
     try:
         answer = Answer.model_validate(read_json(header))

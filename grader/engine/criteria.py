@@ -179,13 +179,13 @@ def criterion_of(
     marker = mark or _mark(getattr(function, "pytestmark", ()), "exercise", "example")
     if marker is None or len(marker.args) != 1 or (marker.name == "exercise" and "rule" not in marker.kwargs):
         raise ValueError("it needs @pytest.mark.exercise('name', rule='the stub's words')")
-    others = inspect.signature(function).parameters.keys() - {"student", "fresh"} - parameters.keys()
+    given = functools.partial(function, **parameters) if parameters else function
+    others = _parameters(given) - {"student", "fresh"} - parameters.keys()
     if others:
         raise ValueError(f"it takes {', '.join(sorted(others))}, but all that a test can take is student and fresh")
     sentence = marker.kwargs.get("sentence") or " ".join((inspect.getdoc(function) or "").split())
     if not sentence:
         raise ValueError("it needs a docstring: the sentence that a student reads")
-    given = functools.partial(function, **parameters) if parameters else function
     rule = marker.kwargs.get("rule", ())
     rules = (rule,) if isinstance(rule, str) else tuple(rule)
     return Criterion(unit, marker.args[0], name, sentence, rules, given, version, substitutes)

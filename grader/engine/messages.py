@@ -1,6 +1,6 @@
 """The messages between the engine and its client, each a line of JSON. Both sides are trusted.
 
-The client's first two have the settings: only what the fork server needs, and when that is forked, the others.
+The client's first two have the settings: the first for the fork server, the second once that is forked.
 """
 
 from __future__ import annotations

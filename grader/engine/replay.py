@@ -23,6 +23,7 @@ class Recorded:
     def __init__(self, backend: Backend) -> None:
         """Take the backend whose answers are recorded."""
         self.backend = backend
+        self.draws: dict[Any, list[Any]] = {}  # with substitutes
         self.answers: list[tuple[str, Any]] = []
         self.called: Any = []  # by the first run
         self.place: int | None = None  # of the next answer to replay; None while recording
@@ -32,6 +33,7 @@ class Recorded:
     def rewind(self) -> None:
         """Replay the answers from now on."""
         self.place = 0
+        self.draws.clear()
 
     def load(self, unit: str) -> None:
         """Load a unit, unless answers are replayed."""

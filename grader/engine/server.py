@@ -7,6 +7,7 @@ holds a suite, a solution or a path. This module therefore imports at the top on
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -33,6 +34,8 @@ def main() -> int:
 
     The first two lines have the settings. Torch is imported before they come.
     """
+    # Imports leave little garbage, and looking for it would write to objects that the fork server shares.
+    gc.disable()
     requests, replies = os.dup(0), os.dup(1)
     # Standard output carries only results, so what pytest prints goes to standard error.
     os.dup2(2, 1)
@@ -43,8 +46,9 @@ def main() -> int:
     line = _read_line(requests)
     if not line:  # no engine is needed
         return 0
-    of_server = json.loads(line)
-    server = (PracticeServer if of_server["is_practice"] else ForkServer.forked)(of_server["modules"])
+    server_settings = json.loads(line)
+    start = PracticeServer if server_settings["is_practice"] else ForkServer.forked
+    server = start(server_settings["modules"])
     settings = json.loads(_read_line(requests))
     # Other installed plugins could change which tests pass.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"

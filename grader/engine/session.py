@@ -71,6 +71,7 @@ class Engine:
         session.config.pluginmanager.unregister(name="terminalreporter")
         # Otherwise the garbage collector would write to every object, so that each grading process copied the pages.
         gc.freeze()
+        gc.enable()
         self.send(self.handshake())
         if isinstance(self.server, ForkServer):
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import functools
 import operator
 import os
 import pkgutil
@@ -85,7 +86,7 @@ class Watch:
         self.reported: set[tuple[str, str]] = set()
         self.counts: Counter[str] = Counter()
         self.looking: set[int] = set()
-        self.originals = [_Functions(path, tuple(names.split())) for path, names in WATCHED.items()]
+        self.originals = originals()
 
     def listen(self) -> None:
         """Listen until the process ends, because audit hooks cannot be removed."""
@@ -134,6 +135,12 @@ class Watch:
                 return True
             frame = frame.f_back
         return False
+
+
+@functools.cache
+def originals() -> list[_Functions]:
+    """Return the watched functions as they are now. To be called once before a fork: each child needs the same."""
+    return [_Functions(path, tuple(names.split())) for path, names in WATCHED.items()]
 
 
 class _Functions:

@@ -68,6 +68,7 @@ class SandboxClient:
         layers: What isolates the process, by layer.
         failures: The statements that failed, for each unit that was loaded.
         budget: The time that calls may take; `budget.use` names the exercise.
+        draws: The results of calls that tests share, by the call.
     """
 
     def __init__(self, server: Server, sources: dict[str, Source], limits: Limits) -> None:
@@ -78,6 +79,7 @@ class SandboxClient:
         self.layers: dict[str, bool] = {}
         self.failures: dict[str, list[FailedStatement]] = {}
         self.budget = TimeBudget(limits.unit_seconds)
+        self.draws: dict[Any, list[Any]] = {}
         self._output = OutputBuffer(limits.output_kb * 1024)
         self._audit_log = AuditLog()
         self._transport: Transport | None = None

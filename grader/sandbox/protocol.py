@@ -59,8 +59,7 @@ class Calls:
 
 def pack(message: Any, data: bytes | bytearray = b"") -> bytes:
     """Return plain JSON, and the bytes of its tensors, as one frame."""
-    text = write_json(message).encode()
-    return b"".join((HEADER.pack(len(text), len(data)), text, data))
+    return _framed(write_json(message).encode(), data)
 
 
 def pack_reply(message: Any, data: bytes | bytearray = b"") -> bytes:
@@ -68,6 +67,10 @@ def pack_reply(message: Any, data: bytes | bytearray = b"") -> bytes:
     text = write_json(message).encode()
     check_sizes(len(text), len(data))
     check_values(text)
+    return _framed(text, data)
+
+
+def _framed(text: bytes, data: bytes | bytearray) -> bytes:
     return b"".join((HEADER.pack(len(text), len(data)), text, data))
 
 

@@ -18,7 +18,7 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from grader.sandbox import import_stubs, lockdown, messages, seccomp, serving, users
+from grader.sandbox import audit_hook, import_stubs, lockdown, messages, seccomp, serving, users
 from grader.sandbox.messages import Exited, NotStarted, Ready, Start
 from grader.sandbox.preload import ModuleUnavailable, preload, preload_late, touch
 
@@ -58,6 +58,8 @@ class Server:
     def __init__(self, control: socket.socket, modules: Sequence[str] = ()) -> None:
         """Import everything, including these modules, and say on `control` that the server is ready, or why not."""
         self.modules = tuple(modules)
+        # A garbage collection would write to every object, and so copy the pages that forked processes share.
+        gc.disable()
         try:
             preload(self.modules)
             missing = lockdown.missing_layers()
@@ -68,9 +70,10 @@ class Server:
         except ModuleUnavailable as error:
             _send(control, NotStarted(str(error)[: messages.MAX_TEXT]))
             raise SystemExit(1) from error
+        audit_hook.originals()
         _forget_folders()
-        # A garbage collection would write to every object, and so copy the pages in each child.
         gc.freeze()
+        gc.enable()  # in student processes, for what they make
         self.more_bytes = max(lockdown.address_space() - TORCH_BYTES, 0)
         self.control = control
         # By the descriptor of its lifeline.

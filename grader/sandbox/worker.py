@@ -131,6 +131,10 @@ class Worker:
         result = self.resolve(target)(*arguments, **options)
         return (result, arguments) if arguments_after else result
 
+    def do_keep(self, number: int, target: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+        """Call `target`, and hold the result by this number."""
+        self.held[number] = self.do_call(target, arguments, options)
+
     def resolve(self, target: Any) -> Any:
         """Return a name of a unit for ("unit", "name"), an attribute for (object, "name"), the object for (object,)."""
         owner, *names = target

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 
 class Backend(Protocol):
-    """Runs operations: the client of a student process, or a trusted implementation in this process."""
+    """Runs operations: the client of a student process, or a trusted implementation in this process.
+
+    Attributes:
+        draws: The results of calls that tests share, by the call.
+    """
+
+    draws: dict[Any, list[Any]]
 
     def call(self, operation: str, **details: Any) -> Any:
         """Return the value of one operation. Raises Failure if there is none."""
@@ -42,6 +48,7 @@ class InProcessBackend:
         self.worker = worker or Worker()
         module = self.worker.units.modules[unit] = types.ModuleType(unit)
         module.__dict__.update(names)
+        self.draws: dict[Any, list[Any]] = {}
         self.forget()
         self.worker.patches.elsewhere = [found for value in names.values() for found in _globals(value)]
 

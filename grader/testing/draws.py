@@ -71,12 +71,17 @@ def expect_draws_from_a_generator(student: Student, draw: Draw, other: str) -> N
     untouched = _global_draw(student)
     for seed in (1, 2):
         generator = student.generator(seed)
-        before = generator.state()
         student.seed(3)
         results.append(draw(generator=generator))
-        expect_true(not torch.equal(generator.state(), before), UNUSED_GENERATOR)
+        expect_used(generator, seed)
         expect_true(torch.equal(_global_draw(student), untouched), "Torch's global state has moved as well.")
     expect_true(not torch.equal(*results), other)
+
+
+def expect_used(generator: RemoteObject, seed: int) -> None:
+    """Expect a generator that was made with this seed to have another state by now."""
+    before = torch.Generator().manual_seed(seed).get_state()
+    expect_true(not torch.equal(generator.state(), before), UNUSED_GENERATOR)
 
 
 def _global_draw(student: Student) -> torch.Tensor:

@@ -19,7 +19,7 @@ from grader.testing.recorder import note_call, note_mode
 from grader.testing.substitutes import MODULE, Substitutes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping
 
     from grader.testing.backend import Backend
 
@@ -70,6 +70,18 @@ class RemoteCallable:
         note_call(arguments)
         details = {"target": self._target, "arguments": arguments, "options": options}
         return [self._wrap(value) for value in self._backend.repeat(times, "call", **details)]
+
+    def draws(self, times: int, *arguments: Hashable) -> list[Any]:
+        """Return the results of so many calls with the same arguments, like `repeated`.
+
+        Tests of one submission that ask for the same calls share their results: draws that are independent of each
+        other are as good for a second test.
+        """
+        note_call(arguments)
+        draws, calls = self._backend.draws, (self._target, times, arguments)
+        if calls not in draws:
+            draws[calls] = self.repeated(times, *arguments)
+        return draws[calls]
 
     def with_arguments(self, *arguments: Any) -> tuple[Any, tuple[Any, ...]]:
         """Call it and return the result, and the arguments after the call."""
@@ -201,6 +213,14 @@ class Student:
         if name.startswith("__"):
             raise AttributeError(name)
         return RemoteCallable(self._backend, (self._unit, name), self._keeps_arrays)
+
+    def queue(self, name: str, *arguments: Any, **options: Any) -> RemoteObject:
+        """Queue a call of one of the unit's names, and return the object that it will give.
+
+        The call is made with the next request, which raises its error if it fails. So a test must not end with it.
+        """
+        note_call(arguments)
+        return self._object("keep", target=(self._unit, name), arguments=arguments, options=options)
 
     @property
     def numpy(self) -> Student:

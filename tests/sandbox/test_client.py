@@ -202,6 +202,11 @@ def test_a_process_that_is_lost_is_reported_and_started_again(open_client: Opens
     assert student.g() == 1
 
 
+def test_garbage_of_student_code_is_collected(open_client: Opens) -> None:
+    client = open_client("import gc\n\n\ndef collects():\n    return gc.isenabled()\n")
+    assert client.call("call", target=("answers", "collects"), arguments=(), options={})
+
+
 def test_an_object_of_a_lost_process_cannot_be_used(open_client: Opens) -> None:
     student, _ = answers(open_client, "import os\nclass Box: ...\ndef f(): os._exit(0)")
     box = student.Box()

@@ -250,6 +250,35 @@ def test_repeated_calls_use_what_was_made_before(student: Student) -> None:
     assert torch.equal(torch.stack(found), torch.rand(3, 3, generator=expected))
 
 
+def test_draws_are_made_once_for_all_who_ask_for_the_same(student: Student) -> None:
+    assert student.next_one.draws(3, 2) == [2, 4, 6]
+    assert student.next_one.draws(3, 2) == [2, 4, 6]
+    assert student.next_one.draws(3, 1) == [7, 8, 9]
+    assert student.next_one(1) == 10
+
+
+def test_draws_that_failed_are_made_again(student: Student) -> None:
+    with pytest.raises(Raised, match="It raised a ValueError"):
+        student.raises_at.draws(3, 2)  # by its third call
+    assert student.next_one(-3) == 0
+    assert student.raises_at.draws(3, 5) == [1, 2, 3]
+    assert student.raises_at.draws(3, 5) == [1, 2, 3]
+
+
+def test_a_queued_call_is_made_before_the_next_one(student: Student) -> None:
+    student.queue("next_one", 2)
+    layer = student.queue("Layer", 3)
+    assert layer.method("twice")(student.next_one(1)) == 6
+    assert layer.get("name") == "layer"
+
+
+def test_the_next_request_raises_the_error_of_a_queued_call(student: Student) -> None:
+    student.queue("raises")
+    with pytest.raises(Raised, match="It raised a ValueError"):
+        student.next_one(1)
+    assert student.next_one(1) == 1
+
+
 def test_an_object_can_be_made_called_and_asked(student: Student) -> None:
     layer = student.Layer(3)
     assert torch.equal(layer(torch.ones(1, 3)), torch.full((1, 2), 3.0))

@@ -702,7 +702,7 @@ def attended(
 
 def head_with(student: Student, matrices: Matrices, block_size: int, dropout: float = 0.0) -> RemoteObject:
     """A Head of the dtype of these matrices (n_embd, head_size), in eval mode."""
-    head = student.Head(*matrices["W_query"].shape, block_size, dropout)
+    head = student.queue("Head", *matrices["W_query"].shape, block_size, dropout)
     head.to(matrices["W_query"].dtype)
     parameters = head.parameters()
     for name, layer in LAYERS.items():
@@ -730,7 +730,7 @@ def fresh_matrices(fresh: Fresh, n_embd: int = N_EMBD, head_size: int = HEAD_SIZ
 @pytest.mark.exercise("Head", rule="key, query and value are nn.Linear from n_embd to head_size")
 def test_three_layers_from_n_embd_to_head_size(student: Student) -> None:
     """key, query and value should each be an nn.Linear from n_embd to head_size."""
-    head = student.Head(N_EMBD, HEAD_SIZE, BLOCK, 0.0)
+    head = student.queue("Head", N_EMBD, HEAD_SIZE, BLOCK, 0.0)
     for name in LAYERS.values():
         parameters = layer_of(head, name).parameters()
         expect_true("weight" in parameters, f"{name} is not a linear layer.")
@@ -744,7 +744,7 @@ def test_three_layers_from_n_embd_to_head_size(student: Student) -> None:
 @pytest.mark.exercise("Head", rule="key, query and value have no bias")
 def test_no_layer_has_a_bias(student: Student) -> None:
     """key, query and value should have a weight, and no bias."""
-    head = student.Head(N_EMBD, HEAD_SIZE, BLOCK, 0.0)
+    head = student.queue("Head", N_EMBD, HEAD_SIZE, BLOCK, 0.0)
     for name in LAYERS.values():
         parameters = layer_of(head, name).parameters()
         expect_true("weight" in parameters, f"{name} is not a linear layer.")
@@ -883,7 +883,7 @@ TABLE = "token_embedding_table"
 
 def model_with(student: Student, table: torch.Tensor) -> RemoteObject:
     """A BigramLanguageModel with this table (V, V). Another criterion is about the name of the table."""
-    model = student.BigramLanguageModel(len(table))
+    model = student.queue("BigramLanguageModel", len(table))
     model.set({table_name(model): table})
     return model
 
@@ -905,7 +905,7 @@ def flat_loss(student: Student, logits: torch.Tensor, targets: torch.Tensor) -> 
 @pytest.mark.exercise("BigramLanguageModel", rule="token_embedding_table is nn.Embedding(vocab_size, vocab_size)")
 def test_the_table_is_an_embedding(student: Student) -> None:
     """token_embedding_table should be an nn.Embedding with vocab_size rows of vocab_size logits."""
-    table = student.BigramLanguageModel(V).get(TABLE)
+    table = student.queue("BigramLanguageModel", V).get(TABLE)
     expect_true(isinstance(table, RemoteObject), "It is no module.")
     expect_true("torch.nn.modules.sparse.Embedding" in table.kinds, "It is not an nn.Embedding.")
     weight = expect_tensor(table.parameters().get("weight"))

@@ -422,7 +422,7 @@ def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
 
 def in_eval_mode(student: Student, matrices: Matrices, context_length: int, dropout: float = 0.0) -> RemoteObject:
     """Return a CausalAttention with these matrices in eval mode, since most tests are not about training."""
-    attention = student.CausalAttention(*matrices["W_query"].shape, context_length, dropout)
+    attention = student.queue("CausalAttention", *matrices["W_query"].shape, context_length, dropout)
     if matrices["W_query"].dtype == torch.float64:
         attention.to(torch.float64)
     set_layers(attention, as_layers(matrices))
@@ -438,7 +438,7 @@ def fresh_matrices(fresh: Fresh, d_in: int = D_IN, d_out: int = D_OUT) -> Matric
 @pytest.mark.exercise("CausalAttention", rule="W_query, W_key and W_value are nn.Linear from d_in to d_out")
 def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
     """W_query, W_key and W_value should each be an nn.Linear from d_in to d_out."""
-    parameters = student.CausalAttention(D_IN, D_OUT, T, 0.0).parameters()
+    parameters = student.queue("CausalAttention", D_IN, D_OUT, T, 0.0).parameters()
     for name in MATRICES:
         expect_true(name not in parameters, f"{name} is an nn.Parameter, not a layer.")
         expect_layer(parameters, name, D_IN, D_OUT)
@@ -449,7 +449,7 @@ def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
 )
 def test_no_layer_has_a_bias_by_default(student: Student) -> None:
     """W_query, W_key and W_value should have no bias if the caller does not ask for one."""
-    expect_no_bias(student.CausalAttention(D_IN, D_OUT, T, 0.0).parameters(), MATRICES)
+    expect_no_bias(student.queue("CausalAttention", D_IN, D_OUT, T, 0.0).parameters(), MATRICES)
 
 
 @pytest.mark.exercise(
@@ -457,7 +457,7 @@ def test_no_layer_has_a_bias_by_default(student: Student) -> None:
 )
 def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
     """With qkv_bias=True, W_query, W_key and W_value should each have a bias of d_out numbers."""
-    parameters = student.CausalAttention(D_IN, D_OUT, T, 0.0, qkv_bias=True).parameters()
+    parameters = student.queue("CausalAttention", D_IN, D_OUT, T, 0.0, qkv_bias=True).parameters()
     for name in BIASES:
         expect_true(name in parameters, f"There is no parameter {name}.")
         expect_tensor(parameters[name], (D_OUT,))
@@ -468,7 +468,7 @@ def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
 )
 def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     """With qkv_bias=True, each layer should add its bias: x @ W.T + b."""
-    attention, inputs = student.CausalAttention(D_IN, D_OUT, T, 0.0, qkv_bias=True), fresh(B, T, D_IN)
+    attention, inputs = student.queue("CausalAttention", D_IN, D_OUT, T, 0.0, qkv_bias=True), fresh(B, T, D_IN)
     matrices, biases = fresh_matrices(fresh), {name: fresh(D_OUT) for name in BIASES}
     set_layers(attention, as_layers(matrices))
     attention.set(biases)

@@ -523,7 +523,7 @@ def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> No
 
 def layers_of(student: Student) -> dict[str, torch.Tensor]:
     """The parameters of the three layers, by their names."""
-    parameters = student.CrossAttention(D_QUERY, D_CONTEXT, D_OUT).parameters()
+    parameters = student.queue("CrossAttention", D_QUERY, D_CONTEXT, D_OUT).parameters()
     for name in MATRICES:
         expect_true(name not in parameters, f"{name} is an nn.Parameter, not a layer.")
         expect_true(f"{name}.weight" in parameters, no_parameter(f"{name}.weight"))
@@ -534,7 +534,7 @@ def attention_with(
     student: Student, matrices: dict[str, torch.Tensor], dtype: torch.dtype = torch.float32
 ) -> RemoteObject:
     """A CrossAttention with these matrices (d_in, d_out)."""
-    attention = student.CrossAttention(len(matrices["W_query"]), *matrices["W_key"].shape)
+    attention = student.queue("CrossAttention", len(matrices["W_query"]), *matrices["W_key"].shape)
     if dtype != torch.float32:
         attention.to(dtype)
     set_layers(attention, as_layers(matrices))

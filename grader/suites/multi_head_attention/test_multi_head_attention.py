@@ -800,7 +800,9 @@ def attention_with(
     A missing out_proj costs only its own criteria.
     """
     steps(student)
-    attention = student.MultiHeadAttention(weights["W_query.weight"].shape[1], D_OUT, context_length, dropout, heads)
+    attention = student.queue(
+        "MultiHeadAttention", weights["W_query.weight"].shape[1], D_OUT, context_length, dropout, heads
+    )
     dtype = weights["W_query.weight"].dtype
     if dtype == torch.float64:
         attention.to(dtype)
@@ -815,7 +817,7 @@ def attention_with(
 )
 def test_four_layers(student: Student) -> None:
     """W_query, W_key and W_value should go from d_in to d_out, and out_proj from d_out to d_out, with a bias."""
-    parameters = student.MultiHeadAttention(D_IN, D_OUT, CONTEXT, 0.0, H).parameters()
+    parameters = student.queue("MultiHeadAttention", D_IN, D_OUT, CONTEXT, 0.0, H).parameters()
     for name in LAYERS:
         expect_layer(parameters, name, D_IN, D_OUT)
     expect_layer(parameters, "out_proj", D_OUT, D_OUT)
@@ -828,13 +830,13 @@ BIAS = "W_query, W_key and W_value have no bias unless qkv_bias=True; then each 
 @pytest.mark.exercise("MultiHeadAttention", rule=BIAS)
 def test_no_bias_by_default(student: Student) -> None:
     """W_query, W_key and W_value should have no bias if the caller does not ask for one."""
-    expect_no_bias(student.MultiHeadAttention(D_IN, D_OUT, CONTEXT, 0.0, H).parameters(), LAYERS)
+    expect_no_bias(student.queue("MultiHeadAttention", D_IN, D_OUT, CONTEXT, 0.0, H).parameters(), LAYERS)
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule=BIAS)
 def test_three_biases_on_demand(student: Student) -> None:
     """With qkv_bias=True, W_query, W_key and W_value should each have a bias of d_out numbers."""
-    parameters = student.MultiHeadAttention(D_IN, D_OUT, CONTEXT, 0.0, H, qkv_bias=True).parameters()
+    parameters = student.queue("MultiHeadAttention", D_IN, D_OUT, CONTEXT, 0.0, H, qkv_bias=True).parameters()
     for name in LAYERS:
         expect_bias(parameters, name, D_OUT)
 
@@ -843,7 +845,7 @@ def test_three_biases_on_demand(student: Student) -> None:
 def test_the_biases_count_in_every_head(student: Student, fresh: Fresh) -> None:
     """With qkv_bias=True, the queries, keys and values should contain the biases."""
     steps(student)
-    attention = student.MultiHeadAttention(D_WIDE, D_OUT, T_DECISIVE, 0.0, 1, qkv_bias=True)
+    attention = student.queue("MultiHeadAttention", D_WIDE, D_OUT, T_DECISIVE, 0.0, 1, qkv_bias=True)
     inputs, weights = decisive_tokens(fresh, 1, T_DECISIVE, 1)
     # The query consists of the bias only: it fits the first token's key, which all tokens see.
     keys = inputs[0].double() @ weights["W_key.weight"].double().mT  # (T, d_out)
@@ -1007,7 +1009,7 @@ def test_heads_that_do_not_divide_are_refused(student: Student, fresh: Fresh) ->
     steps(student)
 
     def attend(num_heads: int) -> object:
-        return student.MultiHeadAttention(D_IN, D_OUT, T, 0.0, num_heads)(inputs)
+        return student.queue("MultiHeadAttention", D_IN, D_OUT, T, 0.0, num_heads)(inputs)
 
     attend(H)
     expect_error(functools.partial(attend, NOT_DIVIDING))

@@ -33,7 +33,7 @@ from grader.testing.checks import (
     shown,
 )
 from grader.testing.contracts import Asking, asking, expect_gradients_of, expect_left_alone
-from grader.testing.draws import UNUSED_GENERATOR, Draw, expect_draws_by_state, expect_global_draws
+from grader.testing.draws import Draw, expect_draws_by_state, expect_global_draws, expect_used
 from grader.testing.inputs import Fresh
 from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
 from grader.testing.student import Raised, RemoteObject, Student
@@ -374,7 +374,7 @@ def output_of(attention: RemoteObject, inputs: torch.Tensor) -> object:
 @pytest.mark.exercise("SelfAttention_v1", rule="W_query, W_key and W_value are nn.Parameter of shape (d_in, d_out)")
 def test_three_matrices_are_parameters(student: Student) -> None:
     """W_query, W_key and W_value should each be an nn.Parameter of shape (d_in, d_out)."""
-    parameters = student.SelfAttention_v1(D_IN, D_OUT).parameters()
+    parameters = student.queue("SelfAttention_v1", D_IN, D_OUT).parameters()
     expect_true(bool(parameters), "The module has no parameters.")
     for name in MATRICES:
         expect_true(f"{name}.weight" not in parameters, f"{name} is a layer, not an nn.Parameter.")
@@ -389,7 +389,7 @@ def test_three_matrices_are_parameters(student: Student) -> None:
 def test_output_of_three_matrices(student: Student, fresh: Fresh) -> None:
     """The output should be only the contexts, (T, d_out): the scaled dot-product attention of the projections."""
     for d_in, d_out in WIDTHS:
-        attention, inputs = student.SelfAttention_v1(d_in, d_out), fresh(T, d_in)
+        attention, inputs = student.queue("SelfAttention_v1", d_in, d_out), fresh(T, d_in)
         matrices = fresh_matrices(fresh, d_in, d_out)
         attention.set(matrices)
         expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
@@ -398,7 +398,7 @@ def test_output_of_three_matrices(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("SelfAttention_v1", rule="any number of tokens, including one")
 def test_three_matrices_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
     """The same module should work for any number of tokens, also a single one, and give (T, d_out)."""
-    attention = student.SelfAttention_v1(D_WIDE, D_OUT)
+    attention = student.queue("SelfAttention_v1", D_WIDE, D_OUT)
     for count in (1, 3, 6):
         inputs, matrices = decisive_tokens(fresh, count)
         attention.set(matrices)
@@ -408,7 +408,7 @@ def test_three_matrices_take_any_number_of_tokens(student: Student, fresh: Fresh
 @pytest.mark.exercise("SelfAttention_v1", rule="gradients reach all three parameters and the inputs")
 def test_gradients_of_three_matrices(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach W_query, W_key and W_value, and the inputs."""
-    attention, inputs = student.SelfAttention_v1(D_IN, D_OUT), fresh(T, D_IN)
+    attention, inputs = student.queue("SelfAttention_v1", D_IN, D_OUT), fresh(T, D_IN)
     matrices = fresh_matrices(fresh)
     attention.set(matrices)
     parameters = attention.parameters()
@@ -425,7 +425,7 @@ def test_gradients_of_three_matrices(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("SelfAttention_v2", rule="W_query, W_key and W_value are nn.Linear from d_in to d_out")
 def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
     """W_query, W_key and W_value should each be an nn.Linear from d_in to d_out."""
-    parameters = student.SelfAttention_v2(D_IN, D_OUT).parameters()
+    parameters = student.queue("SelfAttention_v2", D_IN, D_OUT).parameters()
     expect_true(bool(parameters), "The module has no parameters.")
     for name in MATRICES:
         expect_true(name not in parameters, f"{name} is an nn.Parameter, not a layer.")
@@ -438,7 +438,7 @@ def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
 )
 def test_no_layer_has_a_bias_by_default(student: Student) -> None:
     """W_query, W_key and W_value should have no bias if the caller does not ask for one."""
-    expect_no_bias(student.SelfAttention_v2(D_IN, D_OUT).parameters(), MATRICES)
+    expect_no_bias(student.queue("SelfAttention_v2", D_IN, D_OUT).parameters(), MATRICES)
 
 
 @pytest.mark.exercise(
@@ -447,7 +447,7 @@ def test_no_layer_has_a_bias_by_default(student: Student) -> None:
 )
 def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
     """With qkv_bias=True, W_query, W_key and W_value should each have a bias of d_out numbers."""
-    parameters = student.SelfAttention_v2(D_IN, D_OUT, qkv_bias=True).parameters()
+    parameters = student.queue("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True).parameters()
     expect_true(any(name in parameters for name in BIASES), "None of the three layers has a bias.")
     for name in BIASES:
         expect_true(name in parameters, f"There is no parameter {name}.")
@@ -460,7 +460,7 @@ def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
 )
 def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     """With qkv_bias=True, each layer should add its bias: x @ W.T + b."""
-    attention, inputs = student.SelfAttention_v2(D_IN, D_OUT, qkv_bias=True), fresh(T, D_IN)
+    attention, inputs = student.queue("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True), fresh(T, D_IN)
     matrices, biases = fresh_matrices(fresh), {name: fresh(D_OUT) for name in BIASES}
     set_layers(attention, as_layers(matrices))
     attention.set(biases)
@@ -476,7 +476,7 @@ def test_the_biases_count(student: Student, fresh: Fresh) -> None:
 def test_output_of_three_layers(student: Student, fresh: Fresh) -> None:
     """The output should be only the contexts, (T, d_out): the scaled dot-product attention of the layers' outputs."""
     for d_in, d_out in WIDTHS:
-        attention, inputs = student.SelfAttention_v2(d_in, d_out), fresh(T, d_in)
+        attention, inputs = student.queue("SelfAttention_v2", d_in, d_out), fresh(T, d_in)
         matrices = fresh_matrices(fresh, d_in, d_out)
         set_layers(attention, as_layers(matrices))
         expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
@@ -485,7 +485,7 @@ def test_output_of_three_layers(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("SelfAttention_v2", rule="any number of tokens, including one")
 def test_three_layers_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
     """The same module should work for any number of tokens, also a single one, and give (T, d_out)."""
-    attention = student.SelfAttention_v2(D_WIDE, D_OUT)
+    attention = student.queue("SelfAttention_v2", D_WIDE, D_OUT)
     for count in (1, 3, 6):
         inputs, matrices = decisive_tokens(fresh, count)
         set_layers(attention, as_layers(matrices))
@@ -495,7 +495,7 @@ def test_three_layers_take_any_number_of_tokens(student: Student, fresh: Fresh) 
 @pytest.mark.exercise("SelfAttention_v2", rule="gradients reach the inputs and the weights of the three layers")
 def test_gradients_of_three_layers(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach the weights of all three layers, and the inputs."""
-    attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), fresh(T, D_IN)
+    attention, inputs = student.queue("SelfAttention_v2", D_IN, D_OUT), fresh(T, D_IN)
     matrices = fresh_matrices(fresh)
     set_layers(attention, as_layers(matrices))
     # The weights that the test set, not the ones that the module reports.
@@ -522,7 +522,7 @@ def set_as_layers(attention: RemoteObject, matrices: Matrices) -> None:
 ])  # fmt: skip
 def test_float64(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
     """Both modules should work in float64."""
-    attention = getattr(student, exercise)(D_WIDE, D_OUT)
+    attention = student.queue(exercise, D_WIDE, D_OUT)
     attention.to(torch.float64)
     inputs, matrices = decisive_tokens(fresh, T, torch.float64)
     set_matrices(attention, matrices)
@@ -539,7 +539,7 @@ def test_float64(student: Student, fresh: Fresh, exercise: str, set_matrices: Se
 ])  # fmt: skip
 def test_inputs_left_alone(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
     """Both modules should not change their inputs."""
-    attention = getattr(student, exercise)(D_WIDE, D_OUT)
+    attention = student.queue(exercise, D_WIDE, D_OUT)
     inputs, matrices = decisive_tokens(fresh, T)
     set_matrices(attention, matrices)
     output_of(attention, inputs)
@@ -578,23 +578,24 @@ def modules_with(
 
 def transferred(
     student: Student, fresh: Fresh, d_in: int, d_out: int, biases: Matrices | None = None
-) -> tuple[RemoteObject, RemoteObject, Matrices]:
-    """Return both modules after a transfer, and attention_v1's expected weights.
+) -> tuple[RemoteObject, RemoteObject, list[object], Matrices]:
+    """Return both modules after a transfer, and attention_v1's weights and the expected ones.
 
     Two equal pairs of modules should be equal after the transfer too.
     """
     initial, matrices = ({name: fresh(d_in, d_out) for name in MATRICES} for _ in range(2))
     pairs = [modules_with(student, initial, matrices, biases) for _ in range(2)]
     for pair in pairs:
-        student.transfer_weights(*pair)
-    for first, second in zip(*(attention_v1.attributes(*MATRICES) for _, attention_v1 in pairs), strict=True):
+        student.queue("transfer_weights", *pair)
+    moved, again = (attention_v1.attributes(*MATRICES) for _, attention_v1 in pairs)
+    for first, second in zip(moved, again, strict=True):
         expect_deterministic(first, second, "The same transfer, done twice, gives different weights.")
-    return *pairs[1], matrices
+    return *pairs[1], again, matrices
 
 
-def expect_moved(attention_v1: RemoteObject, matrices: dict[str, torch.Tensor], inputs: torch.Tensor) -> None:
+def expect_moved(attention_v1: RemoteObject, moved: list[object], matrices: Matrices, inputs: torch.Tensor) -> None:
     expect_close(attention_v1(inputs), mixed(inputs, **matrices), "The outputs of attention_v1")
-    for (name, matrix), found in zip(matrices.items(), attention_v1.attributes(*matrices), strict=True):
+    for (name, matrix), found in zip(matrices.items(), moved, strict=True):
         expect_close(found, matrix, f"The weights in attention_v1's {name}")
 
 
@@ -614,23 +615,23 @@ def expect_unchanged(module: RemoteObject, before: dict[str, torch.Tensor]) -> N
 def test_the_first_then_gives_the_outputs_of_the_second(student: Student, fresh: Fresh) -> None:
     """Afterwards attention_v1 should give attention_v2's outputs, also if d_in and d_out differ."""
     for d_in, d_out in ((D_IN, D_OUT), (D_OUT, D_IN)):
-        _, attention_v1, matrices = transferred(student, fresh, d_in, d_out)
-        expect_moved(attention_v1, matrices, fresh(T, d_in))
+        _, attention_v1, moved, matrices = transferred(student, fresh, d_in, d_out)
+        expect_moved(attention_v1, moved, matrices, fresh(T, d_in))
 
 
 @pytest.mark.exercise("transfer_weights", rule="this is also true for square matrices (d_in = d_out)")
 def test_square_matrices_are_no_exception(student: Student, fresh: Fresh) -> None:
     """If d_in = d_out, attention_v1 should also give attention_v2's outputs."""
-    _, attention_v1, matrices = transferred(student, fresh, D_IN, D_IN)
-    expect_moved(attention_v1, matrices, fresh(T, D_IN))
+    _, attention_v1, moved, matrices = transferred(student, fresh, D_IN, D_IN)
+    expect_moved(attention_v1, moved, matrices, fresh(T, D_IN))
 
 
 @pytest.mark.exercise("transfer_weights", rule="attention_v2 is not changed")
 def test_the_second_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
     """attention_v2 should keep its weights and biases, also if the function raises an error."""
-    attention_v2, attention_v1, matrices = transferred(student, fresh, D_IN, D_OUT)
+    attention_v2, attention_v1, moved, matrices = transferred(student, fresh, D_IN, D_OUT)
     expect_unchanged(attention_v2, {name: weight.requires_grad_() for name, weight in as_layers(matrices).items()})
-    expect_moved(attention_v1, matrices, fresh(T, D_IN))
+    expect_moved(attention_v1, moved, matrices, fresh(T, D_IN))
     attention_v2, attention_v1 = two_modules(student, fresh, D_IN, D_OUT, {n: fresh(D_OUT) for n in MATRICES})
     before = attention_v2.parameters()
     with contextlib.suppress(Raised):
@@ -641,7 +642,7 @@ def test_the_second_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("transfer_weights", rule="attention_v1's weights stay nn.Parameter that require gradients")
 def test_the_weights_stay_parameters(student: Student, fresh: Fresh) -> None:
     """Afterwards W_query, W_key and W_value of attention_v1 should contain the weights as parameters that can learn."""
-    _, attention_v1, matrices = transferred(student, fresh, D_IN, D_OUT)
+    _, attention_v1, _, matrices = transferred(student, fresh, D_IN, D_OUT)
     parameters = attention_v1.parameters()
     for name, matrix in matrices.items():
         expect_true(name in parameters, f"attention_v1's {name} is not a parameter any more.")
@@ -684,8 +685,8 @@ def expect_refusal(student: Student, fresh: Fresh, name: str) -> None:
 @pytest.mark.exercise("transfer_weights", rule="biases that are all zero raise no error")
 def test_biases_that_are_all_zero_are_fine(student: Student, fresh: Fresh) -> None:
     """If attention_v2's biases are all zero, there should be no error, and attention_v1 gives the same outputs."""
-    _, attention_v1, matrices = transferred(student, fresh, D_IN, D_OUT, biases={})
-    expect_moved(attention_v1, matrices, fresh(T, D_IN))
+    _, attention_v1, moved, matrices = transferred(student, fresh, D_IN, D_OUT, biases={})
+    expect_moved(attention_v1, moved, matrices, fresh(T, D_IN))
 
 
 # -- dot_product_variance ----------------------------------------------------------------------------------------
@@ -718,7 +719,7 @@ def expect_scatter(student: Student, which: int) -> None:
     for normal numbers, with a relative standard error of 0.06, and in no run was it outside 0.454 to 0.791 for
     products. The bound is 5.3 and 4.6 standard errors away, on a scale of logarithms.
     """
-    estimates = [two_numbers(result)[which] for result in student.dot_product_variance.repeated(150, 1, 20)]
+    estimates = [two_numbers(result)[which] for result in student.dot_product_variance.draws(150, 1, 20)]
     expect_true(
         torch.tensor(estimates).log().std().item() > 0.44,
         "Over twenty pairs the number varies too little for the variance of twenty dot products.",
@@ -744,7 +745,8 @@ def variances(student: Student) -> Draw:
 def test_the_variance_of_dot_products_is_near_d_k(student: Student) -> None:
     """The first number should be the variance of q·k over all pairs, near d_k for any d_k."""
     for d_k, samples in WIDTHS_AND_SAMPLES:
-        plain, _ = expect_values(student.dot_product_variance(d_k, samples), 2)
+        [result] = student.dot_product_variance.draws(1, d_k, samples)
+        plain, _ = expect_values(result, 2)
         expect_number(plain, d_k, margin(d_k, samples))
     expect_scatter(student, 0)
 
@@ -753,7 +755,8 @@ def test_the_variance_of_dot_products_is_near_d_k(student: Student) -> None:
 def test_scaling_brings_the_variance_near_one(student: Student) -> None:
     """The second number should be the variance of q·k / √d_k, near one for any d_k."""
     for d_k, samples in WIDTHS_AND_SAMPLES:
-        _, scaled = expect_values(student.dot_product_variance(d_k, samples), 2)
+        [result] = student.dot_product_variance.draws(1, d_k, samples)
+        _, scaled = expect_values(result, 2)
         expect_number(scaled, 1, margin(d_k, samples) / d_k)
     expect_scatter(student, 1)
 
@@ -764,10 +767,9 @@ def test_a_generator_is_drawn_from_and_advances(student: Student) -> None:
     results = []
     for seed in (1, 2):
         generator = student.generator(seed)
-        before = generator.state()
         student.seed(3)
         results.append(two_numbers(student.dot_product_variance(D_K, T_K, generator=generator)))
-        expect_true(not torch.equal(generator.state(), before), UNUSED_GENERATOR)
+        expect_used(generator, seed)
     expect_true(results[0] != results[1], "Another state of the generator gives the same numbers.")
     # If the function seeds some draws itself, queries and keys are equal for a generator with the same seed, and the
     # variance is twice as large. The relative error of a right estimate, √(2/800), is 1/20 here.

@@ -184,8 +184,7 @@ def is_unasked(name: str, value: torch.Tensor) -> bool:
 
 def model_with(student: Student, values: Values, dropout: float = 0.0) -> RemoteObject:
     """A SmallGPT in eval mode in which all parameters of one shape have these values."""
-    model = student.SmallGPT(*SIZES, dropout)
-    expect_true(isinstance(model, RemoteObject), "SmallGPT is no module.")
+    model = student.queue("SmallGPT", *SIZES, dropout)
     named, parameters = {}, model.parameters()
     expect_blocks_found(parameters)
     for name, value in parameters.items():
@@ -285,7 +284,7 @@ def test_the_output_layer(student: Student) -> None:
 @pytest.mark.exercise("SmallGPT", rule="there are no other parameters, and no parts share theirs")
 def test_the_number_of_parameters(student: Student) -> None:
     """All parameters together should be as many as the table of the text counts, for other sizes."""
-    count = numbers_in(with_substitutes(student).SmallGPT(*SIZES, 0.0))
+    count = numbers_in(with_substitutes(student).queue("SmallGPT", *SIZES, 0.0))
     expected = 2 * V * C + CONTEXT * C + BLOCKS * BLOCK + 2 * C
     problem = "too few" if count < expected else "too many"
     expect_true(count == expected, f"The model has {problem} parameters here: {count}.")
@@ -363,7 +362,7 @@ def test_any_number_of_texts_and_tokens(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("SmallGPT", rule="more than context_length tokens raise an error, of any type")
 def test_too_many_tokens_are_an_error(student: Student, fresh: Fresh) -> None:
     """A text of context_length tokens should have logits, and a longer one should raise an error."""
-    model = with_substitutes(student).SmallGPT(*SIZES, 0.0)
+    model = with_substitutes(student).queue("SmallGPT", *SIZES, 0.0)
     expect_tensor(model(random_ids(fresh, B, CONTEXT)), (B, CONTEXT, V))
     for more in (1, CONTEXT):
         expect_any_error(functools.partial(model, random_ids(fresh, B, CONTEXT + more)))
@@ -398,7 +397,7 @@ def shares_of_equal(student: Student) -> tuple[float, ...]:
 def test_numbers_are_dropped_in_training(student: Student) -> None:
     """In training a fraction of about `dropout` of what the modules of a block give should be dropped."""
     features = 2
-    model = with_substitutes(student).SmallGPT(V, CONTEXT, features, 1, 1, P)
+    model = with_substitutes(student).queue("SmallGPT", V, CONTEXT, features, 1, 1, P)
     # All texts repeat token 0, whose row and the rows of the positions add up to zero, and each module of the block
     # gives ones. So the first two logits are equal where both features of a token are.
     sign = torch.tensor([1.0, -1.0])

@@ -173,7 +173,7 @@ def set_parameters(norm: RemoteObject, values: Weights) -> Weights:
 
 def plain_norm(student: Student, *arguments: float, dtype: torch.dtype = torch.float32) -> RemoteObject:
     """A LayerNorm with scale one and shift zero, whatever their initial values are."""
-    norm = student.LayerNorm(C, *arguments)
+    norm = student.queue("LayerNorm", C, *arguments)
     if dtype == torch.float64:
         norm.to(dtype)
     current = norm.parameters()
@@ -206,7 +206,7 @@ def expect_variances_near_one(found: torch.Tensor) -> None:
 @pytest.mark.exercise("LayerNorm", rule="scale and shift are nn.Parameter, each of shape (emb_dim,)")
 def test_scale_and_shift_are_parameters(student: Student) -> None:
     """scale and shift should each be an nn.Parameter with a number for each of the emb_dim features."""
-    norm = student.LayerNorm(C)
+    norm = student.queue("LayerNorm", C)
     parameters = norm.parameters()
     for attribute in ("scale", "shift"):
         name = registered_name(norm, parameters, attribute)
@@ -309,7 +309,7 @@ def test_gradients_of_layer_norm(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach x, also through its mean and its variance, and scale and shift."""
     # The variance is so large that eps does not matter.
     x, parameters = 5 * fresh(B, T, C), {"scale": fresh(C), "shift": fresh(C)}
-    norm = student.LayerNorm(C)
+    norm = student.queue("LayerNorm", C)
     names = dict(zip(set_parameters(norm, parameters), parameters, strict=True))
     _, found = expect_values(norm.gradients(x), 2)
     by_key = {names.get(name, name): gradient for name, gradient in found.items()}
@@ -395,7 +395,7 @@ def robust_feed_forward(
 
     So another activation between the layers, none, or one more after them does not change the output.
     """
-    module = student.FeedForward(C)
+    module = student.queue("FeedForward", C)
     if dtype == torch.float64:
         module.to(dtype)
     layers = layers_of(module)
@@ -414,21 +414,21 @@ def robust_feed_forward(
 )
 def test_two_layers_of_the_expanded_width(student: Student) -> None:
     """One layer should go from emb_dim to expansion · emb_dim, for the given expansion, and one back."""
-    hidden = hidden_width(student.FeedForward(C, EXPANSION))
+    hidden = hidden_width(student.queue("FeedForward", C, EXPANSION))
     expect_true(hidden == EXPANSION * C, f"The hidden width is {hidden}, which is not expansion · emb_dim.")
 
 
 @pytest.mark.exercise("FeedForward", rule="expansion is 4 unless another is given")
 def test_the_default_expansion(student: Student) -> None:
     """If no expansion is given, the hidden width should be that of the rule."""
-    hidden = hidden_width(student.FeedForward(C))
+    hidden = hidden_width(student.queue("FeedForward", C))
     expect_true(hidden == 4 * C, f"The hidden width is {hidden}, which is not 4 · emb_dim.")
 
 
 @pytest.mark.exercise("FeedForward", rule="both have a bias")
 def test_both_layers_have_a_bias(student: Student) -> None:
     """Each of the two layers should have a bias, with a number for each of its outputs."""
-    first, second = layers_of(student.FeedForward(C))
+    first, second = layers_of(student.queue("FeedForward", C))
     # If both widths are equal, it is unknown which layer comes first.
     names = (
         ("One layer",) * 2 if next(iter(first.values())).shape == (C, C) else ("The first layer", "The second layer")
@@ -440,7 +440,7 @@ def test_both_layers_have_a_bias(student: Student) -> None:
 @pytest.mark.exercise("FeedForward", rule="ReLU is between them, and nothing else is done")
 def test_relu_stands_between_the_layers(student: Student, fresh: Fresh) -> None:
     """The output should be the second layer's output for the first layer's output after ReLU, and nothing else."""
-    module = student.FeedForward(C)
+    module = student.queue("FeedForward", C)
     layers = [{name: fresh(*value.shape) for name, value in layer.items()} for layer in layers_of(module)]
     for layer in layers:
         module.set(layer)
@@ -490,7 +490,7 @@ def test_gradients_of_feed_forward(student: Student, fresh: Fresh) -> None:
 
 def residual_around(student: Student, sublayer: RemoteObject) -> RemoteObject:
     """A Residual in eval mode: only one criterion is about dropout."""
-    residual = student.Residual(sublayer)
+    residual = student.queue("Residual", sublayer)
     residual.eval()
     return residual
 
@@ -603,7 +603,7 @@ def block_in_eval_mode(
     """A TransformerBlock in eval mode: only tests about dropout use training mode."""
     for exercise in ("LayerNorm", "Residual"):
         student.substitute(exercise, None)  # records that a substitute is used, if the block calls it
-    block = student.TransformerBlock(attention, feed_forward, emb_dim, dropout)
+    block = student.queue("TransformerBlock", attention, feed_forward, emb_dim, dropout)
     block.eval()
     return block
 
