@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
+import random
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
+SEED_BITS = 48
 ODD_REPLY = "The student process sent a malformed reply."
 NO_SUBSTITUTES = Substitutes()
 
@@ -75,11 +77,12 @@ class RemoteCallable:
         """Return the results of so many calls with the same arguments, like `repeated`.
 
         Tests of one submission that ask for the same calls share their results: draws that are independent of each
-        other are as good for a second test.
+        other are as good for a second test. They do not depend on the test that asks first.
         """
         note_call(arguments)
         draws, calls = self._backend.draws, (self._target, times, arguments)
         if calls not in draws:
+            self._backend.notify("seed", seed=random.Random(repr(calls)).getrandbits(SEED_BITS))
             draws[calls] = self.repeated(times, *arguments)
         return draws[calls]
 

@@ -265,6 +265,17 @@ def test_draws_that_failed_are_made_again(student: Student) -> None:
     assert student.raises_at.draws(3, 5) == [1, 2, 3]
 
 
+def test_draws_do_not_depend_on_the_test_that_asks_first() -> None:
+    def drawn(seed: int) -> list[torch.Tensor]:
+        student = Student(InProcessBackend("answers", {"draw": torch.rand}), "answers")
+        student.seed(seed)
+        return student.draw.draws(2, 3)
+
+    first, second = drawn(1)
+    assert not torch.equal(first, second)
+    assert torch.equal(torch.stack(drawn(2)), torch.stack([first, second]))
+
+
 def test_a_queued_call_is_made_before_the_next_one(student: Student) -> None:
     student.queue("next_one", 2)
     layer = student.queue("Layer", 3)
