@@ -237,12 +237,13 @@ def test_every_part_of_the_proofs_has_a_job_and_a_line_for_contributors() -> Non
         marked |= set(re.findall(r'proof\(part="(\w+)"\)', path.read_text(encoding="utf-8")))
     [job] = jobs("prove")
     targets = job["strategy"]["matrix"]["target"]
-    assert targets == [*(f"prove PART={part}" for part in sorted(marked)), "breakages"]
+    assert targets == [*(f"prove PART={part}" for part in sorted(marked)), "bench COMPARE=1", "breakages"]
     page = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == marked
 
 
-def test_make_bench_can_compare_only_the_ratio_to_cold_pytest() -> None:
+def test_the_ratio_to_cold_pytest_is_compared_each_night_by_the_command_of_make_bench() -> None:
+    assert {"cron": "17 2 * * *"} in workflow("prove")["on"]["schedule"]
     command = ["make", "--dry-run", "--old-file=.venv/installed", "bench", "COMPARE=1"]
     # Under `make test`, an inner make would add the lines in which it enters and leaves a folder.
     variables = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
