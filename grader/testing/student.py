@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
-SEED_BITS = 48
 ODD_REPLY = "The student process sent a malformed reply."
 NO_SUBSTITUTES = Substitutes()
 
@@ -82,7 +81,7 @@ class RemoteCallable:
         note_call(arguments)
         draws, calls = self._backend.draws, (self._target, times, arguments)
         if calls not in draws:
-            self._backend.notify("seed", seed=random.Random(repr(calls)).getrandbits(SEED_BITS))
+            self._backend.notify("seed", seed=random.Random(repr(calls)).getrandbits(48))
             draws[calls] = self.repeated(times, *arguments)
         return draws[calls]
 
