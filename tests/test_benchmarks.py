@@ -138,7 +138,7 @@ def test_make_bench_compares_two_submissions(capsys: pytest.CaptureFixture[str])
     assert shown.count("| `grader grade`, ") == 5
     assert "nbgrader, its own `Execute`" in shown
     assert "otter-grader and check50 were left out" in shown
-    assert "| one cold grade, in times of `import torch, pytest` | at most 1.25 |" in shown
+    assert "| one cold grade on one core, in times of `import torch, pytest` | at most 1.25 |" in shown
     # A small run writes nothing.
     assert (figures.PAGE.read_text(encoding="utf-8"), figures.committed()) == (page, before)
 
@@ -157,7 +157,8 @@ def made_up(pytest_seconds: float = 4.0) -> figures.Figures:
         "imports": row("imports", 1, "", 2.0),
         "pytest": row("cold pytest", 1, "", pytest_seconds),
         "few": row("a few", 20, "pytest", 0.5),
-        "cold_1": row("cold", 1, "pytest", 2.4),
+        "cold_1": row("cold", 1, "pytest", 2.6),
+        "cold_2": row("cold, two", 1, "pytest", 2.2),
         "warm_1": row("warm", 200, "pytest", 0.25),
         "nbgrader": row("its own", 20, "pytest", 5.0),
         "in_nbgrader": row("ours in it", 200, "pytest", 0.6),
@@ -178,12 +179,13 @@ def test_the_table_has_a_row_for_each_side_with_medians_and_ratios_of_the_same_r
 
 def test_each_goal_is_shown_with_what_was_measured_and_whether_it_is_reached() -> None:
     found = {goal.name: (goal.value, "yes" in goal.row()) for goal in figures.goals(made_up())}
-    assert len(found) == 11
+    assert len(found) == 12
     expected = {
         "one unit, 1 job: times cold pytest; 20 is the aim (by clock)": (16.0, True),
         "all units, 1 job: times cold pytest (by processor)": (6.0, True),
         "nbgrader with our preprocessor, as a part of its own time (by clock)": (0.12, False),
-        "one cold grade, in times of `import torch, pytest`": (1.2, True),
+        "one cold grade on one core, in times of `import torch, pytest`": (1.3, False),
+        "one cold grade on two cores, in times of `import torch, pytest`": (1.1, True),
         "MB of a student's process alone, median": (51.0, False),
         "MB of a student's process alone, most": (174.0, True),
         "seconds for 1,000 submissions, 2 jobs": (110.0, True),
