@@ -198,7 +198,7 @@ def written(page: str, figures: Figures | None) -> str:
     """Return the page with the figures between its markers, or with a sentence if there are none."""
     blocks = {"figures": "Not measured yet: `make bench` fills this in.", "parts": "As above."}
     if figures:
-        plot = f"![Seconds per submission and memory of the command, by the size of the class]({PLOT.name})"
+        plot = f"![How fast each side grades; seconds and memory by the size of the class]({PLOT.name})"
         blocks["figures"] = "\n\n".join([f"{figures.where}:", table(figures), goals_table(figures), plot])
         blocks["parts"] = parts_table(figures)
     for name, text in blocks.items():

@@ -1,4 +1,4 @@
-"""Draws the plot of bench.py: how time and memory grow with the class."""
+"""Draws the plot of bench.py: how fast each side grades, and how time and memory grow with the class."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 from figures import Figures, Grown
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
@@ -14,9 +15,11 @@ mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "speed", "font.fami
 
 
 def draw(figures: Figures, path: Path) -> None:
-    """Draw seconds per submission, and memory of the command, beside the number of submissions, as an SVG file."""
-    picture = Figure(figsize=(8, 3), layout="constrained")
-    panels = picture.subplots(1, 2)
+    """Draw the submissions per second of each side above the growth of time and memory, as an SVG file."""
+    picture = Figure(figsize=(8, 6), layout="constrained")
+    above, below = picture.subfigures(2, 1)
+    draw_sides(figures, above.subplots())
+    panels = below.subplots(1, 2)
     sizes = [one.size for one in figures.growth]
     for panel, title, values in (
         (panels[0], "seconds per submission", [seconds_each(one) for one in figures.growth]),
@@ -34,6 +37,17 @@ def draw(figures: Figures, path: Path) -> None:
         panel.yaxis.set_minor_formatter(NullFormatter())
         panel.grid(visible=True, alpha=0.3)
     picture.savefig(path, metadata={"Date": None})
+
+
+def draw_sides(figures: Figures, panel: Axes) -> None:
+    """Draw a bar for cold pytest and each side that is compared with it."""
+    rows = [row for key, row in figures.sides.items() if "pytest" in (key, row.beside)]
+    names = [f"{row.name.replace('`', '')}: {row.size} per command" for row in rows]
+    bars = panel.barh(names, [1 / row.median("wall") for row in rows])
+    panel.bar_label(bars, fmt="%.2f", padding=4)
+    panel.set(title="submissions per second, one unit")
+    panel.invert_yaxis()  # the first row of the table on top
+    panel.margins(x=0.15)
 
 
 def seconds_each(one: Grown) -> float:

@@ -210,14 +210,15 @@ def test_figures_are_read_as_they_were_saved(tmp_path: Path, monkeypatch: pytest
     assert figures.committed() == made_up()
 
 
-def test_the_plot_has_both_panels_and_text_that_any_font_can_show(tmp_path: Path) -> None:
+def test_the_plot_has_its_three_panels_and_text_that_any_font_can_show(tmp_path: Path) -> None:
     for name in ("first.svg", "second.svg"):
         plot.draw(made_up(), tmp_path / name)
     drawn = (tmp_path / "first.svg").read_bytes()
     assert drawn == (tmp_path / "second.svg").read_bytes()
-    assert {b"seconds per submission", b"memory of the command, MB", b"1,000"} <= set(
-        re.findall(rb">([^<>\n]+)</text>", drawn)
-    )
+    assert {
+        b"submissions per second, one unit", b"warm: 200 per command", b"2.67",
+        b"seconds per submission", b"memory of the command, MB", b"1,000",
+    } <= set(re.findall(rb">([^<>\n]+)</text>", drawn))  # fmt: skip
     assert b"@font-face" not in drawn
     assert len(drawn) < 100_000
 
