@@ -17,7 +17,7 @@ mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "speed", "font.fami
 def draw(figures: Figures, path: Path) -> None:
     """Draw the submissions per second of each side above the growth of time and memory, as an SVG file."""
     picture = Figure(figsize=(8, 6), layout="constrained")
-    above, below = picture.subfigures(2, 1)
+    [above], [below] = picture.subfigures(2, 1, squeeze=False)
     draw_sides(figures, above.subplots())
     panels = below.subplots(1, 2)
     sizes = [one.size for one in figures.growth]
