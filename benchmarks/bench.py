@@ -8,8 +8,8 @@ the figures to benchmarks/speed.json. With other sizes than the full ones it onl
 
     python benchmarks/bench.py --submissions 20 --rounds 1
 
-It needs Linux, because it reads /proc, and should have the machine to itself. By an estimate from small runs, a full
-run takes about an hour on two cores, and at most two. A run of 2 submissions takes two to five minutes.
+It needs Linux, because it reads /proc, and should have the machine to itself. On two cores a full run takes half an
+hour to an hour and a half. A run of 2 submissions takes two to five minutes.
 """
 
 from __future__ import annotations
