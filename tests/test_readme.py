@@ -121,18 +121,18 @@ def test_every_step_names_the_file_that_its_block_belongs_to() -> None:
         assert f"`{block.file}`" in step.partition("```")[0] or not block.file
 
 
-@pytest.mark.proof(part="readme")
+@pytest.mark.proof(part="full")
 def test_nothing_is_left_to_do(course: Path) -> None:
     assert "TODO (author)" not in run(course, "-m", "grader", "build")
 
 
-@pytest.mark.proof(part="readme")
+@pytest.mark.proof(part="full")
 def test_a_right_answer_to_the_new_exercise_earns_its_weight(course: Path) -> None:
     exercise = graded(course, (course / "solutions" / "self_attention.py").read_text(encoding="utf-8"))
     assert (exercise["points"], exercise["possible"]) == (2, 2)
 
 
-@pytest.mark.proof(part="readme")
+@pytest.mark.proof(part="full")
 def test_the_expected_mistake_in_the_new_exercise_is_named(course: Path) -> None:
     solution = (course / "solutions" / "self_attention.py").read_text(encoding="utf-8")
     mistaken = solution.replace("-(weights * weights.log()).sum(dim=-1)", "-(weights * weights.log()).sum(dim=-2)")
@@ -142,7 +142,7 @@ def test_the_expected_mistake_in_the_new_exercise_is_named(course: Path) -> None
     assert [found["name"] for found in exercise["misconceptions"]] == ["entropy_over_the_queries"]
 
 
-@pytest.mark.proof(part="readme")
+@pytest.mark.proof(part="full")
 def test_the_stub_of_the_new_exercise_has_the_reason_that_it_is_not_written_yet(course: Path) -> None:
     stub = (course / "exercises" / "self_attention.py").read_text(encoding="utf-8")
     assert "weights.log()" not in stub
@@ -150,7 +150,7 @@ def test_the_stub_of_the_new_exercise_has_the_reason_that_it_is_not_written_yet(
     assert test["reason"] == "It is not written yet."
 
 
-@pytest.mark.proof(part="readme")
+@pytest.mark.proof(part="full")
 def test_the_visible_test_of_the_new_exercise_passes_on_its_solution(course: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(course / "exercises", tmp_path / "exercises")
     shutil.copy(course / "solutions" / "self_attention.py", folder)

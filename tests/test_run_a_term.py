@@ -156,7 +156,7 @@ def said(term: Term, heading: str, command: str) -> str:
     return text
 
 
-@pytest.mark.proof(part="readme")
+@pytest.mark.proof(part="full")
 def test_the_class_has_the_points_that_the_rules_of_the_page_give(term: Term) -> None:
     rows = {row["student"]: row for row in csv.DictReader(term.grades.splitlines())}
     most = int(rows["ada"]["possible"])
@@ -170,7 +170,7 @@ def test_the_class_has_the_points_that_the_rules_of_the_page_give(term: Term) ->
     assert "The points of 0 of 5 students change." in said(term, "The end of the term", "grader regrade")
 
 
-@pytest.mark.proof(part="readme")
+@pytest.mark.proof(part="full")
 def test_what_students_receive_holds_no_answer(term: Term) -> None:
     with ZipFile(term.root.parent / "attention.zip") as archive:
         names = archive.namelist()
@@ -178,7 +178,7 @@ def test_what_students_receive_holds_no_answer(term: Term) -> None:
     assert not [name for name in names if "solutions" in name or "suites" in name]
 
 
-@pytest.mark.proof(part="readme")
+@pytest.mark.proof(part="full")
 def test_the_platforms_accept_the_exports(term: Term) -> None:
     rows = {row["student"]: row[UNIT] for row in csv.DictReader(term.grades.splitlines())}
     users = [CanvasUser(number, "x") for number in range(11, 16)]
@@ -192,7 +192,7 @@ def test_the_platforms_accept_the_exports(term: Term) -> None:
     assert [moodle[number]["Unit 1"] is None for number in range(5)] == [name == "dina" for name in rows]
 
 
-@pytest.mark.proof(part="readme")
+@pytest.mark.proof(part="full")
 def test_moodle_finds_every_page_of_feedback_by_the_number_of_its_student(term: Term) -> None:
     assert set(term.feedback) == {
         f"{name}_{number}_assignsubmission_file_/{UNIT}.html" for name, number in NAMES.values()
@@ -200,7 +200,7 @@ def test_moodle_finds_every_page_of_feedback_by_the_number_of_its_student(term: 
     assert "2 days have begun" in term.feedback[f"Emil Roe_4715_assignsubmission_file_/{UNIT}.html"]
 
 
-@pytest.mark.proof(part="readme")
+@pytest.mark.proof(part="full")
 def test_forgetting_a_student_does_what_the_page_shows(term: Term) -> None:
     [shown] = [one for one in blocks() if "grader forget" in one.text]
     _, *lines, question = shown.text.splitlines()
@@ -209,7 +209,7 @@ def test_forgetting_a_student_does_what_the_page_shows(term: Term) -> None:
     assert "ada" not in term.points()
 
 
-@pytest.mark.proof(part="readme")
+@pytest.mark.proof(part="full")
 def test_the_commands_for_github_grade_what_was_pushed_and_send_it(tmp_path: Path, example_class: Path) -> None:
     root = make_course(tmp_path)
     answers = {

@@ -17,10 +17,16 @@ PROBES = [*sorted(COURSE.suites.glob("*probes.py")), *(COURSE.suites / unit / "p
 PAGE = (REPOSITORY / "docs" / "accuracy.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.proof(part="audit")
-def test_no_answer_of_any_unit_is_graded_or_named_wrongly() -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(["--quick"], id="a sample", marks=pytest.mark.proof(part="audit")),
+        pytest.param([], id="all", marks=pytest.mark.proof(part="full")),
+    ],
+)
+def test_no_answer_of_any_unit_is_graded_or_named_wrongly(options: list[str]) -> None:
     """Right answers keep all points, wrong ones lose some and get their own name or none, and no mutant survives."""
-    found = courses.run_grader(REPOSITORY, "audit")
+    found = courses.run_grader(REPOSITORY, "audit", *options)
     assert found.returncode == 0, found.stderr
 
 

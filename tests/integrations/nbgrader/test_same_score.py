@@ -27,7 +27,7 @@ from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quizzes
 from grader.testing.misconceptions import misconceptions_of
 
-pytestmark = pytest.mark.proof(part="nbgrader")
+pytestmark = pytest.mark.proof(part="full")
 
 UNITS = COURSE.quizzes  # the capstone has no quiz
 QUIZZES = load_quizzes(REPOSITORY / "solutions", UNITS)

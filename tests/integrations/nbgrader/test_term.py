@@ -16,7 +16,7 @@ import pytest
 import terms
 from courses import COURSE, REPOSITORY
 
-pytestmark = pytest.mark.proof(part="nbgrader")
+pytestmark = pytest.mark.proof(part="full")
 
 PAGE = (REPOSITORY / "docs" / "nbgrader.md").read_text(encoding="utf-8")
 # A fenced block: its language, and who runs it or, of a file, where it goes.
