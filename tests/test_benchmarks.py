@@ -17,7 +17,7 @@ from grader.audit.cases import with_imports
 from grader.audit.run import names_in
 from grader.engine.client import Engine
 from grader.reports.results import Result
-from grader.sandbox.loader import split
+from grader.sandbox.pieces import split
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 import answers

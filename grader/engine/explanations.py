@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.engine.hints import MISSING_IMPORT, MISSING_NAME, hint_for, similar
-from grader.sandbox.replies import NOT_PYTHON
 from grader.text import in_words
 
 if TYPE_CHECKING:
@@ -211,15 +210,11 @@ def lacks_import(
         return False
     if _name(lines.around(outcome.file, outcome.line)) in others:
         return False  # it is about that exercise
-    binding = [one for one in lost if not {missing[1], "*"}.isdisjoint(one.names) or _could_bind_anything(one)]
+    binding = [one for one in lost if not {missing[1], "*"}.isdisjoint(one.names) or one.may_define_anything]
     if not binding:
         return lines.import_of(missing[1], unit) is not None
     causes = [MISSING_IMPORT.match(one.detail) for one in binding]
     return all(cause and (cause["name"] or cause["module"]) not in others for cause in causes)
-
-
-def _could_bind_anything(lost: FailedStatement) -> bool:
-    return lost.reason == NOT_PYTHON and not lost.names
 
 
 def trace_of(outcome: Outcome, lines: SourceLines) -> list[str]:

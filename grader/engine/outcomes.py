@@ -10,7 +10,7 @@ from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.errors import InternalError
 from grader.reports.model import NOT_WRITTEN
 from grader.sandbox.failures import Ended, FailedStatement, Failure, NotDefined, Raised, TimedOut
-from grader.sandbox.replies import ALWAYS_TRUE, NOT_PYTHON
+from grader.sandbox.replies import ALWAYS_TRUE
 from grader.testing.checks import NO_ERROR, RAISED, REFUSALS, CheckFailed
 from grader.testing.recorder import Observation, Recorder
 
@@ -81,7 +81,7 @@ class Outcome:
                     return replace(self, reason=f"{self.reason} {hint}: write it without the brackets.")
                 continue
             # A line that is not Python could define any name; other lines show which names they bind.
-            could_be_anything = self.kind == "not defined" and not piece.names and piece.reason == NOT_PYTHON
+            could_be_anything = self.kind == "not defined" and piece.may_define_anything
             if names & set(piece.names) or could_be_anything:
                 where = f"line {piece.line} of {piece.file}" if piece.line and piece.file else "a line of it"
                 cause = f"{piece.reason[:1].lower()}{piece.reason[1:]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from grader.sandbox.loader import fix_indentation, split
+from grader.sandbox.pieces import fix_indentation, split
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

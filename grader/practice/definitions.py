@@ -6,7 +6,7 @@ import ast
 import io
 import re
 
-from grader.sandbox.loader import without_magics
+from grader.sandbox.pieces import split
 from grader.submissions.source import DEFINITION
 
 _CELL = "# %%"
@@ -129,12 +129,9 @@ def _is_inner_comment(line: str) -> bool:
 
 
 def _parse(text: str) -> None:
-    try:
-        ast.parse(without_magics(text))
-    except SyntaxError as error:
-        raise NotPython(error.lineno or 1, error.msg) from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise NotPython(1, str(error)) from None
+    for piece in split(text, is_notebook=True):
+        if piece.problem:
+            raise NotPython(piece.problem.lineno or piece.line, piece.problem.msg)
 
 
 def _lines(text: str) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from grader.errors import GraderError
 from grader.practice.check import read_answers, unit_of
 from grader.sandbox import loader
+from grader.sandbox.pieces import Piece, split
 from grader.submissions.names import filenames
 from grader.submissions.notebook import with_imports
 from grader.submissions.reader import read_submission
@@ -76,7 +77,7 @@ class Cells:
         last: dict[object, int] = {}
         sources: Sequence[str] = self._history.input_hist_raw
         for number, source in enumerate(sources):
-            if number not in self._failed and any(map(_counts, loader.split(source, True))):
+            if number not in self._failed and any(map(_counts, split(source, True))):
                 last[tuple(DEFINITION.findall(source)) or source] = number
         kept = set(last.values())
         return tuple(source if number in kept else "" for number, source in enumerate(sources))[1:]
@@ -119,7 +120,7 @@ class NotebookFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return read_submission("student", Path.cwd(), [unit], self.course.exercises).units[unit].code
 
 
-def _counts(piece: loader.Piece) -> bool:
+def _counts(piece: Piece) -> bool:
     # Of what is not Python, only the first line is known. IPython reads more than Python, such as `print?`.
     return _defines(piece.tree) if piece.tree else bool(piece.names)
 

@@ -6,6 +6,7 @@ student wrote in the other file is kept in a backup.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.errors import GraderError
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
     from grader.course.model import Course
 
 _FORMAT = "py:percent"
+# A cell of text, up to the next cell: comments, or a string, and then code if the line `# %%` above it was lost.
+_TEXT_CELL = re.compile(
+    r"""(?P<text>^\#[ ]%%.*\[(?:markdown|md|raw)\].*\n (?:[ \t]*(?:\#(?![ ]%%).*)?\n)*+
+    (?:r?(?P<quotes>\"{3}|'{3})(?s:.*?)(?P=quotes)[ \t]*\n)?+ (?:[ \t]*(?:\#(?![ ]%%).*)?\n)*+)
+    (?=[ \t]*[^\s\#])""",
+    re.MULTILINE | re.VERBOSE,
+)
 _LOAD = f"""\
 # Run this cell first. After that, each cell with %{CHECK_MAGIC} runs the visible tests on the code that you have run.
 %load_ext grader"""
@@ -93,10 +101,10 @@ def write_script(course: Course, unit: str, now: datetime.datetime) -> Converted
 def to_notebook(script: str, unit: str, exercises: Collection[str]) -> str:
     """Return the notebook of a script in percent format, with a cell that checks each of these exercises.
 
-    Below it is an empty cell.
+    Below it is an empty cell. Code stays code, also where the line `# %%` between a text and it was lost.
     """
     jupytext, nbformat = _libraries()
-    found: NotebookNode = jupytext.reads(script, fmt=_FORMAT)
+    found: NotebookNode = jupytext.reads(_TEXT_CELL.sub(r"\g<text># %%\n", script), fmt=_FORMAT)
     cells: list[NotebookNode] = []
     for cell in found.cells:
         cells.append(cell)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+NOT_PYTHON = "It is not valid Python."
+# As `pieces` says it: no statement is lost, or its names are known.
+KNOWN_LINES = re.compile(r"the line is a|lines \d+ to \d+ are|a cell that begins with")
 
 
 class Failure(Exception):
@@ -68,3 +73,8 @@ class FailedStatement:
     line: int | None
     file: str | None
     kept: tuple[str, ...] = ()
+
+    @property
+    def may_define_anything(self) -> bool:
+        """Whether it is not known which names it would have defined."""
+        return self.reason == NOT_PYTHON and not self.names and not KNOWN_LINES.match(self.detail)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.sandbox.bounds import MAX_TENSORS, ProtocolError
-from grader.sandbox.failures import FailedStatement, NotDefined, Raised, Refused
+from grader.sandbox.failures import NOT_PYTHON, FailedStatement, NotDefined, Raised, Refused
 from grader.sandbox.loader import AlwaysTrue
 from grader.sandbox.messages import MAX_FAILURES, Error, Failed, Reply, checked
 from grader.sandbox.values import Decoder
@@ -19,7 +19,6 @@ from grader.sandbox.values import Decoder
 # Tracebacks end at the line of the test: the frames below it help nobody.
 __tracebackhide__ = True
 
-NOT_PYTHON = "It is not valid Python."
 ALWAYS_TRUE = "This assert is always true."
 # Characters that terminals and workflow logs may interpret.
 CONTROL_CHARACTERS = re.compile(r"[^\w\s.,;'()/+-]")

@@ -14,6 +14,8 @@ from grader.sandbox.messages import MAX_FAILURES, Failed, Progress, cut
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from grader.sandbox.pieces import Piece
+
 
 class Units:
     """The units of a submission. A unit runs when it is first used, or imported by another."""
@@ -38,13 +40,13 @@ class Units:
         skipped = {tuple(place) for place in source["skip"]}
         self.labels.update(source["labels"])
 
-        def before(cell: int, piece: loader.Piece) -> bool:
+        def before(cell: int, piece: Piece) -> bool:
             if (cell, piece.line) in skipped:
                 return False
             self.notify(Progress(0, unit, cell, piece.line, cut(piece.names)))
             return True
 
-        def failed(cell: int, piece: loader.Piece, error: BaseException) -> None:
+        def failed(cell: int, piece: Piece, error: BaseException) -> None:
             if len(failures) == MAX_FAILURES:  # a file that is not Python has one for each line
                 return
             # If a definition fails, an earlier one of the same name stays.

@@ -59,6 +59,25 @@ def test_a_script_is_the_same_to_the_byte_after_it_was_a_notebook(kind: str, uni
     assert to_script(notebook, Path("a.ipynb")) == script
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("# About sums.", "def total(x):\n    return x"),
+        ("# About sums.\n#\n", "@cache\ndef total(x):\n    return x\n\n\n# A comment.\nx = 1"),
+        ('"""\nAbout sums.\n"""', "import torch"),
+        ("# About sums.", "    indented = 1"),
+        ("# About sums.", "```\n!ls"),
+    ],
+)
+def test_code_below_a_text_stays_code_where_the_mark_of_its_cell_was_lost(text: str, code: str) -> None:
+    script = f"# %%\nfirst = 1\n\n# %% [markdown]\n{text}\n{code}\n\n# %% [markdown]\n# The end.\n"
+    cells = json.loads(to_notebook(script, UNIT, ()))["cells"]
+    sources = [(cell["cell_type"], "".join(cell["source"]).rstrip()) for cell in cells]
+    assert ("code", code) in sources
+    assert ("markdown", "About sums.") in sources
+    assert ("markdown", "The end.") in sources
+
+
 def test_an_untouched_notebook_is_no_answer(folder: Path) -> None:
     done = grader(folder, "notebook", UNIT)
     assert (done.returncode, done.stdout) == (

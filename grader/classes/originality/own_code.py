@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.sandbox.loader import NOT_PARSED, Piece, fix_indentation, split, without_magics
+from grader.sandbox.pieces import MAGIC, NOT_PARSED, Piece, fix_indentation, other_language, split
 from grader.submissions.notebook import code_lines
 
 if TYPE_CHECKING:
@@ -99,14 +99,17 @@ class _Cell:
 
     def own_text(self) -> str:
         """Return the lines that the student wrote."""
-        python = self.text
-        if self.is_notebook and len(self.text) <= _LARGEST_CELL:
-            python = without_magics(self.text)
-        lines = [
-            _commented(*pair) if pair[0] != pair[1] else pair[0]
-            for pair in zip(self.text.split("\n"), _padded(python, self.text), strict=True)
-        ]
-        for piece, end in _pieces(python, len(lines)):
+        lines = self.text.split("\n")
+        is_small = len(self.text) <= _LARGEST_CELL
+        pieces = split(self.text, self.is_notebook) if is_small else [Piece(1, (), None)]
+        if self.is_notebook and is_small:
+            is_other = bool(other_language(self.text))
+            kept = {number for piece in pieces for number in _lines_of_python(lines, piece)}
+            for number, line in enumerate(lines, 1):
+                if line and (is_other or (number not in kept and MAGIC.match(line))):
+                    lines[number - 1] = _commented(line, is_other)
+        ends = [*(piece.line - 1 for piece in pieces), len(lines)][1:]
+        for piece, end in zip(pieces, ends, strict=True):
             if piece.tree is None:
                 self._compare_lines(lines, piece.line, end)
             else:
@@ -161,23 +164,18 @@ class _Cell:
                 blank += 1
 
 
-def _pieces(python: str, last: int) -> Iterator[tuple[Piece, int]]:
-    """Return the statements of a text, each with the last line that can belong to it."""
-    pieces = split(python) if len(python) <= _LARGEST_CELL else [Piece(1, (), None)]
-    ends = [*(piece.line - 1 for piece in pieces), last][1:]
-    return zip(pieces, ends, strict=True)
+def _lines_of_python(lines: Sequence[str], piece: Piece) -> Iterable[int]:
+    """Return the numbers of the lines of a statement that has no magic in it."""
+    if piece.tree is None:
+        return ()
+    start, end = _span(piece.tree.body[0])
+    return range(start, end + 1) if is_python("\n".join(lines[start - 1 : end])) else ()
 
 
-def _padded(python: str, text: str) -> list[str]:
-    """Return the lines of a cell without magics, as many as the cell has."""
-    lines = python.split("\n")
-    return [*lines, *[""] * (text.count("\n") + 1 - len(lines))]
-
-
-def _commented(line: str, python: str) -> str:
-    """Return the line of a magic as a comment, where a block needs a statement after one."""
-    indentation = line[: len(line) - len(line.lstrip())]
-    return f"{indentation}{'pass  ' if indentation and python.strip() else ''}# {line.strip()}"
+def _commented(line: str, is_other: bool) -> str:
+    """Return a magic as a comment, where a block needs a statement after one."""
+    indentation = "" if is_other else line[: len(line) - len(line.lstrip())]
+    return f"{indentation}{'pass  ' if indentation else ''}# {line.strip()}"
 
 
 def _definitions(tree: ast.Module) -> list[_Definition]:

@@ -1,0 +1,191 @@
+"""A line that is no Python costs nothing but itself between statements, and the whole statement inside one."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from grader.sandbox import pieces
+
+ABOVE = '''\
+def above(x):
+    """Add
+
+    !one
+    ```
+    """
+    total = x
+    total += 1
+'''
+BELOW = """\
+class Below:
+    size = (
+        1
+    )
+"""
+
+# What does not belong in a script, and what is said of it. Notebook commands are part of a notebook.
+STRAYS = {
+    "```python": "the line is a Markdown fence",
+    "~~~": "the line is a Markdown fence",
+    "!nvidia-smi": "the line is a notebook command",
+    "%timeit above(1)": "the line is a notebook command",
+    "files = !ls": "the line is a notebook command",
+    "pip install einops": "the line is a command for the terminal",
+    "$ python self_attention.py": "the line is a command for the terminal",
+    ">>> above(1)": "the line is a prompt",
+    "<<<<<<< HEAD": "the line is a conflict marker",
+    ">>>>>>> main": "the line is a conflict marker",
+    "Now I don't scale the scores:": "unterminated string literal (detected at line {line})",
+    "This is my answer": "invalid syntax",
+    "| a | b |": "invalid syntax",
+    "- a list of things": "invalid syntax",
+    "---": "invalid syntax",
+    ")": "unmatched ')'",
+    '"""': "unterminated triple-quoted string literal (detected at line {line})",
+}
+COMMANDS = [stray for stray, text in STRAYS.items() if text == "the line is a notebook command"]
+
+every_stray = pytest.mark.parametrize("stray", STRAYS)
+in_both_forms = pytest.mark.parametrize("is_notebook", [False, True])
+
+
+def lost(source: str, is_notebook: bool = False) -> list[tuple[int | None, tuple[str, ...], str]]:
+    """The line of the error, the names and the text of each piece that cannot run."""
+    found = [piece for piece in pieces.split(source, is_notebook) if piece.problem]
+    return [(one.problem.lineno, one.names, one.problem.msg) for one in found if one.problem]
+
+
+def kept(source: str, is_notebook: bool = False) -> list[str]:
+    """The code of each statement, as `ast.unparse` writes it."""
+    return [ast.unparse(piece.tree) for piece in pieces.split(source, is_notebook) if piece.tree]
+
+
+def code(*statements: str) -> list[str]:
+    return [ast.unparse(ast.parse(one)) for one in statements]
+
+
+@in_both_forms
+@every_stray
+def test_between_statements_a_stray_line_costs_nothing_but_itself_and_is_named(stray: str, is_notebook: bool) -> None:
+    source = f"{ABOVE}\n{stray}\n\n{BELOW}\n"
+    line = ABOVE.count("\n") + 2
+    names = ("files",) if stray.startswith("files") else ()
+    named = [] if is_notebook and stray in COMMANDS else [(line, names, STRAYS[stray].format(line=line))]
+    assert lost(source, is_notebook) == named
+    assert kept(source, is_notebook) == code(ABOVE, BELOW)
+
+
+@in_both_forms
+@every_stray
+def test_inside_a_function_a_stray_line_costs_the_function_and_is_named(stray: str, is_notebook: bool) -> None:
+    source = f"first = 1\n{ABOVE}{stray}\n    return total\n{BELOW}"
+    [(line, names, text)] = lost(source, is_notebook)
+    assert (line, names) == (ABOVE.count("\n") + 2, ("above",))
+    assert text == STRAYS[stray].format(line=line + (stray == '"""'))
+    assert kept(source, is_notebook) == code("first = 1", BELOW)
+
+
+@in_both_forms
+@pytest.mark.parametrize("stray", sorted(STRAYS.keys() - {"~~~", "---"}))  # signs of a number in brackets
+def test_inside_a_class_or_its_brackets_a_stray_line_costs_the_class(stray: str, is_notebook: bool) -> None:
+    for place in range(1, BELOW.count("\n")):
+        lines = BELOW.split("\n")
+        source = ABOVE + "\n".join([*lines[:place], stray, *lines[place:]])
+        [(line, names, _), *others] = lost(source, is_notebook)
+        assert names == ("Below",)
+        assert line
+        assert 0 < line - ABOVE.count("\n") <= place + 1
+        assert all(one[1] in ((), ("files",)) for one in others)
+        assert kept(source, is_notebook) == code(ABOVE)
+
+
+@in_both_forms
+@pytest.mark.parametrize("marker", ["@missing(", "@missing(1", "@a b", "@cache\n!ls"])
+def test_a_definition_is_lost_with_its_decorator(marker: str, is_notebook: bool) -> None:
+    source = f"{ABOVE}{marker}\ndef decorated(x):\n    return x\n{BELOW}"
+    assert [names for _, names, _ in lost(source, is_notebook)] == [("decorated",)]
+    assert kept(source, is_notebook) == code(ABOVE, BELOW)
+
+
+@in_both_forms
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "def broken(x:\n    return x",
+        "def broken(x)\n    return x",
+        "def broken(\n    x,\n!ls\n):\n    return x",
+        "def broken(x):\n!ls\n    return x",
+        "def broken(x):\nreturn x",
+        "class broken(:\n    def forward(self):\n        return 1\n\n    def more(self):\n        return 2",
+        "broken = (\n    1,\n!ls\n    2,\n)",
+        "broken = [1, 2",
+        "if 1:\n    broken = 1\n!ls\nelse:\n    broken = 2",
+    ],
+)
+def test_a_broken_statement_costs_nothing_but_itself(broken: str, is_notebook: bool) -> None:
+    source = f"{ABOVE}{broken}\n{BELOW}"
+    assert lost(source, is_notebook)[0][1] == ("broken",)
+    assert [one for one in kept(source, is_notebook) if not one.startswith("return")] == code(ABOVE, BELOW)
+
+
+@pytest.mark.parametrize("header", ["dfe broken(x):", "whlie x > 0:", "fro x in range(3):", "deff broken(\n    x,\n):"])
+def test_what_is_below_a_misspelt_header_is_no_part_of_the_statement_above(header: str) -> None:
+    source = f"{ABOVE}{header}\n    return x\n{BELOW}"
+    assert [names for _, names, _ in lost(source)] == [()]
+    assert kept(source) == code(ABOVE, BELOW)
+
+
+def test_a_pasted_paragraph_is_one_piece_and_costs_nothing() -> None:
+    text = "The scores are scaled:\n\n    softmax(Q · Kᵀ / √d_k) · V\n\nIt doesn't matter how (see below).\n1. First"
+    assert lost(f"{ABOVE}\n{text}\n{BELOW}") == [(12, (), "invalid character '·' (U+00B7) in lines 10 to 15")]
+    assert kept(f"{ABOVE}\n{text}\n{BELOW}") == code(ABOVE, BELOW)
+
+
+def test_a_function_that_has_returned_is_complete_whatever_is_below() -> None:
+    function = f"{ABOVE}    return total\n"
+    source = f"{function}```\n    scores = queries @ keys.T\n{BELOW}"
+    assert kept(source) == code(function, BELOW)
+
+
+# -- unfinished merges ------------------------------------------------------------------------------------------
+
+MERGES = {
+    "both sides": "<<<<<<< HEAD\ndef one():\n    return 1\n=======\ndef one():\n    return 2\n>>>>>>> main",
+    "with the common ancestor": "<<<<<<< HEAD\none = 1\n||||||| base\none = 0\n=======\none = 2\n>>>>>>> main",
+    "without the first marker": "=======\none = 1\n>>>>>>> main",
+    "without the last marker": "<<<<<<< HEAD\none = 1\n=======",
+}
+
+
+@in_both_forms
+@pytest.mark.parametrize("merge", MERGES.values(), ids=MERGES)
+def test_what_is_between_conflict_markers_is_lost_and_the_rest_is_kept(merge: str, is_notebook: bool) -> None:
+    source = f"{ABOVE}\n{merge}\n{BELOW}"
+    begin = ABOVE.count("\n") + 2
+    text = f"lines {begin} to {begin + merge.count(chr(10))} are an unfinished merge"
+    assert lost(source, is_notebook) == [(begin, ("one",), text)]
+    assert kept(source, is_notebook) == code(ABOVE, BELOW)
+
+
+@in_both_forms
+@pytest.mark.parametrize("sides", ["=======", "    total = 2\n=======\n    total = 3"])
+def test_a_function_with_an_unfinished_merge_in_it_is_lost(sides: str, is_notebook: bool) -> None:
+    source = f"{ABOVE}<<<<<<< HEAD\n{sides}\n>>>>>>> main\n    return total\n{BELOW}"
+    [(line, names, text)] = lost(source, is_notebook)
+    assert (line, names) == (ABOVE.count("\n") + 1, ("above",))
+    assert text.endswith("are an unfinished merge")
+    assert kept(source, is_notebook) == code(BELOW)
+
+
+def test_two_unfinished_merges_are_two_pieces() -> None:
+    merge = "<<<<<<< HEAD\n=======\n>>>>>>> main\n"
+    assert [text for *_, text in lost(f"{merge}{ABOVE}{merge}")] == [
+        "lines 1 to 3 are an unfinished merge",
+        "lines 12 to 14 are an unfinished merge",
+    ]
+
+
+def test_a_line_of_equals_signs_alone_is_no_merge() -> None:
+    assert lost(f"Title\n=======\n{ABOVE}") == [(2, (), "invalid syntax")]
