@@ -180,7 +180,8 @@ def test_no_module_of_the_trusted_side_is_loaded(inside: Student) -> None:
     assert set(loaded) <= {
         "grader", "grader.sandbox", "grader.sandbox.audit_hook", "grader.sandbox.client", "grader.sandbox.loader",
         "grader.sandbox.errors",
-        "grader.sandbox.lockdown", "grader.sandbox.patches", "grader.sandbox.replacements", "grader.sandbox.server",
+        "grader.sandbox.lockdown", "grader.sandbox.patches", "grader.sandbox.pieces", "grader.sandbox.replacements",
+        "grader.sandbox.server",
         "grader.sandbox.import_stubs", "grader.sandbox.users", "grader.sandbox.bounds",
         "grader.sandbox.messages", "grader.sandbox.preload", "grader.sandbox.seccomp", "grader.sandbox.serving",
         "grader.sandbox.tensors", "grader.sandbox.units", "grader.sandbox.values",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import courses
@@ -82,3 +83,39 @@ def test_an_empty_or_unclear_class_exits_with_2(tmp_path: Path) -> None:
         done = CliRunner().invoke(app, ["grade", str(path), "--out", str(tmp_path / "out")])
         assert (done.exit_code, done.stdout) == (2, "")
         assert sentence in done.stderr
+
+
+STRAYS = {
+    "fence": "```python",
+    "text": "This is my answer: I don't know",
+    "shell": "!pip install einops",
+    "magic": "%timeit add(1, 2)",
+    "terminal": "pip install einops",
+    "prompt": ">>> add(1, 2)",
+    "marker": "<<<<<<< HEAD",
+    "merge": "<<<<<<< HEAD\n=======\n>>>>>>> main",
+}
+
+
+def test_a_script_and_a_notebook_with_the_same_stray_line_earn_the_same(small_course: Path, tmp_path: Path) -> None:
+    """Between two definitions it costs nothing, in one it costs that definition, and in a string nothing."""
+    solution = SOLUTION.replace('"""Add."""', '"""Add.\n    """')
+    places = {"between": ("\n\nclass", 5), "inside": ("    return hidden", 1), "in-a-string": ('    """\n', 5)}
+    expected: dict[str, int] = {}
+    for kind, stray in STRAYS.items():
+        for where, (mark, points) in places.items():
+            code = solution.replace(mark, f"\n{stray}\n{mark.lstrip(chr(10))}", 1)
+            assert stray in code
+            name = f"{kind}-{where}"
+            cells = [{"cell_type": "code", "source": code, "metadata": {}, "outputs": []}]
+            notebook = json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
+            write(tmp_path / "class", {f"{name}-script/sums.py": code, f"{name}-notebook/sums.ipynb": notebook})
+            expected |= {f"{name}-script": points, f"{name}-notebook": points}
+    done = run_grader(small_course, "grade", tmp_path / "class", "--out", tmp_path / "reports")
+    assert done.returncode == 0, done.stderr
+    reports = read_reports(tmp_path / "reports")
+    assert {name: report["points"] for name, report in reports.items()} == expected
+    for name, report in reports.items():
+        named = [message["line"] for message in report["messages"] if message["kind"] == "not run"]
+        is_notebooks_own = name in ("shell-between-notebook", "magic-between-notebook")
+        assert len(named) == (0 if "string" in name or is_notebooks_own else 1), name
