@@ -11,7 +11,7 @@ from pathlib import Path
 
 from grader.audit.cases import completed, needed_by
 from grader.course.model import load_course
-from grader.sandbox.loader import split
+from grader.sandbox.pieces import split
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
 
 ROOT = Path(__file__).resolve().parents[1]

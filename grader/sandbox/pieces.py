@@ -248,13 +248,13 @@ class _Salvage:
         start = self.starts[chunk]
         error = self._parsed(self._text(chunk, end), start, flags=0)
         assert isinstance(error, SyntaxError)
-        last = self.merges.get(start)
-        kind = _kind_of(self.lines[error.lineno - 1].strip()) if error.lineno else ""
+        line = error.lineno or start + 1
+        last, kind = self.merges.get(start), _kind_of(self.lines[line - 1].strip())
         if last is not None:
             error.lineno, error.msg = start + 1, f"lines {start + 1} to {last + 1} are an unfinished merge"
         elif kind:
             error.msg = f"the line is {kind}"
-        elif first < start < error.lineno - 1:
+        elif first < start < line - 1:
             error.lineno, error.msg = start + 1, "the line is not indented like the lines around it"
         names = names or _names_in(self.lines[first : self.starts[end]])
         self.found.append(Piece(first + 1, names, None, error, is_known=bool(kind or last is not None)))

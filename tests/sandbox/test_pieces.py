@@ -81,9 +81,9 @@ def test_between_statements_a_stray_line_costs_nothing_but_itself_and_is_named(s
 @every_stray
 def test_inside_a_function_a_stray_line_costs_the_function_and_is_named(stray: str, is_notebook: bool) -> None:
     source = f"first = 1\n{ABOVE}{stray}\n    return total\n{BELOW}"
-    [(line, names, text)] = lost(source, is_notebook)
-    assert (line, names) == (ABOVE.count("\n") + 2, ("above",))
-    assert text == STRAYS[stray].format(line=line + (stray == '"""'))
+    line = ABOVE.count("\n") + 2
+    end_of_string = line + (stray == '"""')
+    assert lost(source, is_notebook) == [(line, ("above",), STRAYS[stray].format(line=end_of_string))]
     assert kept(source, is_notebook) == code("first = 1", BELOW)
 
 
