@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import difflib
 import re
 from codeop import PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)|(?:In|Out) ?\[\d*\]: ?")
 DEFINITION = re.compile(rf"(?:{PROMPT.pattern})?(?:\s*(?P<kind>async\s+def|def|class)\s+(\w+)|(\w+)\s*=(?!=))")
 # A line that begins a definition, or is not the last of a statement.
 OPENING = re.compile(r"@|(?:async\s+def|def|class)\b|.*[(\[{,]\s*(?:#.*)?$")
+HEADERS = ("def", "class", "if", "for", "while", "with")
 # A magic or a shell line of a notebook, with or without an assignment, or a name with a question mark.
 MAGIC = re.compile(r"^(\s*+)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
 # A marker of an unfinished merge.
@@ -307,7 +309,8 @@ def _kind_of(line: str) -> str:
 
 def _opens(line: str) -> bool:
     """Return whether a line seems to begin a block: a definition, or a header whose keyword is misspelt."""
-    headers = (f"{keyword} {line.partition(' ')[2]} pass" for keyword in ("def", "class", "if", "for"))
+    word, _, rest = line.partition(" ")
+    headers = (f"{keyword} {rest} pass" for keyword in difflib.get_close_matches(word.lower(), HEADERS))
     is_header = line.rstrip().endswith(":") and any(not isinstance(_statements(one), SyntaxError) for one in headers)
     return is_header or (bool(OPENING.match(line)) and not _kind_of(line))
 

@@ -39,6 +39,7 @@ STRAYS = {
     ">>>>>>> main": "the line is a conflict marker",
     "Now I don't scale the scores:": "unterminated string literal (detected at line {line})",
     "This is my answer": "invalid syntax",
+    "Note that:": "invalid syntax",
     "| a | b |": "invalid syntax",
     "- a list of things": "invalid syntax",
     "---": "invalid syntax",
