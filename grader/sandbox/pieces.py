@@ -161,8 +161,8 @@ class _Salvage:
                 self._lose(self.starts[begin], closed, end)
                 above, place, end = self._text(begin, end), len(self.found) - 1, closed
             elif not (above and self._goes_on(above, begin)):
+                above = [] if end > begin or OPENING.match(first) else above
                 end = self._lose_chunk(begin)
-                above = [] if OPENING.match(first) else above
             elif _opens(first):
                 above, end = [], self._lose_chunk(begin)  # what is below it may be its own
             else:
@@ -175,8 +175,9 @@ class _Salvage:
     def _text(self, begin: int, end: int) -> list[str]:
         return self.lines[self.starts[begin] : self.starts[end]]
 
-    def _without_first_line(self, chunk: int) -> list[str]:
-        return ["", *self._text(chunk, chunk + 1)[1:]]
+    def _without_stray_line(self, chunk: int) -> list[str]:
+        """Return a chunk without the stray line that it begins with, or the markers of an unfinished merge."""
+        return ["", *("" if MERGE.match(line) else line for line in self._text(chunk, chunk + 1)[1:])]
 
     def _statement(self, begin: int) -> tuple[list[Piece], int]:
         """Return the statements that begin at a chunk, and the chunk behind them; or none, and the chunk in the way."""
@@ -221,8 +222,8 @@ class _Salvage:
             if isinstance(found, SyntaxError) and found.msg != INCOMPLETE:
                 if self._statement(stray)[1] != stray:
                     return None  # it is no stray line
-                found = self._parsed(text + self._without_first_line(stray), 0)
-                text += self._without_first_line(stray)
+                found = self._parsed(text + self._without_stray_line(stray), 0)
+                text += self._without_stray_line(stray)
             else:
                 text += self._text(stray, stray + 1)
             if not isinstance(found, SyntaxError):

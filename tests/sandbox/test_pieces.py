@@ -118,6 +118,7 @@ def test_a_definition_is_lost_with_its_decorator(marker: str, is_notebook: bool)
         "def broken(x)\n    return x",
         "def broken(\n    x,\n!ls\n):\n    return x",
         "def broken(x):\n!ls\n    return x",
+        "def broken(x):\n<<<<<<< HEAD\n=======\n>>>>>>> main\n    return x",
         "def broken(x):\nreturn x",
         "class broken(:\n    def forward(self):\n        return 1\n\n    def more(self):\n        return 2",
         "broken = (\n    1,\n!ls\n    2,\n)",
