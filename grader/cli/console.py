@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 from rich.markup import escape
-from typer.core import TyperGroup
+from typer.core import TyperGroup, TyperOption
 
 from grader.errors import BAD_INPUT, INTERNAL, GraderError, InternalError
 from grader.machine import missing_torch
@@ -50,11 +50,18 @@ class Program(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Move a `--course` before the command behind it, where the commands expect it."""
+        _hide_types_of_flags(self, ctx)
         if args and args[0] == "--course":
             args = [*args[2:], *args[:2]]
         elif args and args[0].startswith("--course="):
             args = [*args[1:], args[0]]
         return super().parse_args(ctx, args)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of a name, ready to show its help."""
+        if command := super().get_command(ctx, cmd_name):
+            _hide_types_of_flags(command, ctx)
+        return command
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -66,6 +73,13 @@ class Program(TyperGroup):
             if error.name == "torch" and (missing := missing_torch()):
                 raise stop(BAD_INPUT, missing) from None
             raise
+
+
+def _hide_types_of_flags(command: Any, ctx: Any) -> None:
+    """Have a command's help show no type after a flag: typer shows <bool>, although a flag takes no value."""
+    for option in command.get_params(ctx):
+        if isinstance(option, TyperOption) and option.is_bool_flag:
+            option.metavar = ""
 
 
 def run(app: typer.Typer) -> None:

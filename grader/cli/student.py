@@ -65,7 +65,7 @@ def main() -> None:
 
 @app.command(rich_help_panel=WORK)
 def check(
-    name: Annotated[str | None, typer.Argument(metavar="[EXERCISE]", help="An exercise, or a unit.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="EXERCISE", help="An exercise, or a unit.")] = None,
     into: Annotated[Path | None, typer.Option("--out", help="Also write <student>.json to this folder.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page for a browser.")] = None,
     student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, one_of, say, writing
+from grader.cli.console import CourseFolder, Program, one_of, say, writing
 
 NEXT = "Next: grader build, which lists what is still to do"
 
-new = typer.Typer(no_args_is_help=True, help="Write a course, a unit or an exercise to start from.")
+new = typer.Typer(cls=Program, no_args_is_help=True, help="Write a course, a unit or an exercise to start from.")
 
 
 @new.command("course")

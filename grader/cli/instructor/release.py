@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, err, one_of, say, stop, writing
+from grader.cli.console import CourseFolder, Program, err, one_of, say, stop, writing
 from grader.errors import IMPERFECT, GraderError
 from grader.integrations.release import GradingMode  # noqa: TC001 - typer reads it at run time
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.integrations.github.update import Released
 
-release = typer.Typer(no_args_is_help=True, help="Write the course as others receive it.")
+release = typer.Typer(cls=Program, no_args_is_help=True, help="Write the course as others receive it.")
 
 
 @release.command("nbgrader")
