@@ -108,8 +108,10 @@ def serve(key_file: Path, prepare: Callable[[], Callable[[Message], Message]]) -
     """
     try:
         known = _claim(key_file)
-        with Listener(authkey=bytes.fromhex(known["key"])) as listener:
-            _write(key_file, known | {"address": listener.address})
+        # On Linux a name that is no file, so that nothing is left behind however this process ends.
+        address = f"\0{PREFIX}{secrets.token_hex(KEY_BYTES)}" if sys.platform == "linux" else None
+        with Listener(address, authkey=bytes.fromhex(known["key"])) as listener:
+            _write(key_file, known | {"address": address or listener.address})
             messages: queue.SimpleQueue[tuple[Connection[Any, Any], Message]] = queue.SimpleQueue()
             threading.Thread(target=_receive, args=(listener, messages), daemon=True).start()
             try:

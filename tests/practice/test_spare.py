@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import processes
@@ -135,11 +135,38 @@ def test_it_ends_with_the_program_that_uses_it(tmp_path: Path) -> None:
     processes.until_ended(pids)
 
 
+def use(root: Path) -> None:
+    assert spare.ask(root, {"one": 1})
+
+
+def stop(_: Path) -> None:
+    assert spare.stop() == 1
+
+
+def kill(root: Path) -> None:
+    for pid in spares(root):
+        os.kill(pid, 9)
+
+
+@pytest.mark.parametrize("end", [use, stop, kill])
+def test_it_leaves_nothing_in_the_temporary_folder_however_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[[Path], None]
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    started(tmp_path)
+    pids = spares(tmp_path)
+    end(tmp_path)
+    processes.until_ended(pids)
+    assert not list(temporary.iterdir())
+
+
 def test_a_key_file_of_a_process_that_was_killed_is_no_obstacle(tmp_path: Path) -> None:
     started(tmp_path)
-    for pid in spares(tmp_path):
-        os.kill(pid, 9)
-        processes.until_ended([pid])
+    pids = spares(tmp_path)
+    kill(tmp_path)
+    processes.until_ended(pids)
     assert spare.ask(tmp_path, {}) is None
     started(tmp_path)
     assert spare.ask(tmp_path, {"again": 1})
