@@ -33,7 +33,7 @@ def print_report(report: Report, rules: Rules, names: Collection[str], console: 
         console: The terminal.
 
     Returns:
-        Whether all exercises pass; also true if nothing is handed in yet and there are no names.
+        Whether all exercises pass; also true if nothing is handed in yet.
     """
     shown = print_exercises(report, rules, names, console)
     count = sum(entry.state == "done" for entry in shown)
@@ -41,7 +41,7 @@ def print_report(report: Report, rules: Rules, names: Collection[str], console: 
     console.print(Text(f"{count} of {len(shown)} {what} the visible tests.", style="bold"))
     if not report.isolation.enough:
         console.print("Your code was not isolated while it ran: this machine cannot isolate it.", style="dim")
-    if not report.handed_in and not names:
+    if not report.handed_in:
         _say(console, NOTHING_YET, indent=0)
         return True
     return count == len(shown)
