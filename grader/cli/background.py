@@ -1,4 +1,4 @@
-"""What a spare process does for `grader check` and for `grader` alone, and what these do without one.
+"""What a spare process does for `grader check`, `grader show` and `grader`, and what these do without one.
 
 As a program it is that process.
 """
@@ -30,7 +30,7 @@ from grader.practice.check import (
 )
 from grader.practice.pictures.files import pictures_of, require_picture, write_picture
 from grader.practice.pictures.show import exercises_to_draw, print_pictures
-from grader.practice.progress import Progress, received_code
+from grader.practice.progress import Progress, next_step, received_code
 from grader.reports.exporters.html import page
 from grader.reports.fingerprint import grader_digest
 from grader.reports.folder import write_report
@@ -38,10 +38,12 @@ from grader.reports.folder import write_report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from grader.course.model import Course
     from grader.engine.grading import Grading
+    from grader.practice.progress import Step
     from grader.practice.spare import Message
 
-MORE = "Stuck? grader hint EXERCISE. Questions? grader practice UNIT, grader quiz UNIT. All commands: grader --help"
+MORE = "Stuck? grader hint. Questions? grader practice, grader quiz. All commands: grader --help"
 
 # A spare process loads its course before it is asked.
 _course = functools.cache(load_course)
@@ -99,7 +101,7 @@ def show(asked: Message, console: Console, grading: Grading | None = None) -> Me
 
     Args:
         asked: The folder of the course (`root`), the current one (`here`), what to draw (`name`), and the file of the
-            picture (`picture`), which may be None.
+            picture (`picture`); the last two may be None. Without a name, it is the next exercise.
         console: Where to print.
         grading: A grading by the visible tests that was prepared earlier.
 
@@ -109,9 +111,9 @@ def show(asked: Message, console: Console, grading: Grading | None = None) -> Me
     Raises:
         GraderError: There is nothing to draw, something cannot be read or written, or the grading failed.
     """
-    course, name = _course(Path(asked["root"])), asked["name"]
+    course = _course(Path(asked["root"]))
     folder = answers_folder(course, Path(asked["here"]))
-    exercises = exercises_to_draw(course, name)
+    exercises = exercises_to_draw(course, asked["name"] or _next(course, folder, grading).exercise)
     picture = Path(asked["picture"]) if asked["picture"] else None
     if picture:
         require_picture(picture)
@@ -140,19 +142,50 @@ def progress(asked: Message, console: Console, grading: Grading | None = None) -
         GraderError: The folder has no answers, something cannot be read or written, or the grading failed.
     """
     course = _course(Path(asked["root"]))
-    folder = answers_folder(course, Path(asked["here"]))
+    steps = _steps(course, answers_folder(course, Path(asked["here"])), grading)
+    print_progress(course, steps, console)
+    console.print(MORE, style="dim", soft_wrap=True)
+    return {"code": 0}
+
+
+def find_next(asked: Message, console: Console, grading: Grading | None = None) -> Message:  # noqa: ARG001
+    """Find the exercise that `progress` calls next. Prints nothing.
+
+    Args:
+        asked: The folder of the course (`root`) and the current one (`here`).
+        console: Not used.
+        grading: A grading by the visible tests that was prepared earlier.
+
+    Returns:
+        The exit code 0 (`code`), the exercise (`exercise`) and its unit (`unit`).
+
+    Raises:
+        GraderError: All exercises pass, or as for `progress`.
+    """
+    course = _course(Path(asked["root"]))
+    step = _next(course, answers_folder(course, Path(asked["here"])), grading)
+    return {"code": 0, "exercise": step.exercise, "unit": step.unit}
+
+
+def _next(course: Course, folder: Path, grading: Grading | None) -> Step:
+    step = next_step(_steps(course, folder, grading))
+    if step is None:
+        raise GraderError("All exercises pass, so none is next: write the name of the one that you mean.")
+    return step
+
+
+def _steps(course: Course, folder: Path, grading: Grading | None) -> list[Step]:
+    """Return the state of each exercise, after a check of those that were changed since their last one."""
     with writing("What was found earlier cannot be read or kept"):
         known = Progress(course, folder, read_answers(course, folder))
         if changed := [step.exercise for step in known.steps() if step.state == "changed"]:
             if grading is None:
                 err.print(f"Checking what was changed since the last check: {len(changed)} of your exercises.")
             known.remember(check_answers(course, known.answers, changed, grading).report, known.answers.code)
-    print_progress(course, known.steps(), console)
-    console.print(MORE, style="dim", soft_wrap=True)
-    return {"code": 0}
+    return known.steps()
 
 
-COMMANDS = {"check": check, "show": show, "progress": progress}
+COMMANDS = {"check": check, "show": show, "progress": progress, "next": find_next}
 
 
 def _prepare(root: Path) -> Callable[[Message], Message]:

@@ -1,4 +1,4 @@
-"""`grader`, `grader check NAME` and `grader show NAME`, done by a spare process without loading the command line.
+"""`grader`, `grader check` and `grader show`, done by a spare process without loading the command line.
 
 Loading typer, pydantic and rich takes longer than checking a small exercise.
 """
@@ -74,6 +74,8 @@ def _read(arguments: Sequence[str]) -> dict[str, Any] | None:
             return {"do": "check", "name": None, "student": None, "into": None, "html": None}
         case ["check", str(name)] if not name.startswith("-"):
             return {"do": "check", "name": name, "student": None, "into": None, "html": None}
+        case ["show"]:
+            return {"do": "show", "name": None, "picture": None}
         case ["show", str(name)] if not name.startswith("-"):
             return {"do": "show", "name": name, "picture": None}
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +17,9 @@ from grader.cli.quick import finish
 from grader.errors import IMPERFECT
 from grader.machine import missing_torch
 
+if TYPE_CHECKING:
+    from grader.practice.spare import Message
+
 Background = Annotated[
     bool,
     typer.Option(
@@ -27,6 +30,9 @@ Background = Annotated[
     ),
 ]
 NO_CI = "CI" not in os.environ
+NEXT = "By default, the one that `grader` calls next."
+Exercise = Annotated[str | None, typer.Argument(help=f"An exercise. {NEXT}")]
+Unit = Annotated[str | None, typer.Argument(help=f"The name of a unit. {NEXT}")]
 
 WORK, OTHER = "Work on the exercises", "Reports and the machine"
 
@@ -79,10 +85,12 @@ def check(
 
 
 def _run(command: str, course: Path | None, background: bool, **asked: Any) -> int:
-    """Have the spare process do a command, or do it here if there is none. Then start the next spare process.
+    """Have a command done, print what is wrong or ask what follows, and return the exit code."""
+    return finish(_done(command, course, background, **asked))
 
-    Returns the exit code.
-    """
+
+def _done(command: str, course: Path | None, background: bool, **asked: Any) -> Message:
+    """Have the spare process do a command, or do it here if there is none. Then start the next spare process."""
     from grader.course.root import current_folder, find_root
     from grader.practice import spare
 
@@ -104,7 +112,18 @@ def _run(command: str, course: Path | None, background: bool, **asked: Any) -> i
     out.file.flush()
     if background:
         spare.start("grader.cli.background", root)
-    return finish(done)
+    return done
+
+
+def _named(name: str | None, course: Path | None, what: Literal["exercise", "unit"]) -> str:
+    """Return the name that was typed or, without one, the name of the exercise or unit that `grader` calls next."""
+    if name is not None:
+        return name
+    done = _done("next", course, NO_CI)
+    if "error" in done:
+        raise typer.Exit(finish(done))
+    found: str = done[what]
+    return found
 
 
 @app.command(rich_help_panel=WORK)
@@ -129,7 +148,7 @@ def stop_spare() -> None:
 
 @app.command(rich_help_panel=WORK)
 def show(
-    name: Annotated[str, typer.Argument(metavar="EXERCISE", help="An exercise, or a unit.")],
+    name: Annotated[str | None, typer.Argument(metavar="EXERCISE", help=f"An exercise, or a unit. {NEXT}")] = None,
     into: Annotated[Path | None, typer.Option("--out", help="Also write the picture: a name in .svg or .png.")] = None,
     course: CourseFolder = None,
     background: Background = NO_CI,
@@ -141,18 +160,18 @@ def show(
 
 @app.command(rich_help_panel=WORK)
 def quiz(
-    unit: Annotated[str, typer.Argument(help="The name of a unit.")],
+    unit: Unit = None,
     course: CourseFolder = None,
 ) -> None:
     """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""
     from grader.quizzes.terminal import take_quiz
 
-    take_quiz(unit, out, course)
+    take_quiz(_named(unit, course, "unit"), out, course)
 
 
 @app.command(rich_help_panel=WORK)
 def hint(
-    exercise: Annotated[str, typer.Argument(help="An exercise.")],
+    exercise: Exercise = None,
     course: CourseFolder = None,
 ) -> None:
     """Show the next hint of an exercise: the idea, then the shapes, then the call."""
@@ -161,13 +180,14 @@ def hint(
     from grader.practice.hints import show_next_hint
 
     found = find_course(course)
+    exercise = _named(exercise, course, "exercise")
     with writing("The last hint could not be remembered"):
         show_next_hint(found, answers_folder(found), exercise, out)
 
 
 @app.command(rich_help_panel=WORK)
 def reset(
-    exercise: Annotated[str, typer.Argument(help="An exercise.")],
+    exercise: Exercise = None,
     course: CourseFolder = None,
 ) -> None:
     """Put the stub of an exercise back into your file, and keep the old file."""
@@ -176,6 +196,7 @@ def reset(
     from grader.practice.reset import reset as put_back
 
     found = find_course(course)
+    exercise = _named(exercise, course, "exercise")
     with writing("Nothing was changed"):
         done = put_back(found, answers_folder(found), exercise, datetime.datetime.now().astimezone())
     if done.backup is None:
@@ -201,11 +222,12 @@ def solution(
 
 @app.command(rich_help_panel=WORK)
 def practice(
-    unit: Annotated[str, typer.Argument(help="The name of a unit.")],
+    unit: Unit = None,
     page: Annotated[Path | None, typer.Option("--page", metavar="FILE.html", help="Write them as a web page.")] = None,
     course: CourseFolder = None,
 ) -> None:
     """Practise a unit: each answer is explained at once, and nothing is graded."""
+    unit = _named(unit, course, "unit")
     if page is None:
         from grader.quizzes.practice_terminal import practise
 

@@ -1,4 +1,4 @@
-"""`grader hint`, `reset`, `solution` and `release solutions`, as they are typed."""
+"""`grader hint`, `show`, `quiz`, `practice`, `reset`, `solution` and `release solutions`, as they are typed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ from pathlib import Path
 
 import pytest
 from courses import REPOSITORY
+
+# A visible test of an exercise in the small course.
+DEFINES = """
+@pytest.mark.example("{0}", rule="")
+def test_{0}(student):
+    '''It is there.'''
+    assert callable(student.{0})
+"""
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +32,9 @@ def grader(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     state = next(one for one in (folder, *folder.parents) if one.name == "ada").parent / "state"
     command = [sys.executable, "-m", "grader", *arguments]
     environment = {**os.environ, "XDG_STATE_HOME": str(state)}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
 
 
 def test_a_hint_is_shown_from_inside_the_folder_of_exercises_too(ada: Path) -> None:
@@ -42,6 +52,47 @@ def test_a_reset_names_the_file_and_the_backup(ada: Path) -> None:
     assert sentence == "dot_product in exercises/simple_attention.py is as you received it again."
     assert Path(backup).read_text(encoding="utf-8") == stub.replace("raise NotImplementedError()", "return 0")
     assert "nothing was changed" in grader(ada, "reset", "dot_product").stdout
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A student's folder in which unit 1 was written, and not checked yet."""
+    folder = tmp_path_factory.mktemp("begun") / "ada"
+    shutil.copytree(REPOSITORY / "exercises", folder / "exercises", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(REPOSITORY / "solutions" / "simple_attention.py", folder / "exercises")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "beginning"),
+    [
+        ("hint", "project_qkv: hint 1 of 3\n"),
+        ("show", "self_attention\n  · project_qkv "),
+        ("reset", "project_qkv in exercises/self_attention.py is as you received it: nothing was changed."),
+        ("quiz", "Quiz 2: "),
+        ("practice", "Practice 2: "),
+    ],
+)
+def test_without_a_name_it_is_the_exercise_or_the_unit_that_is_next(begun: Path, command: str, beginning: str) -> None:
+    done = grader(begun, command)
+    assert done.stdout.startswith(beginning), done.stderr
+
+
+def test_the_program_alone_calls_the_same_exercise_next(begun: Path) -> None:
+    assert "Next: write project_qkv (exercises/self_attention.py, line " in grader(begun).stdout
+
+
+def test_without_a_name_something_has_to_be_next(tmp_path: Path, own_small_course: Path) -> None:
+    course = own_small_course / "autograder.yml"
+    course.write_text(course.read_text(encoding="utf-8").replace("    quiz: 1\n", ""), encoding="utf-8")
+    tests = "import pytest\n" + "".join(DEFINES.format(name) for name in ("add", "Scale"))
+    (own_small_course / "exercises" / "test_sums.py").write_text(tests, encoding="utf-8")
+    folder = tmp_path / "ada"
+    folder.mkdir()
+    shutil.copy(own_small_course / "solutions" / "sums.py", folder)
+    done = grader(folder, "reset", "--course", str(own_small_course))
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.endswith("All exercises pass, so none is next: write the name of the one that you mean.\n")
 
 
 def test_a_unit_that_does_not_exist_has_no_solutions_to_publish(ada: Path) -> None:

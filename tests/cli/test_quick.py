@@ -63,6 +63,12 @@ def test_the_result_is_the_same_as_without_it(folder: Path, exercise: str, code:
         assert imported(quick).isdisjoint(LOADED)
 
 
+def test_what_is_next_is_drawn_without_a_name(folder: Path) -> None:
+    quick = grader(folder, "show")
+    assert quick.stdout.startswith(f"{UNIT}\n  ✗ attention_scores ")
+    assert imported(quick).isdisjoint(LOADED)
+
+
 def test_in_a_terminal_it_prints_in_colours_and_asks_a_question(folder: Path) -> None:
     processes.until(is_ready)
     environment = os.environ | {"TERM": "xterm-256color"}
