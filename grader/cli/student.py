@@ -128,7 +128,7 @@ def _named(name: str | None, course: Path | None, what: Literal["exercise", "uni
 
 @app.command(rich_help_panel=WORK)
 def watch(course: CourseFolder = None) -> None:
-    """Check what you change each time that you save it. Keys: hint, next, list, show, quit."""
+    """Check what you change each time that you save it. Keys: hint, next, list, show, run, quit."""
     from grader.cli.watch import watch as watch_answers
     from grader.course.find import find_course
     from grader.practice.check import answers_folder

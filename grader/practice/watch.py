@@ -6,6 +6,7 @@ import contextlib
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import watchfiles
@@ -14,21 +15,29 @@ from grader.errors import GraderError
 from grader.practice.check import check_answers, visible_grading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from grader.course.model import Course
     from grader.engine.grading import Graded, Grading
     from grader.practice.check import Answers
     from grader.reports.scoring import Rubric
 
-QUIET_MS = 30
+QUIET_MS = 20
 """A save is over when no file has changed for this time: editors write a file in several steps."""
 LONGEST_MS = 300
+POLL_MS = 100
 
 
 class Saved(NamedTuple):
-    """A file of the course was saved."""
+    """Files of these names were saved; if there are none, one was removed."""
+
+    names: Sequence[str]
+
+
+class Unwatched(NamedTuple):
+    """The system does not say when a file is saved: why, and what is done about it."""
+
+    problem: str
 
 
 class Pressed(NamedTuple):
@@ -46,7 +55,7 @@ class Checked(NamedTuple):
     problem: str = ""
 
 
-Event = Saved | Pressed | Checked
+Event = Saved | Unwatched | Pressed | Checked
 
 
 class Started(NamedTuple):
@@ -117,22 +126,34 @@ class Checker:
 
 
 @contextlib.contextmanager
-def saves(folders: Sequence[Path], send: Callable[[Event], None]) -> Iterator[None]:
-    """Send an event after each save of a file in these folders, while the block runs."""
+def saves(folders: Sequence[Path], names: Collection[str], send: Callable[[Event], None]) -> Iterator[None]:
+    """Send an event after each save of a file with one of these names in these folders, while the block runs.
+
+    If the system cannot say when that happens, an event says so, and the folders are polled.
+    """
     ended = threading.Event()
 
     def watch() -> None:
-        changes = watchfiles.watch(
-            *folders,
-            watch_filter=None,
-            debounce=LONGEST_MS,
-            step=QUIET_MS,
-            stop_event=ended,
-            raise_interrupt=False,
-            recursive=False,
-        )
-        for _ in changes:
-            send(Saved())
+        for is_polling in (False, True):
+            changes = watchfiles.watch(
+                *folders,
+                watch_filter=lambda _, path: Path(path).name in names,
+                debounce=LONGEST_MS,
+                step=QUIET_MS,
+                stop_event=ended,
+                raise_interrupt=False,
+                force_polling=is_polling or None,
+                poll_delay_ms=POLL_MS,
+                recursive=False,
+            )
+            try:
+                for change in changes:
+                    send(Saved(sorted({Path(path).name for _, path in change if Path(path).exists()})))
+            except (OSError, RuntimeError) as error:  # RuntimeError: an error of watchfiles itself
+                instead = "press r after each save" if is_polling else f"they are read every {POLL_MS} ms instead"
+                send(Unwatched(f"Your files cannot be watched ({error}): {instead}."))
+            else:
+                return
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -26,19 +27,26 @@ def answers(tmp_path: Path) -> Path:
     return tmp_path / "exercises" / f"{UNIT}.py"
 
 
-@pytest.fixture
-def terminal(answers: Path) -> Iterator[pexpect.spawn]:
-    """`grader watch`, after its first check."""
-    command = [sys.executable, "-m", "grader", "watch"]
+@contextlib.contextmanager
+def watching(answers: Path, *prefix: str) -> Iterator[pexpect.spawn]:
+    """Run `grader watch` in a terminal; `prefix` is a command that runs another one."""
+    command = [*prefix, sys.executable, "-m", "grader", "watch"]
     # A dumb terminal has no colours, so that what is printed can be compared.
     environment = {**os.environ, "TERM": "dumb"}
     terminal = pexpect.spawn(
         command[0], command[1:], cwd=answers.parent, env=environment, encoding="utf-8", dimensions=(40, 100)
     )
     terminal.timeout = processes.PATIENCE_SECONDS
-    verdict(terminal, "· dot_product", "not written yet")
     yield terminal
     terminal.close(force=True)
+
+
+@pytest.fixture
+def terminal(answers: Path) -> Iterator[pexpect.spawn]:
+    """`grader watch`, after its first check."""
+    with watching(answers) as terminal:
+        verdict(terminal, "· dot_product", "not written yet")
+        yield terminal
 
 
 def verdict(terminal: pexpect.spawn, *lines: str) -> None:
@@ -76,6 +84,54 @@ def test_a_save_while_a_check_hangs_starts_a_new_one(answers: Path, terminal: pe
     processes.until(lambda: any(is_busy(pid) for pid in processes.descendants(terminal.pid)))
     answers.write_text(SOLUTION, encoding="utf-8")
     verdict(terminal, "✓ dot_product")
+
+
+def test_a_save_is_confirmed_at_once_and_no_key_hides_the_verdict(answers: Path, terminal: pexpect.spawn) -> None:
+    answers.write_text(ENDLESS, encoding="utf-8")
+    terminal.expect_exact(f"Saved {UNIT}.py; checking dot_product …")
+    terminal.send("hln")
+    terminal.expect_exact("dot_product: hint 1 of 3")
+    terminal.expect_exact("Checking dot_product …")
+    terminal.expect_exact(f"{UNIT}  0 of 7")
+    terminal.expect_exact("Checking dot_product …")
+    verdict(terminal, "The next exercise follows this verdict.", "✗ dot_product", "Is there a loop that never ends?")
+    verdict(terminal, "Checking attention_scores …", "· attention_scores")
+
+
+def test_a_save_during_a_check_hides_no_verdict_either(answers: Path, terminal: pexpect.spawn) -> None:
+    answers.write_text(ENDLESS, encoding="utf-8")
+    terminal.expect_exact("checking dot_product …")
+    last = "# TODO: Divide by the sum.\n    # YOUR CODE HERE\n    raise NotImplementedError()"
+    answers.write_text(ENDLESS.replace(last, "return scores / scores.sum()"), encoding="utf-8")
+    verdict(terminal, "checking normalize_by_sum, dot_product …", "✗ dot_product", "✓ normalize_by_sum")
+
+
+def test_a_save_without_a_change_is_confirmed_too_and_a_key_checks_again(
+    answers: Path, terminal: pexpect.spawn
+) -> None:
+    answers.write_text(f"{STUB}\n# a comment\n", encoding="utf-8")
+    terminal.expect_exact(f"Saved {UNIT}.py; no code that is checked has changed.")
+    terminal.send("r")
+    verdict(terminal, "Checking dot_product …", "· dot_product")
+
+
+# Runs a program to which the system refuses to say when a file changes.
+UNWATCHED = """\
+import errno, os, sys
+import pyseccomp
+rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ALLOW)
+rules.add_rule(pyseccomp.ERRNO(getattr(errno, sys.argv[2])), sys.argv[1])
+rules.load()
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+@pytest.mark.parametrize(("call", "error"), [("inotify_init1", "EMFILE"), ("inotify_add_watch", "ENOSPC")])
+def test_the_watchers_own_error_is_shown_and_saves_are_seen_all_the_same(answers: Path, call: str, error: str) -> None:
+    with watching(answers, sys.executable, "-c", UNWATCHED, call, error) as terminal:
+        verdict(terminal, "Your files cannot be watched (", "· dot_product")
+        answers.write_text(SOLUTION, encoding="utf-8")
+        verdict(terminal, f"Saved {UNIT}.py; checking dot_product", "✓ dot_product")
 
 
 def is_busy(pid: int) -> bool:
