@@ -120,7 +120,7 @@ def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message]
             _show_message(message, console, next((why for source, why in reasons if source is message), None))
     else:
         why = safe(entry.exercise.waiting_for or "not written yet", console)
-        console.print(f"  [dim]· {escape(entry.name):32} {why}[/]", soft_wrap=True)
+        console.print(f"  [dim]· {escape(entry.name):32} {why}[/]", soft_wrap=not console.is_terminal)
     for remark in entry.exercise.remarks:
         _say(console, remark)
 

@@ -25,7 +25,7 @@ WIDTH = 88
 """Longer lines are hard to read."""
 
 
-def show_next_hint(course: Course, folder: Path, exercise: str, console: Console) -> None:
+def show_next_hint(course: Course, folder: Path, exercise: str, console: Console, prefix: str = "grader ") -> None:
     """Print the next hint of an exercise, below those that were shown before.
 
     Args:
@@ -33,6 +33,7 @@ def show_next_hint(course: Course, folder: Path, exercise: str, console: Console
         folder: The student's folder, for which the last hint is remembered.
         exercise: The exercise's name.
         console: The terminal.
+        prefix: What the student types before the name of a command.
 
     Raises:
         GraderError: The state is held by another program.
@@ -61,13 +62,13 @@ def show_next_hint(course: Course, folder: Path, exercise: str, console: Console
         console.print(Padding(text, (1, 0, 0, 2)), width=width)
     console.print()
     if level < len(hints):
-        console.print(Text(f"For the next hint: grader hint {exercise}"), width=width)
+        console.print(Text(f"For the next hint: {prefix}hint {exercise}"), width=width)
     else:
-        console.print(Text(_after_the_last(exercise)), width=width)
+        console.print(Text(_after_the_last(exercise, prefix)), width=width)
 
 
-def _after_the_last(exercise: str) -> str:
+def _after_the_last(exercise: str, prefix: str) -> str:
     return (
-        f"This is the last hint. `grader show {exercise}` draws what your code computes, and `grader solution "
+        f"This is the last hint. `{prefix}show {exercise}` draws what your code computes, and `grader solution "
         f"{exercise}` prints the solution once your instructor has published it. You can also ask your instructor."
     )

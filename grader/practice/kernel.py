@@ -63,7 +63,7 @@ class Cells:
             raise GraderError(f"Run the cell that defines `{name}` first, then this one.")
         script, notebook, _ = filenames(unit)
         cells, missing = with_imports(cells, (self.course.exercises / script).read_text(encoding="utf-8"))
-        note = f"{notebook} does not import {in_words(missing)}: run the cell with the imports.\n" if missing else ""
+        note = f"{notebook} does not import {in_words(missing)}: run the cell with the imports." if missing else ""
         with tempfile.TemporaryDirectory() as folder:
             _write(Path(folder), unit, cells, self.course)
             return read_answers(self.course, Path(folder)), note

@@ -38,6 +38,7 @@ _TEXT_CELL = re.compile(
 )
 _LOAD = f"""\
 # Run this cell first. After that, each cell with %{CHECK_MAGIC} runs the visible tests on the code that you have run.
+# %hint EXERCISE shows a hint, and %show EXERCISE draws what your code computes.
 %load_ext grader"""
 _KERNEL = {
     "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},

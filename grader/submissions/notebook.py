@@ -36,8 +36,10 @@ NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 CHECK_MAGIC = "check"
 """The magic that runs the visible tests in a notebook: `%check EXERCISE`."""
+MAGICS = (CHECK_MAGIC, "hint", "show")
+"""All magics of the grader. A cell with nothing else is no part of an answer."""
 
-_CHECK = re.compile(rf"%(?:load_ext[ \t]+grader|{CHECK_MAGIC})\b")
+_CHECK = re.compile(rf"%(?:load_ext[ \t]+grader|{'|'.join(MAGICS)})\b")
 _BLANK_ANSWER = re.compile(r"answer_[0-9]+\s*(?::[^=]*)?=\s*(?:(?:\.\.\.|None|\"\"|'')\s*)?(?:#.*)?")
 _CLOSING = re.compile(r"[)\]}]")
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
@@ -141,7 +143,7 @@ def grade_id_of(cell: Any) -> str | None:
 
 
 def is_check(source: str) -> bool:
-    """Return whether a cell only runs the visible tests, so that it is no part of an answer."""
+    """Return whether a cell only runs magics of the grader, so that it is no part of an answer."""
     lines = code_lines([source])
     return bool(lines) and all(map(_CHECK.match, lines))
 

@@ -1,7 +1,8 @@
-"""`%check` in a notebook, run by a real kernel: it checks the cells that were run, saved or not."""
+"""`%check`, `%hint` and `%show` in a notebook, run by a real kernel: they check cells that were run, saved or not."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -10,6 +11,8 @@ import pytest
 from courses import REPOSITORY
 from nbclient import NotebookClient
 from notebooks import code, write_notebook
+
+from grader.cli.magic import WIDTH
 
 UNIT = "simple_attention"
 RIGHT = "def normalize_by_sum(scores):\n    return scores / scores.sum()"
@@ -51,6 +54,29 @@ def test_the_last_version_of_each_cell_is_checked_whatever_else_was_tried(folder
     assert "a trial" not in printed[4]
     assert "1 of 1 exercise passes the visible tests." in printed[6]
     assert printed[7].startswith("There is no exercise or unit 'normalise_by_sum'. ")
+
+
+def test_hints_and_pictures_are_there_too_and_no_line_is_wider_than_a_cell(folder: Path) -> None:
+    printed = run(
+        folder,
+        "%load_ext grader",
+        f"import torch\n{WRONG}",
+        "%check simple_attention",
+        "%hint normalize_by_sum",
+        "%hint normalize_by_sum",
+        "%show normalize_by_sum",
+        "%show decode",
+        "%hint",
+    )
+    assert "Softmax turns scores, one list or a table of them, into weights" in printed[2]
+    assert printed[4].startswith("\x1b[1mnormalize_by_sum: hint 2 of 3\x1b[0m\n")
+    assert printed[4].endswith("For the next hint: %hint normalize_by_sum\n")
+    assert "✗\x1b[0m normalize_by_sum" in printed[5]
+    assert "numbers differ" in printed[5]
+    assert printed[6].startswith("There is no picture of decode. In bigram_language_model there are pictures of ")
+    assert printed[7] == "Write the name of an exercise or a unit: %hint NAME\n"
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", "".join(printed)).splitlines()
+    assert max(map(len, lines)) == WIDTH
 
 
 def test_an_error_names_the_cell_by_the_number_beside_it(folder: Path) -> None:

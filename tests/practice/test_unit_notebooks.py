@@ -88,6 +88,16 @@ def test_an_untouched_notebook_is_no_answer(folder: Path) -> None:
     assert units(folder)[1:] == ([], False)
 
 
+def test_a_cell_that_asks_for_help_is_no_answer_either(folder: Path) -> None:
+    grader(folder, "notebook", UNIT)
+    path = folder / f"{UNIT}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["cells"][-1]["source"] = "%hint dot_product\n%show dot_product"
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    assert units(folder)[1:] == ([], False)
+    assert to_script(path.read_text(encoding="utf-8"), path) == STUB
+
+
 def test_a_begun_script_becomes_the_notebook_that_is_graded_and_nothing_is_lost(folder: Path) -> None:
     (folder / f"{UNIT}.py").write_text(SOLUTION, encoding="utf-8")
     [backup] = backups(grader(folder, "notebook", "softmax_naive"))  # the unit by one of its exercises
