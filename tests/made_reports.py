@@ -119,6 +119,7 @@ def report(
 ) -> Report:
     return Report(
         schema="attention-from-scratch/report/v1",
+        course="Sums from scratch",
         student="ada",
         commit="0" * 40,
         suites=suites,

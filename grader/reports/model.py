@@ -159,6 +159,7 @@ class Report(Model):
     schema_: Literal["attention-from-scratch/report/v1"] = Field(
         alias="schema", description="The version of this format."
     )
+    course: Text = Field("", description="The name of the course.")
     student: Text = Field(description="The student's name, from the folder or the roster.")
     commit: str | None = Field(description="The commit that was graded; None outside a git checkout.")
     suites: Suites = Field(

@@ -94,6 +94,7 @@ def make_report(
         layers = {name: held and submission.kept.isolation.layers.get(name, False) for name, held in layers.items()}
     return model.Report(
         schema="attention-from-scratch/report/v1",
+        course=course.name,
         student=submission.student,
         commit=submission.commit,
         suites=rubric.suites,

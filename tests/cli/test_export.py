@@ -107,7 +107,9 @@ def test_any_of_them_can_be_written_to_a_file(chen: Path, tmp_path: Path) -> Non
         done = CliRunner().invoke(app, ["export", reader, str(chen), str(tmp_path / name)])
         assert (done.exit_code, done.output) == (0, "")
         assert (tmp_path / name).read_text(encoding="utf-8") == printed(reader, chen)
-    assert "<title>chen: 43 of 44 points</title>" in (tmp_path / "chen.html").read_text(encoding="utf-8")
+    assert "<title>chen: Attention and transformers from scratch</title>" in (tmp_path / "chen.html").read_text(
+        encoding="utf-8"
+    )
     done = CliRunner().invoke(app, ["export", "html", str(chen), str(tmp_path / "missing" / "chen.html")])
     assert (done.exit_code, done.output.startswith("FILE: ")) == (2, True)
 

@@ -21,6 +21,7 @@ WRITE_ANEW = (
 
 REPORT: dict[str, Any] = {
     "schema": "attention-from-scratch/report/v1",
+    "course": "A course",
     "student": "ada",
     "commit": None,
     "suites": "hidden",

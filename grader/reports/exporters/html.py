@@ -110,7 +110,20 @@ def _findings(entry: reading.Entry) -> list[Finding]:
             found.append(Finding(line.text, line.is_course_text, where, [], []))
         else:
             (found[-1].expected if line.is_course_text else found[-1].trace).append(line.text)
+    _say_once([finding.expected for finding in found])
     return found
+
+
+def _say_once(expected: list[list[str]]) -> None:
+    """Keep each sentence once: as the first of a list, which is shown openly, or else among those that are folded."""
+    said: set[str] = set()
+    for sentences in expected:
+        if said.issuperset(sentences[:1]):
+            del sentences[:1]
+        said.update(sentences[:1])
+    for sentences in expected:
+        sentences[1:] = [one for one in dict.fromkeys(sentences[1:]) if one not in said]
+        said.update(sentences)
 
 
 @cache

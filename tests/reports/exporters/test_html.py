@@ -85,13 +85,28 @@ def shown(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Sheet]]:
 
 def test_it_opens_with_the_points_and_leads_to_what_to_look_at_next(shown: Callable[..., Sheet]) -> None:
     opened = shown().page
-    expect(opened).to_have_title("ada: 5 of 14 points")
+    expect(opened).to_have_title("ada: Sums from scratch")
+    expect(opened.get_by_role("banner")).to_contain_text("ada, Sums from scratch")
     expect(opened.get_by_role("heading", level=1)).to_have_text("5 of 14 points")
     expect(opened.get_by_role("banner")).to_contain_text("By the visible tests.")
     following = opened.get_by_role("region", name="Look at this next")
-    expect(following).to_contain_text("It adds a twice.")
+    expect(following).to_contain_text("total in sums")
     following.get_by_role("link", name="total").click()
     expect(opened.get_by_role("heading", name="total")).to_be_in_viewport()
+
+
+def test_no_sentence_is_on_the_page_twice() -> None:
+    sentences = ["First.", "Second.", "Second.", "First.", "Third.", "Second."]
+    reasons = ["One.", "One.", "One.", "Two.", "Two.", "Three."]
+    [test] = exercise(0, 1).tests
+    said = zip(sentences, reasons, strict=True)
+    tests = [test.model_copy(update={"sentence": sentence, "reason": reason}) for sentence, reason in said]
+    total = exercise(0, len(tests)).model_copy(update={"tests": tests})
+    text = page(report({"sums": unit({"total": total}), "means": unit({"mean": exercise(0)}, path=None)}))
+    for sentence in sentences + reasons:
+        assert text.count(sentence) == 1
+    unread = report({"means": unit({"mean": exercise(0, 1)}, path=None, remarks=["means.py could not be read."])})
+    assert page(unread).count("means.py could not be read.") == 1
 
 
 def test_units_and_exercises_have_their_points_and_their_state_in_words(shown: Callable[..., Sheet]) -> None:
