@@ -29,7 +29,7 @@ STYLE = _FOLDER / "page.css"
 
 
 class Picture(NamedTuple):
-    """A drawing of an exercise: SVG, and a sentence that says what it shows.
+    """A drawing of an exercise: SVG, and a sentence in it that says what it shows.
 
     A page shows it as an image, so that a browser runs and loads nothing that the SVG names.
     """
