@@ -11,6 +11,8 @@ import sys
 
 OLDEST, NEWEST = (3, 11), (3, 14)
 """The versions of Python that the grader supports, and for which the locked version of PyTorch has wheels."""
+RUNNING = "{}.{}".format(*sys.version_info[:2])
+"""The version of Python that runs this."""
 PROCESSORS = {"Linux": ("x86_64", "aarch64"), "Darwin": ("arm64",), "Windows": ("AMD64",)}
 OLDEST_MACOS = 14
 OLDEST_GLIBC = (2, 28)

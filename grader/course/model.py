@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, AwareDatetime, Field, PrivateAttr
 from pydantic_core import PydanticCustomError
 
+from grader import machine
 from grader.course.late import Late
 from grader.course.root import FILENAME as FILENAME
 from grader.documents import CourseError, Document, Location, Model, nearest
 from grader.quizzes.questions import QUIZ_SUFFIX
 from grader.sandbox.limits import Limits
+from grader.text import in_words
 
 if TYPE_CHECKING:
     import datetime
@@ -35,6 +37,18 @@ def _is_timezone(name: str) -> str:
 
 
 Timezone = Annotated[str, AfterValidator(_is_timezone)]
+
+
+def _is_supported_python(version: str) -> str:
+    major, oldest = machine.OLDEST
+    supported = [f"{major}.{minor}" for minor in range(oldest, machine.NEWEST[1] + 1)]
+    if version not in supported:
+        text = f"Input should be one of the versions of Python that the grader supports, {in_words(supported)}"
+        raise PydanticCustomError("unsupported_python", text)
+    return version
+
+
+Python = Annotated[str, AfterValidator(_is_supported_python)]
 
 
 class Feedback(Model):
@@ -77,6 +91,7 @@ class Course(Model):
     Attributes:
         suites_folder: The folder of the hidden tests, relative to the course's root.
         modules: What answers may import besides the standard library, torch and numpy.
+        python: The version of Python that grades, such as 3.11; by default, the one that runs this.
         timezone: The time zone of times without an offset, such as those of Moodle.
     """
 
@@ -84,6 +99,7 @@ class Course(Model):
     version: Name
     suites_folder: Annotated[str, Field(min_length=1, alias="suites")] = "suites"
     modules: list[Name] = Field(default_factory=list)
+    python: Python = machine.RUNNING
     timezone: Timezone | None = None
     limits: Limits
     feedback: Feedback

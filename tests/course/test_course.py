@@ -99,6 +99,12 @@ def test_a_byte_order_mark_is_ignored(root: Path) -> None:
     assert load_course(root).name == "Two units"
 
 
+def test_the_python_that_grades_is_the_one_named_or_else_the_one_that_runs(root: Path) -> None:
+    assert load_course(root).python == "{}.{}".format(*sys.version_info)
+    (root / "autograder.yml").write_text(changed('version: "1"', 'version: "1"\npython: "3.14"'))
+    assert load_course(root).python == "3.14"
+
+
 def test_an_unknown_key_is_reported_with_its_place_and_the_nearest_name(root: Path) -> None:
     assert problems(root, changed("  output_kb: 64\n", "  output_kb: 64\n  memory: 3\n")) == [
         "autograder.yml:9:3: unknown key 'memory'. Allowed here: call_seconds, unit_seconds, cpu_seconds, "
@@ -145,6 +151,17 @@ def test_a_duplicate_key_is_refused(root: Path) -> None:
             "5:17: 'unit_seconds' should be at least call_seconds, not 3.",
         ),
         ("quiz_answers: true", "quiz_answers: 1", "12:17: 'quiz_answers' should be true or false, not 1."),
+        (
+            'version: "1"',
+            'version: "1"\npython: 3.12',
+            "3:9: 'python' should be text (put numbers and dates in quotes), not 3.12.",
+        ),
+        (
+            'version: "1"',
+            'version: "1"\npython: "3.9"',
+            "3:9: 'python' should be one of the versions of Python that the grader supports, 3.11, 3.12, 3.13 and "
+            "3.14, not '3.9'.",
+        ),
         ('"1"', "1", "2:10: 'version' should be text (put numbers and dates in quotes), not 1."),
         ("course: Two units", 'course: ""', "1:9: 'course' should be some text, not ''."),
     ],

@@ -25,13 +25,13 @@ def build(course: CourseFolder = None) -> None:
     from grader.course.find import find_course
     from grader.course.model import describe_left_out
     from grader.course.new import to_do
-    from grader.integrations.github.release import write_workflow
+    from grader.integrations.github.release import write_workflows
     from grader.testing.misconceptions import build as build_misconceptions
 
     with writing("Not all could be written"):
         found = find_course(course)
         _check_modules(found)
-        written = [*build_exercises(found), *write_workflow(found), *build_misconceptions(found, found.units)]
+        written = [*build_exercises(found), *write_workflows(found), *build_misconceptions(found, found.units)]
         for path in written:
             say(f"{'wrote' if path.exists() else 'removed'} {path}")
         from grader.audit.visible import build as build_visible

@@ -122,8 +122,9 @@ def release_classroom50(
     """Write the bundle of an assignment in Classroom 50: an autograder by the visible tests, for all to read."""
     from grader.integrations.classroom50.release import release_classroom50 as write
 
-    _write(directory, course, write)
+    found = _write(directory, course, write)
     say("Next: copy what is in it to CLASSROOM/autograders/ASSIGNMENT/ in your classroom50 repository.")
+    say(f'Set "python": "{found.python}" in the assignment\'s runtime, as in autograder.yml.')
 
 
 @release.command("gradescope")
@@ -157,14 +158,16 @@ def release_solutions(
         say(f"Next: cd {shlex.quote(str(directory))} && git add solutions && git commit -m Solutions && git push")
 
 
-def _write(directory: Path, course: Path | None, write: Callable[[Path, Course], list[Path]]) -> None:
-    """Write a release, and print its files."""
+def _write(directory: Path, course: Path | None, write: Callable[[Path, Course], list[Path]]) -> Course:
+    """Write a release, and print its files. Return the course."""
     from grader.course.find import find_course
 
     with _releasing(directory):
-        paths = write(directory, find_course(course))
+        found = find_course(course)
+        paths = write(directory, found)
     for path in paths:
         say(f"wrote {path}")
+    return found
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ import yaml
 from grader.course.model import FILENAME, Course, load_course
 from grader.errors import GraderError
 from grader.files import write_atomically
+from grader.machine import RUNNING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -50,7 +51,8 @@ def new_course(folder: Path, title: str) -> list[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as name:
         staging = Path(name, "course")
-        for relative, text in _filled("course", title=title, quoted_title=json.dumps(title)).items():
+        values = {"title": title, "quoted_title": json.dumps(title), "python": RUNNING}
+        for relative, text in _filled("course", **values).items():
             path = staging / relative
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,9 +35,9 @@ from grader.integrations.release.wheel import build_wheel, received
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PYTHON = "3.11"
-
 _TEMPLATES = Path(__file__).with_name("templates")
+# In workflows that an instructor may have changed, such as grade-class.yml.
+_PYTHON = re.compile(r'(?<=python-version: ")3\.\d+(?=")')
 _RENDERED = {
     "README.md": "README.md.j2",
     "requirements.txt": "requirements.txt.j2",
@@ -116,18 +117,22 @@ def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:
     return {path: render(name, course, **about) for path, name in templates.items()}
 
 
-def write_workflow(course: Course) -> list[Path]:
-    """Write the workflow that students' repositories can call, if the course has workflows.
+def write_workflows(course: Course) -> list[Path]:
+    """Write the workflow that students' repositories can call, and the course's Python into all that grade.
 
     Returns:
-        The file, if it was out of date.
+        The files that were out of date; none if the course has no workflows.
     """
-    path = course.root / ".github" / "workflows" / "grade-submission.yml"
-    text = render("grade_submission.yml.j2", course)
-    if not path.parent.is_dir() or (path.is_file() and path.read_text(encoding="utf-8") == text):
+    folder = course.root / ".github" / "workflows"
+    if not folder.is_dir():
         return []
-    write_atomically(path, text)
-    return [path]
+    before = {path: path.read_text(encoding="utf-8") for path in sorted(folder.glob("grade-*.yml"))}
+    after = {path: _PYTHON.sub(course.python, text) for path, text in before.items()}
+    after[folder / "grade-submission.yml"] = render("grade_submission.yml.j2", course)
+    written = [path for path, text in after.items() if text != before.get(path)]
+    for path in written:
+        write_atomically(path, after[path])
+    return written
 
 
 def render(template: str, course: Course, **about: str | None) -> str:
@@ -142,8 +147,8 @@ def render(template: str, course: Course, **about: str | None) -> str:
         keep_trailing_newline=True,
     )
     oldest, newest = ("{}.{}".format(*version) for version in (machine.OLDEST, machine.NEWEST))
-    needs = {"python": PYTHON, "oldest": oldest, "newest": newest, "gigabytes": machine.GIGABYTES}
-    return environment.get_template(template).render(course=course, **needs, **about)
+    needs = {"oldest": oldest, "newest": newest, "gigabytes": machine.GIGABYTES}
+    return environment.get_template(template).render(course=course, python=course.python, **needs, **about)
 
 
 def _constraints(course: Course) -> str:

@@ -14,6 +14,8 @@ from grader.integrations.release.requirements import LOCK, dependencies, pins
 
 SCRIPTS = {"setup.sh": "setup.sh", "run_autograder": "run_autograder.py"}
 REQUIREMENTS = "requirements.txt"
+PYTHON = "@PYTHON@"
+"""What stands for the course's Python in a script."""
 
 
 def release_gradescope(directory: Path, course: Course) -> list[Path]:
@@ -36,7 +38,8 @@ def release_gradescope(directory: Path, course: Course) -> list[Path]:
     lists = {LOCK: pins(course).values(), REQUIREMENTS: dependencies()}
     with replaced(directory, course, [*SCRIPTS, *copied, *lists]) as folder:
         for name, template in SCRIPTS.items():
-            copy(Path(__file__).with_name("templates") / template, folder / name)
+            script = (Path(__file__).with_name("templates") / template).read_text(encoding="utf-8")
+            (folder / name).write_text(script.replace(PYTHON, course.python), encoding="utf-8")
             (folder / name).chmod(0o755)
         for name, path in copied.items():
             copy(path, folder / name, *(left_out if path is PACKAGE else ()))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from courses import REPOSITORY, run_grader
+from courses import COURSE, REPOSITORY, run_grader
 
 pytestmark = pytest.mark.proof(part="releases")
 
@@ -156,6 +156,38 @@ def test_setup_names_the_image_to_choose_if_python_is_too_old(release: Path, tmp
     )
     assert done.returncode != 0
     assert "The grader needs Python 3.11 or later, and this image has Python 3.10.12." in done.stderr
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_setup_takes_the_python_of_the_course_or_says_which_one_grades(
+    release: Path, tmp_path: Path, is_there: bool
+) -> None:
+    # The programs of a system with Python 3.12. Making an environment ends the script.
+    programs = {
+        "python3": 'case "$*" in *venv*) echo 3.12 makes it >&2; exit 9;; *format*) exit 1;; '
+        "--version) echo Python 3.12.3;; esac",
+        "apt-get": 'case "$*" in *python3.*) exit 100;; esac',
+        "dirname": f'exec {shutil.which("dirname")} "$@"',
+    }
+    if is_there:
+        programs[f"python{COURSE.python}"] = (
+            'case "$*" in *venv*) echo the one of the course makes it >&2; exit 9;; esac'
+        )
+    for name, line in programs.items():
+        program = tmp_path / name
+        program.write_text(f"#!{shutil.which('bash')}\n{line}\n", encoding="utf-8")
+        program.chmod(0o755)
+    done = subprocess.run(
+        [str(shutil.which("bash")), release / "setup.sh"], env={"PATH": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert done.returncode == 9
+    assert done.stderr == (
+        "the one of the course makes it\n"
+        if is_there
+        else f"autograder.yml names Python {COURSE.python}, and this image has none: Python 3.12.3 grades.\n"
+        "Set `python` in autograder.yml to a version that the image has, or choose another base image.\n"
+        "3.12 makes it\n"
+    )
 
 
 def test_everything_that_decides_a_score_is_released_unchanged(release: Path) -> None:
