@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from grader.engine.explanations import advice, explained, lacks_import, trace_of
 from grader.engine.hints import hint_for_statement
+from grader.engine.newer_python import hint_for_missing, needing_newer_python
 from grader.engine.outcomes import Outcome
 from grader.engine.source_lines import SourceLines
 from grader.reports.model import Message
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
     from grader.engine.criteria import Criterion
+    from grader.sandbox.failures import FailedStatement
     from grader.sandbox.processes import Server
     from grader.submissions.source import UnitSource
 
@@ -59,7 +61,7 @@ class Runner:
         outcome, error = criterion.attempt(self.client)
         self._note_source(criterion.unit)  # if loading ran out of time before, and succeeded now
         others = {*self._course.units, *self._exercises} - {criterion.exercise}
-        lost = self.client.failures.get(criterion.unit, [])
+        lost = self._failures(criterion.unit)
         is_own = lacks_import(outcome, lost, criterion.unit, others, self.lines)
         doubtful = [] if outcome.passed else self._doubtful(criterion, outcome)
         if doubtful:
@@ -94,14 +96,20 @@ class Runner:
         if unit in self._noted or unit not in self.client.failures:
             return
         self._noted.add(unit)
-        for lost in self.client.failures[unit]:
+        for lost in self._failures(unit):
             if lost.reason != ALWAYS_TRUE:  # such a statement ran
                 kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
                 trace = trace_of(Outcome(False, file=lost.file, line=lost.line), self.lines)
-                hint = hint_for_statement(lost, self.lines) or None
+                newer = hint_for_missing(lost.detail, self._course.python)
+                hint = lost.hint or newer or hint_for_statement(lost, self.lines) or None
                 text = f"{lost.reason}{kept} {lost.detail}"
                 self._note(unit, None, "not run", text, lost.file, lost.line, trace=trace, hint=hint)
         self._note_doings(unit, None)
+
+    def _failures(self, unit: str) -> list[FailedStatement]:
+        """Return the statements of a unit that failed, each with the newer Python that it needs if it needs one."""
+        found = self.client.failures.get(unit, [])
+        return [needing_newer_python(one, self.lines, self._course.python) for one in found]
 
     def _use_budget(self, unit: str, name: str) -> None:
         """Charge the unit's code to this budget from now on."""
@@ -141,7 +149,8 @@ class Runner:
             return
         self._places.add(place)
         trace = trace_of(outcome, self.lines)
-        hint = advice(outcome, others, self.lines) or None
+        newer = hint_for_missing(outcome.detail, self._course.python)
+        hint = newer or advice(outcome, others, self.lines) or None
         text = f"{outcome.reason} {outcome.detail}".strip()
         self._note(
             criterion.unit, criterion.exercise, "raised", text, outcome.file, outcome.line, trace=trace, hint=hint

@@ -41,6 +41,11 @@ class SourceLines:
         text = lines[line - 1].strip() if line and 0 < line <= len(lines) else ""
         return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
 
+    def source(self, file: str | None) -> tuple[str, bool]:
+        """Return a source, "" if there is none or it is too large, and whether it is a cell of a notebook."""
+        cell, is_notebook = self._cells.get(file or "", ("", False))
+        return (cell if len(cell) <= LARGEST_SOURCE else ""), is_notebook
+
     def around(self, file: str | None, line: int | None) -> list[ast.AST]:
         """Return the definitions and statements that contain a line, the outermost first."""
         found: list[ast.AST] = []
@@ -72,8 +77,7 @@ class SourceLines:
 
     def _of(self, file: str) -> list[ast.stmt]:
         if file not in self._statements:
-            cell, is_notebook = self._cells.get(file, ("", False))
-            pieces = split(cell, is_notebook) if len(cell) <= LARGEST_SOURCE else []
+            pieces = split(*self.source(file))
             self._statements[file] = [node for piece in pieces if piece.tree for node in piece.tree.body]
         return self._statements[file]
 

@@ -65,6 +65,7 @@ class FailedStatement:
 
     Attributes:
         kept: The names that an earlier statement has defined.
+        hint: What to do about it, if that is known by now.
     """
 
     names: tuple[str, ...]
@@ -73,6 +74,7 @@ class FailedStatement:
     line: int | None
     file: str | None
     kept: tuple[str, ...] = ()
+    hint: str = ""
 
     @property
     def may_define_anything(self) -> bool:
