@@ -41,6 +41,8 @@ def print_report(report: Report, rules: Rules, names: Collection[str], console: 
     console.print(Text(f"{count} of {len(shown)} {what} the visible tests.", style="bold"))
     if not report.isolation.enough:
         console.print("Your code was not isolated while it ran: this machine cannot isolate it.", style="dim")
+    if report.both_pythons:
+        console.print(Text(report.both_pythons, style="dim"))
     if not report.handed_in:
         _say(console, NOTHING_YET, indent=0)
         return True

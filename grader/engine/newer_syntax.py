@@ -15,7 +15,7 @@ import sys
 import warnings
 from typing import Any, NamedTuple
 
-from grader.sandbox.loader import NOT_PARSED, Piece, split
+from grader.sandbox.pieces import NOT_PARSED, Piece, split
 
 
 class Novelty(NamedTuple):

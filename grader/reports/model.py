@@ -14,6 +14,8 @@ from grader.reports.sanitize import Text
 
 NOT_WRITTEN = "It is not written yet."
 """The reason of a failed test if the answer still raises the stub's NotImplementedError."""
+COURSE_PYTHON = "course python"
+"""The version of Python that the course names, among a report's versions if another one has run the code."""
 Points = Annotated[int, Field(ge=0)]
 Suites = Literal["hidden", "visible"]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -172,13 +174,27 @@ class Report(Model):
     messages: list[Message] = Field(description="What the student's code printed, raised or attempted.")
     timing: Timing = Field(description="When it was graded, and for how long.")
     isolation: Isolation = Field(description="How student code was isolated.")
-    versions: dict[str, str] = Field(description="Of the grader, the course and the libraries.")
+    versions: dict[str, str] = Field(
+        description="Of the grader, the course, Python and the libraries; `course python` if the course names another "
+        "Python for grading."
+    )
     digest: Digest = Field(description="SHA-256 of everything that decides the score.")
 
     @property
     def started(self) -> datetime.datetime:
         """When the submission was graded."""
         return datetime.datetime.fromisoformat(self.timing.started)
+
+    @property
+    def both_pythons(self) -> str:
+        """A sentence on the Python that ran the code, if the course names another one for grading; otherwise ""."""
+        here, course = self.versions.get("python"), self.versions.get(COURSE_PYTHON)
+        if not here or not course:
+            return ""
+        here = ".".join(here.split(".")[:2])
+        if self.suites == "visible":
+            return f"Your Python is {here}; grading uses {course}."
+        return f"Python {here} graded this; the course names Python {course}."
 
     def with_units(self, units: dict[str, Unit]) -> Report:
         """Return the report with these units, and the sums of those that count."""

@@ -293,8 +293,8 @@ def meaning(report: Report) -> str:
     """Return a sentence on what the points of a report mean."""
     if not report.handed_in:
         return NOTHING_YET
+    by = "By the hidden tests of the course."
     if report.suites == "visible":
         by = "By the visible tests. The grade is made with others, on your instructor's side."
-    else:
-        by = "By the hidden tests of the course."
-    return by if report.isolation.enough else f"{by} Your code was not isolated while it ran here."
+    isolated = "" if report.isolation.enough else "Your code was not isolated while it ran here."
+    return " ".join(filter(None, [by, isolated, report.both_pythons]))

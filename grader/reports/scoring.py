@@ -92,6 +92,7 @@ def make_report(
     if submission.kept:
         messages = sorted([*submission.kept.messages, *messages], key=lambda message: names.index(message.unit))
         layers = {name: held and submission.kept.isolation.layers.get(name, False) for name, held in layers.items()}
+    python = versions.get("python", course.python)
     return model.Report(
         schema="attention-from-scratch/report/v1",
         course=course.name,
@@ -110,6 +111,7 @@ def make_report(
             "course": course.version,
             "suites": suites_digest(course, rubric.suites).hex()[:12],
             **versions,
+            **({} if python.split(".")[:2] == course.python.split(".") else {model.COURSE_PYTHON: course.python}),
         },
         digest=scorer.fingerprint(),
     )

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.classes.shards import Shard
-from grader.cli.console import CourseFolder, can_ask, one_of, out, progress, require_folder, say, stop
+from grader.cli.console import CourseFolder, can_ask, err, one_of, out, progress, require_folder, say, stop
 from grader.cli.instructor.class_table import print_class, print_differences, print_reading
 from grader.errors import IMPERFECT, INTERNAL, GraderError
+from grader.machine import RUNNING
 from grader.text import listed
 
 if TYPE_CHECKING:
@@ -128,6 +129,9 @@ def _prepare(
     from grader.submissions.find import find_submissions
 
     course = find_course(folder_of_course)
+    if course.python != RUNNING:
+        what = f"This is Python {RUNNING}, and autograder.yml names Python {course.python} for grading"
+        err.print(f"{what}: install the grader for that one, or change `python` there.", soft_wrap=True)
     if unit is not None:
         one_of(unit, list(course.units))
     quizzes = load_quizzes(course.solutions, course.quizzes)
