@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from courses import REPOSITORY
+from courses import COURSE, REPOSITORY
 from rendered import GRADE_SHARDS, GRADER, WORKFLOWS, render
 from runner import read_workflow
 
@@ -222,6 +222,14 @@ def test_ci_tests_every_supported_python_and_the_oldest_and_newest_torch() -> No
     [allowed] = [one for one in project["dependencies"] if one.startswith("torch>=")]
     [oldest] = [row["requirement"] for row in rows if row["torch"] == "oldest"]
     assert oldest.removesuffix(".0") == allowed.replace(">=", "==")
+
+
+@pytest.mark.parametrize(
+    "name", ["classroom-record", "classroom-key", "grade-submission", "grade-class", "grade-shards"]
+)
+def test_a_workflow_that_grades_uses_the_python_of_the_course(name: str) -> None:
+    found = {step["with"]["python-version"] for step in steps_using(name, "actions/setup-python")}
+    assert found == {COURSE.python}
 
 
 def test_ci_builds_the_documentation_as_make_does() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from courses import COURSE, REPOSITORY, run_grader
+from courses import REPOSITORY, run_grader
 
 from grader.course.build import build
 from grader.course.model import Course, load_course
@@ -82,9 +82,3 @@ def test_classroom_50_is_to_be_set_to_the_python_of_the_course(course: Course, t
     done = run_grader(course.root, "release", "classroom50", tmp_path / "bundle")
     assert done.returncode == 0, done.stderr
     assert f'Set "python": "{course.python}" in the assignment\'s runtime, as in autograder.yml.\n' in done.stdout
-
-
-def test_the_committed_workflows_use_the_python_of_this_course() -> None:
-    for name in ("grade-class", "grade-submission"):
-        workflow = (REPOSITORY / WORKFLOWS / f"{name}.yml").read_text(encoding="utf-8")
-        assert pythons(workflow) == {COURSE.python}
