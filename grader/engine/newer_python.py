@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grader.engine.newer_syntax import newer_statements
 from grader.machine import RUNNING
 from grader.sandbox.replies import NOT_PYTHON
 
@@ -36,20 +35,18 @@ def needing_newer_python(failed: FailedStatement, lines: SourceLines, grades: st
         lines: The submission.
         grades: The version of Python that the course is graded with.
     """
-    if failed.reason != NOT_PYTHON or not failed.line:
+    statement = lines.newer(failed.file, failed.line) if failed.reason == NOT_PYTHON else None
+    if statement is None:
         return failed
-    for statement in newer_statements(*lines.source(failed.file)):
-        if statement.first <= failed.line <= statement.last:
-            (major, minor), what, instead = statement.novelty
-            return replace(
-                failed,
-                names=failed.names or statement.names,
-                reason=f"It needs Python {major}.{minor} or later.",
-                detail=what,
-                line=statement.line,
-                hint=f"{_who(grades)}: {instead}.",
-            )
-    return failed
+    (major, minor), what, instead = statement.novelty
+    return replace(
+        failed,
+        names=failed.names or statement.names,
+        reason=f"It needs Python {major}.{minor} or later.",
+        detail=what,
+        line=statement.line,
+        hint=f"{_who(grades)}: {instead}.",
+    )
 
 
 def hint_for_missing(detail: str, grades: str) -> str:

@@ -67,32 +67,36 @@ MOST_UNREADABLE, MOST_NESTED = 20, 10
 
 
 class Statement(NamedTuple):
-    """A top-level statement that needs a newer Python: its lines, the names that it binds, and where it is new."""
+    """A top-level statement that needs a newer Python: the names that it binds, and the line where it is new."""
 
-    first: int
-    last: int
     names: tuple[str, ...]
     line: int
     novelty: Novelty
 
 
-@functools.lru_cache(maxsize=8)
-def newer_statements(source: str, is_notebook: bool) -> list[Statement]:
-    """Return the top-level statements of a script or cell that only a newer Python can read."""
+def newer_statements(source: str, is_notebook: bool) -> dict[int, Statement]:
+    """Return the top-level statements of a script or cell that only a newer Python can read, by each of their lines."""
+    statements: dict[int, Statement] = {}
     with warnings.catch_warnings(action="ignore"):
         reader = _Reader(source)
         translated = reader.code()
-        if not any(novelty.since > sys.version_info for _, novelty, _ in reader.found):
-            return []
-        statements = []
+        if not any(one.novelty.since > sys.version_info for one in reader.found):
+            return statements
+        in_order = sorted(reader.found, key=_line)
         for piece in filter(_compiles, split(translated, is_notebook)):
             last = piece.tree.body[0].end_lineno or 0 if piece.tree else 0
-            found = [one for one in reader.found if piece.line <= one.line <= last]
+            begin, end = bisect.bisect_left(in_order, piece.line, key=_line), bisect.bisect(in_order, last, key=_line)
+            found = in_order[begin:end]
             newest = max(found, key=lambda one: one.novelty.since, default=None)
             if newest and newest.novelty.since > sys.version_info:
                 names = dict.fromkeys([*piece.names, *(one.name for one in found if one.name)])
-                statements.append(Statement(piece.line, last, tuple(names), newest.line, newest.novelty))
-        return statements
+                statement = Statement(tuple(names), newest.line, newest.novelty)
+                statements.update(dict.fromkeys(range(piece.line, last + 1), statement))
+    return statements
+
+
+def _line(found: _Found) -> int:
+    return found.line
 
 
 def _compiles(piece: Piece) -> bool:
@@ -237,8 +241,9 @@ class _Reader:
         self._nested -= 1
         self.place += 1
         stars = [one for one in (arguments.vararg, arguments.kwarg) if one]
-        is_empty = not (arguments.args or stars)
-        if is_empty or arguments.posonlyargs or arguments.kwonlyargs or any(one.annotation for one in stars):
+        names = [one.arg for one in (*arguments.args, *stars)]
+        is_other = arguments.posonlyargs or arguments.kwonlyargs or any(one.annotation for one in stars)
+        if not names or len(set(names)) < len(names) or is_other:
             raise _Unreadable
         self._note(start, DEFAULT if arguments.defaults else PARAMETERS)
         return " " + "\\\n" * self.source.count("\n", begin, self.place)

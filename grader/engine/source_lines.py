@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from grader.engine.newer_syntax import Statement, newer_statements
 from grader.sandbox.pieces import fix_indentation, split
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class SourceLines:
         self._cells: dict[str, tuple[str, bool]] = {}
         self._lines: dict[str, list[str]] = {}
         self._statements: dict[str, list[ast.stmt]] = {}
+        self._newer: dict[str, dict[int, Statement]] = {}
         for source in sources.values():
             cells = fix_indentation(list(source.cells)) if source.is_notebook else source.cells
             for label, cell in zip(source.labels, cells, strict=False):
@@ -40,11 +42,6 @@ class SourceLines:
         lines = self._lines.get(file or "", [])
         text = lines[line - 1].strip() if line and 0 < line <= len(lines) else ""
         return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
-
-    def source(self, file: str | None) -> tuple[str, bool]:
-        """Return a source, "" if there is none or it is too large, and whether it is a cell of a notebook."""
-        cell, is_notebook = self._cells.get(file or "", ("", False))
-        return (cell if len(cell) <= LARGEST_SOURCE else ""), is_notebook
 
     def around(self, file: str | None, line: int | None) -> list[ast.AST]:
         """Return the definitions and statements that contain a line, the outermost first."""
@@ -75,9 +72,22 @@ class SourceLines:
         """Return the names that a source defines outside functions and classes."""
         return {name for node in self._of(file) for name in _bound(node)}
 
+    def newer(self, file: str | None, line: int | None) -> Statement | None:
+        """Return the statement at a line, if only a newer Python can read it."""
+        if not file or not line:
+            return None
+        if file not in self._newer:
+            self._newer[file] = newer_statements(*self._source(file))
+        return self._newer[file].get(line)
+
+    def _source(self, file: str) -> tuple[str, bool]:
+        """Return a source, "" if there is none or it is too large, and whether it is a cell of a notebook."""
+        cell, is_notebook = self._cells.get(file, ("", False))
+        return (cell if len(cell) <= LARGEST_SOURCE else ""), is_notebook
+
     def _of(self, file: str) -> list[ast.stmt]:
         if file not in self._statements:
-            pieces = split(*self.source(file))
+            pieces = split(*self._source(file))
             self._statements[file] = [node for piece in pieces if piece.tree for node in piece.tree.body]
         return self._statements[file]
 

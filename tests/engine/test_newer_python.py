@@ -12,7 +12,7 @@ from grader.engine.source_lines import SourceLines
 from grader.machine import RUNNING
 from grader.sandbox.client import Source
 from grader.sandbox.failures import FailedStatement
-from grader.sandbox.loader import split
+from grader.sandbox.pieces import split
 from grader.sandbox.replies import NOT_PYTHON
 
 BEFORE_3_14 = pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python has it")
@@ -97,6 +97,7 @@ def test_the_python_that_a_statement_needs_is_named_with_its_line(
         'def f():\n    x = f"{a["d"]}"\n  return x',
         "def first[T](items) -> T\n    return items[0]",
         "def first[](items): pass",
+        "def first[T, *T](items): pass",
         "def first[*T: int](items): pass",
         "def first[T, /](items): pass",
         "class Stack[T]object: pass",
