@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import difflib
-import keyword
 import re
 from typing import TYPE_CHECKING
 
 from grader.engine.outcomes import CAUSE
+from grader.sandbox.pieces import TEXT
 
 if TYPE_CHECKING:
     from grader.engine.outcomes import Outcome
@@ -88,8 +88,6 @@ IMPORTS = {
     "random": "import random",
     "torch": "import torch",
 }
-# Three words or more that do not begin like a statement.
-SENTENCE = rf"^(?!(?:{'|'.join(keyword.kwlist)})\b)(?:[-*] |\d+\. )?\w[\w'’]*(?: [\w'’(),;:]+){{2,}}[.!?]?$"
 # By the text of the error and the code, for a statement that failed when the file was run.
 STATEMENTS = (
     ("is a Markdown fence", "", "Delete it."),
@@ -99,7 +97,7 @@ STATEMENTS = (
     ("is a conflict marker", "", "Delete it, after you have decided which version of the code to keep."),
     ("unfinished merge", "", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
     ("a cell that begins with", "", "Delete that line if the code below it is part of your answer."),
-    ("invalid syntax|unterminated string", SENTENCE, "If it is text and not code, begin it with `#`."),
+    ("invalid syntax|unterminated string", f"^(?:{TEXT.pattern})", "If it is text and not code, begin it with `#`."),
     ("unindent|unexpected indent|expected an indented block", "", "Indent it like the other lines of its block."),
     ("expected ':'", "", "Put a colon at the end of the line."),
     (r"was never closed|unmatched|does not match opening", "", "Count the brackets here and in the lines around."),

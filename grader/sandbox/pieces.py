@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import difflib
+import keyword
 import re
 from codeop import PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)|(?:In|Out) ?\[\d*\]: ?")
 DEFINITION = re.compile(rf"(?:{PROMPT.pattern})?(?:\s*(?P<kind>async\s+def|def|class)\s+(\w+)|(\w+)\s*=(?!=))")
 # A line that begins a definition, or is not the last of a statement.
 OPENING = re.compile(r"@|(?:async\s+def|def|class)\b|.*[(\[{,]\s*(?:#.*)?$")
+# A line of a text: an item of a list, or two words that do not begin like a statement.
+TEXT = re.compile(rf"[-*|] |\d+\. |(?!(?:type|{'|'.join(keyword.kwlist)})\b)[^\W\d][\w'’]*,? \w")
 HEADERS = ("def", "class", "if", "for", "while", "with")
 # A magic or a shell line of a notebook, with or without an assignment, or a name with a question mark.
 MAGIC = re.compile(r"^(\s*+)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
@@ -170,7 +173,22 @@ class _Salvage:
                 del self.found[place:]
                 self._lose(statement.line - 1, end, begin, statement.names)
             begin = end
-        return _paragraphs(self.found)
+        return self._paragraphs()
+
+    def _paragraphs(self) -> list[Piece]:
+        """Return what was found, with one piece for all lines of a text."""
+        joined: list[Piece] = []
+        for piece in self.found:
+            above = joined[-1].problem if joined and self._is_text(joined[-1]) else None
+            if above and self._is_text(piece):
+                above.msg = f"{above.msg.partition(' in lines ')[0]} in lines {joined[-1].line} to {piece.line}"
+            else:
+                joined.append(piece)
+        return joined
+
+    def _is_text(self, piece: Piece) -> bool:
+        is_lost = piece.tree is None and not piece.names and not piece.is_known
+        return is_lost and bool(TEXT.match(self.lines[piece.line - 1]))
 
     def _text(self, begin: int, end: int) -> list[str]:
         return self.lines[self.starts[begin] : self.starts[end]]
@@ -261,22 +279,6 @@ class _Salvage:
             error.lineno, error.msg = start + 1, "the line is not indented like the lines around it"
         names = names or _names_in(self.lines[first : self.starts[end]])
         self.found.append(Piece(first + 1, names, None, error, is_known=bool(kind or last is not None)))
-
-
-def _paragraphs(pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces, with one for all lines of a text that is neither Python nor of a known kind."""
-    joined: list[Piece] = []
-    for piece in pieces:
-        above = joined[-1].problem if joined and _is_text(joined[-1]) else None
-        if above and _is_text(piece):
-            above.msg = f"{above.msg.partition(' in lines ')[0]} in lines {joined[-1].line} to {piece.line}"
-        else:
-            joined.append(piece)
-    return joined
-
-
-def _is_text(piece: Piece) -> bool:
-    return piece.tree is None and not piece.names and not piece.is_known
 
 
 def _moved(found: list[Piece] | SyntaxError, lines: int) -> list[Piece] | SyntaxError:
