@@ -25,8 +25,11 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,
 _FRACTION = re.compile(r"([+-]?[0-9]+) */ *([0-9]+)")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?|\.(?=[0-9]))([0-9]*)")
 _BRACKETS = re.compile(r"torch\.Size\((.*)\)|\((.*)\)|\[(.*)\]")
-_SIZES_APART = re.compile(r" *[,x×] *| +")
-_LETTERS_APART = re.compile(r"[\s,;.()\[\]>→-]+")
+_SIZES_APART = re.compile(" *[,x×\N{CYRILLIC SMALL LETTER HA}] *| +")
+_LETTERS_APART = re.compile(r"[\s,;.、()\[\]>→-]+")
+# Other keyboards type these for an ASCII character: the same in full width, or a Cyrillic letter that looks the same.
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_CYRILLIC = str.maketrans("\u0430\u0441\u0435", "ace")
 
 
 class AnswerError(ValueError):
@@ -77,7 +80,7 @@ def parse_letters(question: Question, raw: str) -> tuple[str, ...]:
     """Read the letters chosen, or all of them in their order. Raises AnswerError."""
     allowed = question.letters
     text = _text(raw)
-    letters = tuple(_LETTERS_APART.sub("", _bare(text).casefold()))
+    letters = tuple(_LETTERS_APART.sub("", _bare(text).casefold().translate(_CYRILLIC)))
     if not letters or not set(letters) <= set(allowed):
         how_many = {"several_choices": "letters", "order": "all letters"}.get(question.kind, "one letter")
         fix = f"please answer with {how_many} from {allowed[0]} to {allowed[-1]}"
@@ -146,5 +149,5 @@ def _text(raw: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Return a text without the blanks and Markdown around it, with an ASCII minus sign."""
-    return text.strip("$`*_ ").replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")
+    """Return a text without the blanks and Markdown around it, with ASCII digits, brackets and signs."""
+    return text.strip("$`*_ ").translate(_FULL_WIDTH).replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")

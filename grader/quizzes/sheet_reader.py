@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +16,7 @@ from grader.quizzes.answers import AnswerError, is_blank, missing_decimals, pars
 from grader.quizzes.questions import FILENAME, VARIANTS, Question, Questions, find_received, read_questions
 from grader.quizzes.sheet import BLANK, Section, Sections, Sheet, SheetError, has_boxes, write_sheet
 from grader.submissions.source import SHEET_LIMIT
-from grader.text import in_words
+from grader.text import UNSEEN, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
 LINE_LIMIT = 5000
 """The most lines of a sheet. It has about three hundred; this many are read in a fraction of a second."""
 
-_BOX = re.compile(r"\\?\[(.{0,3}?)\\?\]\s*([a-zA-Z])\)")
-_ANSWER = re.compile(r"[*_]{0,3}answer[*_]{0,3}[ \t]*:[*_]{0,3}", re.IGNORECASE)
+_BOX = re.compile(r"\\?\[(.{0,9}?)\\?\]\s*([a-zA-Z])\)")
+_ANSWER = re.compile(r"[*_]{0,3}answer[*_]{0,3}[ \t]*[:：][*_]{0,3}", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _LINE_END = re.compile("(\r\n|\r|\n)")
-_TICKS = {"x", "✓", "✔", "☑"}
+_TICKS = {"x", "✓", "✔", "☑", "✅"}
+# What looks like an x: Cyrillic and Greek letters, and signs of products. An emoji may have a selector behind it.
+_LOOKS_LIKE_X = str.maketrans(dict.fromkeys("\u0445χ×✕✖⨉⨯", "x") | dict.fromkeys("\ufe0e\ufe0f"))
 
 
 def read_sheet(text: str, questions: Questions) -> Sheet:
@@ -164,7 +167,7 @@ def _ticked(sections: Sections, question: Question, section: Section, variant: i
 def _boxes(sections: Sections, question: Question, section: Section) -> dict[str, tuple[int, str]]:
     """Return the line of each letter's box, and its content."""
     found = [
-        (box[2].casefold(), line.number, box[1].strip().casefold())
+        (box[2].casefold(), line.number, _mark(box[1]))
         for line in sections.text(section)
         if (box := _BOX.match(line.text))
     ]
@@ -177,6 +180,12 @@ def _boxes(sections: Sections, question: Question, section: Section) -> dict[str
             "put the lines back as they were.",
         )
     return {letter: (number, mark) for letter, number, mark in found}
+
+
+def _mark(content: str) -> str:
+    """Return what a box holds: `x` for every sign that looks like one, and nothing for what cannot be seen."""
+    seen = UNSEEN.sub("", unicodedata.normalize("NFKC", content))
+    return seen.strip().casefold().translate(_LOOKS_LIKE_X)
 
 
 class _Written(NamedTuple):

@@ -41,6 +41,7 @@ def refusal(question: Question, raw: str) -> str:
         ("__3.125__", Fraction(25, 8)),
         ("3.125______", Fraction(25, 8)),
         ("\N{NO-BREAK SPACE}3.125\N{NO-BREAK SPACE}", Fraction(25, 8)),
+        ("－３．１２５", Fraction(-25, 8)),
         ("1e999", 10**999),
     ],
 )
@@ -94,6 +95,8 @@ def test_a_very_long_answer_is_refused_and_not_quoted(question: Question, raw: s
         ("2 4 5", (2, 4, 5)),
         ("2 x 4 x 5", (2, 4, 5)),
         ("2X4×5", (2, 4, 5)),
+        ("2\N{CYRILLIC SMALL LETTER HA}4x5", (2, 4, 5)),
+        ("（２，４，５）", (2, 4, 5)),
         ("torch.Size([2, 4, 5])", (2, 4, 5)),
         ("`torch.Size([2, 4, 5])`", (2, 4, 5)),
         ("torch.Size((2, 4))", (2, 4)),
@@ -136,6 +139,8 @@ def test_text_that_is_not_a_shape_is_refused(raw: str) -> None:
         "$b c a d$",
         "b - c - a - d",
         "b\N{NO-BREAK SPACE}c a d",
+        "ｂ，ｃ、ａ，ｄ",
+        "b \N{CYRILLIC SMALL LETTER ES} \N{CYRILLIC CAPITAL LETTER A} d",
     ],
 )
 def test_an_order_is_read_in_any_usual_notation(quiz: Quiz, raw: str) -> None:

@@ -172,6 +172,10 @@ def test_a_written_sheet_is_read_back_with_any_answers_and_variant(quiz: Quiz) -
         assert read_sheet(text, quiz.questions) == Sheet(variant, answers)
 
 
+def ticked_with(mark: str) -> Callable[[str], str]:
+    return lambda text: text.replace("[x]", f"[{mark}]")
+
+
 # -- changes that do not matter ----------------------------------------------------------------------------------------
 
 
@@ -184,6 +188,9 @@ def test_a_written_sheet_is_read_back_with_any_answers_and_variant(quiz: Quiz) -
         lambda text: text.replace("[x]", "[X]"),
         lambda text: text.replace("[x]", "[ x ]").replace("[ ]", "[]"),
         lambda text: text.replace("[x]", "[✓]"),
+        *map(ticked_with, ("х", "Х", "×", "ｘ", "χ", "✕", "✖\ufe0f", "✔\ufe0f", "☑\ufe0f", "✅", " \u200bx\xa0")),
+        lambda text: text.replace("[ ]", "[\xa0]"),
+        lambda text: text.replace("[ ]", "[\u200b]"),
         lambda text: text.replace("- [", "* ["),
         lambda text: text.replace("- [", "+ ["),
         lambda text: text.replace("- [", "-\t["),
@@ -197,6 +204,7 @@ def test_a_written_sheet_is_read_back_with_any_answers_and_variant(quiz: Quiz) -
         lambda text: text.replace("\n", "   \n"),
         lambda text: text.replace("\n\nAnswer", "\nAnswer"),
         lambda text: text.replace("Answer:", "**Answer:**"),
+        lambda text: text.replace("Answer: ", "Answer："),
         lambda text: text.replace("Answer:", "- answer :"),
         lambda text: text.replace("Answer: ", "Answer:\n"),
         lambda text: text.replace("1.625", "1.625______"),
