@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.submissions.names import filenames, intended_name, is_code, is_published, missing_sheet, missing_unit
+from grader.submissions.kinds import MisnamedError
+from grader.submissions.names import (
+    exported_name,
+    filenames,
+    intended_name,
+    is_code,
+    is_published,
+    missing_sheet,
+    missing_unit,
+)
 from grader.submissions.notebook import answer_lines, code_lines
 from grader.submissions.plain_files import UnreadableError
+from grader.submissions.source import DEFINITION
 from grader.submissions.tree import Mount, View, Walked, renamed, walk
 
 if TYPE_CHECKING:
@@ -55,7 +66,12 @@ class Wanted:
 
     def candidate(self, tree: Files, path: str, own_path: str | None = None) -> Candidate | None:
         """Read a file as a candidate; None if `read` returns None. Raises UnreadableError."""
-        source = self.read(tree, path)
+        try:
+            source = self.read(tree, path)
+        except MisnamedError as error:
+            if self.is_quiz:
+                raise
+            return self._renamed(tree, path, own_path, error)
         if source is None:
             return None
         if not self.is_quiz:
@@ -63,6 +79,17 @@ class Wanted:
         else:
             lines = answer_lines(source.cells) if source.is_notebook else _written_lines(source.cells[0])
         return Candidate(own_path or path, source, lines, lines not in self._untouched)
+
+    def _renamed(self, tree: Files, path: str, own_path: str | None, misnamed: MisnamedError) -> Candidate | None:
+        """Read a file of another kind than its name says under the name that it should have."""
+        try:
+            found = self.candidate(View({misnamed.right: Mount(tree, path, path)}), misnamed.right, own_path or path)
+        except UnreadableError as error:
+            raise UnreadableError(renamed(str(error), misnamed.right, path)) from None
+        if found is None or own_path:  # then a remark names it already
+            return found
+        source = dataclasses.replace(found.source, remarks=(str(misnamed), *found.source.remarks))
+        return dataclasses.replace(found, source=source)
 
     @functools.cached_property
     def _untouched(self) -> list[list[str]]:
@@ -130,7 +157,7 @@ class Search:
         names = (wanted.name, f"{wanted.unit}.ipynb")
         candidates: list[Candidate] = []
         unreadable: list[str] = []
-        for name_of in (self._own_name, self._near_name, self._only_name):
+        for name_of in (self._own_name, self._near_name, self._only_name, self._exported_name):
             if any(one.has_answers for one in candidates):
                 break
             known = {*places, *(one.own_path for one in candidates)}
@@ -143,8 +170,12 @@ class Search:
                 except UnreadableError as error:
                     unreadable.insert(0, str(error))
                 else:
-                    is_answer = candidate and not is_published(candidate.source.cells[0])
-                    candidates += [candidate] if candidate and is_answer else []
+                    cells = candidate.source.cells if candidate else ()
+                    is_document = name_of == self._exported_name and not wanted.is_quiz
+                    if is_document and not any(map(DEFINITION.search, cells)):
+                        self.seen.discard(file.path)  # a text about the unit
+                    elif candidate and not is_published(cells[0]):
+                        candidates.append(candidate)
         return candidates, unreadable + problems
 
     def _candidate(self, wanted: Wanted, file: Found, name: str, taken: Collection[str]) -> Candidate | None:
@@ -177,6 +208,10 @@ class Search:
         suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
         return f"{unit}.{suffix}" if unit == self.only and self._unnamed == [file] else None
 
+    def _exported_name(self, _: str, file: Found) -> str | None:
+        """Return the name of what a document was made of, so that a sentence says what it is."""
+        return None if file.name in self.course_files else exported_name(file.name, self.units)
+
     @functools.cached_property
     def _unnamed(self) -> list[Found]:
         """The scripts and notebooks that are not the course's own and whose names contain no unit's."""
@@ -203,7 +238,7 @@ def choose(candidates: Sequence[Candidate], problems: Sequence[str]) -> tuple[Ca
     chosen, *others = [one for one in candidates if one.has_answers] or candidates
     # Two copies of the same work need no choice.
     rivals = [other for other in others if other.has_answers and other.lines != chosen.lines]
-    remarks = [_also_has_answers(chosen.path, other.path) for other in rivals]
+    remarks = [_also_has_answers(chosen, other) for other in rivals]
     return chosen, remarks + [f"{problem} {chosen.path} is graded." for problem in dict.fromkeys(problems)]
 
 
@@ -250,10 +285,10 @@ def quoted(path: str) -> str:
     return repr(path)[:100]
 
 
-def _also_has_answers(chosen: str, other: str) -> str:
-    kinds = [_KINDS[path.rpartition(".")[2]] for path in (chosen, other)]
-    graded = f"`{chosen}`" if kinds[0] == kinds[1] else f"the {kinds[0]}"
-    return f"Both `{chosen}` and `{other}` contain answers; only {graded} was graded."
+def _also_has_answers(chosen: Candidate, other: Candidate) -> str:
+    kinds = [_KINDS[one.path.rpartition(".")[2]] for one in (chosen, other)]
+    graded = f"`{chosen.own_path}`" if kinds[0] == kinds[1] else f"the {kinds[0]}"
+    return f"Both `{chosen.own_path}` and `{other.own_path}` contain answers; only {graded} was graded."
 
 
 def _written_lines(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from grader.submissions.layouts import (
     is_marked,
     is_submission,
 )
-from grader.submissions.names import FOLDER, SubmissionError, is_code, quoted
+from grader.submissions.names import FOLDER, SubmissionError, exported_name, is_code, quoted
 from grader.submissions.tree import ARCHIVE
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def _fitting(root: ClassTree, in_roster: Collection[str]) -> list[str]:
         if is_archive and not is_marked(only):
             return [SINGLE, "folders"]
     if not relevant:
-        has_code = any(entry.kind == "file" and is_code(entry.name) for entry in root.entries)
+        names = [entry.name for entry in root.entries if entry.kind == "file"]
+        has_code = any(is_code(name) or exported_name(name, root.units) for name in names)
         return [SINGLE] if has_code or root.has_loose_answers() else []
     if root.has_loose_answers() and not any(map(root.holds_answers_anywhere, trees[:3])):
         return [SINGLE]

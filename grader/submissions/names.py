@@ -34,7 +34,8 @@ _LETTERS = str.maketrans(
     {"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe",
      "ı": "i", "þ": "th", "Þ": "Th", "ð": "d", "'": "", "\N{RIGHT SINGLE QUOTATION MARK}": ""}
 )  # fmt: skip
-_KINDS = re.compile(r"(.*?)\.(py|ipynb|md)(?:\.txt)?", re.IGNORECASE | re.DOTALL)
+_KINDS = re.compile(r"(.*?)\.(py|ipynb|md)(?:\.(?:txt|json|html?))?", re.IGNORECASE | re.DOTALL)
+_EXPORTS = re.compile(r".*\.(?:txt|json|html?|mhtml|pdf|docx?|odt|rtf|pages|qmd|rmd)", re.IGNORECASE | re.DOTALL)
 
 
 class SubmissionError(GraderError):
@@ -109,6 +110,13 @@ def intended_name(filename: str, units: Iterable[str]) -> str | None:
     if is_quiz != (suffix == "md"):
         return None
     return f"{unit}{SHEET_SUFFIX}" if is_quiz else f"{unit}.{suffix}"
+
+
+def exported_name(filename: str, units: Iterable[str]) -> str | None:
+    """Return the course's file that an export or a copy, such as a PDF document, is made of; None if it is none."""
+    if not _EXPORTS.fullmatch(filename):
+        return None
+    return intended_name(f"{filename}.py", units) or intended_name(f"{filename}.md", units)
 
 
 def is_published(text: str) -> bool:

@@ -7,11 +7,13 @@ UnreadableError.
 from __future__ import annotations
 
 import dataclasses
-import json
+import functools
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text, size_text, unix_lines
+from grader.submissions.conflicts import cells_of, sides_of
+from grader.submissions.kinds import as_notebook
+from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_remarked, size_text, unix_lines
 from grader.submissions.source import DEFINITION, UnitSource
 
 if TYPE_CHECKING:
@@ -47,6 +49,13 @@ _IMPORT = re.compile(r"(?:^|;[ \t]*)(?:from[ \t]+[\w.]+[ \t]+)?import\b[ \t]*(\(
 _CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
 
 
+class Cells(NamedTuple):
+    """All cells of a notebook unchanged, and sentences for the student."""
+
+    cells: list[Any]
+    remarks: tuple[str, ...]
+
+
 class Notebook(NamedTuple):
     """The code of a notebook, and its cells with answers to the quiz, if it has any."""
 
@@ -56,15 +65,15 @@ class Notebook(NamedTuple):
 
 def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
     """Read the notebook `relative` below `folder`; None if there is no such file. Raises UnreadableError."""
-    all_cells = read_all_cells(folder, relative)
-    if all_cells is None:
+    read = read_all_cells(folder, relative)
+    if read is None:
         return None
     cells: list[str] = []
     answers: list[str] = []
     grade_ids: list[str | None] = []
     damaged: list[int] = []
     code_size = 0
-    for number, cell in enumerate(all_cells, start=1):
+    for number, cell in enumerate(read.cells, start=1):
         if _is_text(cell):
             continue
         grade_id, is_test, source = grade_id_of(cell), _is_test(cell), _code(cell)
@@ -87,27 +96,36 @@ def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
             f"{relative} holds {size_text(code_size)} of code; "
             f"at most {CODE_LIMIT // MEGABYTE} MB are read: hand in your code alone."
         )
-    remarks: tuple[str, ...] = ()
+    remarks = read.remarks
     if damaged:
         which = f"cell {damaged[0]}" + (f" and {len(damaged) - 1} more" if len(damaged) > 1 else "")
-        remarks = (f"{relative} is damaged: {which} cannot be read; the rest is graded.",)
+        remarks = (*remarks, f"{relative} is damaged: {which} cannot be read; the rest is graded.")
     quiz = UnitSource(relative, tuple(answers), grade_ids=tuple(grade_ids))
     return Notebook(UnitSource(relative, tuple(cells), remarks), quiz)
 
 
-def read_all_cells(folder: Path | Tree, relative: str) -> list[Any] | None:
+def read_all_cells(folder: Path | Tree, relative: str) -> Cells | None:
     """Return all cells of a notebook unchanged; None if there is no such file. Raises UnreadableError."""
-    text = read_text(folder, relative, NOTEBOOK_LIMIT)
-    if text is None:
+    read = read_remarked(folder, relative, NOTEBOOK_LIMIT)
+    if read is None:
         return None
-    if text.count(",") + text.count("[") + text.count("{") > NOTEBOOK_VALUES:
+    values = read.text.count(",") + read.text.count("[") + read.text.count("{")
+    if values > NOTEBOOK_VALUES:
         raise UnreadableError(f"{relative} holds too many values to be read: clear its outputs and save it.")
+    read_cells = functools.partial(_all_cells, relative=relative)
     try:
-        notebook = json.loads(text)
-    except (ValueError, RecursionError):
-        raise UnreadableError(
-            f"{relative} is not a notebook (it is not JSON): open it in Jupyter and save it again."
-        ) from None
+        return Cells(read_cells(read.text), read.remarks)
+    except UnreadableError:
+        # Both sides are held in memory at once.
+        conflict = sides_of(read.text) if values <= NOTEBOOK_VALUES // 2 else None
+        if conflict is None:
+            raise
+    cells, remark = cells_of(conflict, relative, read_cells, _differs)
+    return Cells(cells, (*read.remarks, remark))
+
+
+def _all_cells(text: str, relative: str) -> list[Any]:
+    notebook = as_notebook(text, relative)
     if isinstance(notebook, dict):
         cells = notebook.get("cells")
         if isinstance(cells, list):
@@ -117,6 +135,12 @@ def read_all_cells(folder: Path | Tree, relative: str) -> list[Any] | None:
             sheets = (sheet.get("cells") for sheet in worksheets if isinstance(sheet, dict))
             return [cell for cells in sheets if isinstance(cells, list) for cell in cells]
     raise UnreadableError(f"{relative} is not a notebook (it has no cells): open it in Jupyter and save it again.")
+
+
+def _differs(cell: Any, other: Any) -> bool:
+    """Return whether two versions of a cell are different code."""
+    are_text = _is_text(cell) and _is_text(other)
+    return not are_text and (source_of(cell), marks_of(cell)) != (source_of(other), marks_of(other))
 
 
 def source_of(cell: Any) -> str | None:

@@ -6,11 +6,13 @@ never waits for one, and reads at most a limit. It raises UnreadableError for an
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
+import re
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +30,27 @@ _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "named pipe", stat.S_IFSOCK: "so
 # False on Windows, where each step is checked by its path instead.
 _BY_DESCRIPTOR = os.open in os.supports_dir_fd
 
+# How files begin that are no text, whatever their name says, and what they are.
+_SIGNATURES = (
+    (b"%PDF-", "a PDF document"),
+    (b"{\\rtf", "an RTF document"),
+    (b"\xd0\xcf\x11\xe0", "a document of Word or another Office program"),
+    (b"PK\x03\x04", "a zip archive, as documents of Word are"),
+    ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!"), "an archive"),
+    ((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF"), "a picture"),
+    (b"bplist00", "a web archive"),
+)
+# Those of UTF-32 come first, because one of them begins like one of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "UTF-8"),
+    ((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), "UTF-32"),
+    ((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "UTF-16"),
+)
+# In the first two lines of a script; PEP 263.
+_DECLARED = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)??[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]{1,40})")
+# Python's other encodings are no encodings of text, or take time that grows faster than the text.
+_KNOWN = re.compile(r"utf-8(?:-sig)?|ascii|iso8859-\d+|cp\d+|koi8-\w|mac-\w+|shift_jis\w*|euc_\w+|gb\w+|big5\w*")
+
 
 class UnreadableError(Exception):
     """A file cannot be read; the text is a sentence that begins with its name and says why."""
@@ -40,8 +63,21 @@ class Tree(Protocol):
         """Return the content of a plain file; None if there is no such file. Raises UnreadableError."""
 
 
+class Text(NamedTuple):
+    """The text of a file, whose lines end in a newline, and sentences for the student on its encoding."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+
+
 def read_text(folder: Path | Tree, relative: str, limit: int) -> str | None:
-    """Read the text of a file. Lines end in a newline.
+    """Return what `read_remarked` reads, without the remarks."""
+    read = read_remarked(folder, relative, limit)
+    return None if read is None else read.text
+
+
+def read_remarked(folder: Path | Tree, relative: str, limit: int) -> Text | None:
+    """Read the text of a file.
 
     Args:
         folder: The folder or tree that contains it.
@@ -70,14 +106,55 @@ def size_text(size: int) -> str:
     return f"{size / 2**30:.1f} GB" if size >= 2**30 else f"{size / MEGABYTE:.1f} MB"
 
 
-def _decoded(content: bytes, relative: str) -> str:
-    if b"\0" in content:
+def itself(relative: str) -> str:
+    """Return what to hand in, where a file is something else."""
+    return f"hand in the {'sheet' if relative.endswith('.md') else 'script or the notebook'} itself"
+
+
+def _decoded(content: bytes, relative: str) -> Text:
+    what = next((what for start, what in _SIGNATURES if content.startswith(start)), None)
+    if what is None and content[2:4] == b"\r\n" and b"\0" in content[:16]:
+        what = "compiled Python"
+    if what:
+        raise UnreadableError(f"{relative} is {what}: {itself(relative)}.")
+    encoding, remarks = _encoding(content, relative)
+    if encoding == "UTF-8" and _is_wide(content):
+        raise UnreadableError(f"{relative} is in UTF-16 without a byte order mark: save it as UTF-8.")
+    try:
+        text = content.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        fix = "save it as UTF-8" if encoding.startswith("UTF") else "save it as UTF-8 and delete that declaration"
+        declared = "" if encoding.startswith("UTF") else ", the encoding that it declares"
+        raise UnreadableError(f"{relative} is not {encoding}{declared} (byte {error.start + 1}): {fix}.") from None
+    if "\0" in text:
         position = content.index(b"\0") + 1
         raise UnreadableError(f"{relative} is not a text file (byte {position} is zero): save it as UTF-8.")
-    try:
-        return unix_lines(content.decode("utf-8").removeprefix("\ufeff"))
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"{relative} is not UTF-8 (byte {error.start + 1}): save it as UTF-8.") from None
+    return Text(unix_lines(text), remarks)
+
+
+def _encoding(content: bytes, relative: str) -> tuple[str, tuple[str, ...]]:
+    """Return the encoding that a file says it has, otherwise UTF-8, and a remark if that should change."""
+    for marks, name in _MARKS:
+        if content.startswith(marks):
+            remark = f"{relative} was read as {name}, which Python and other programs refuse: save it as UTF-8."
+            return name, () if name == "UTF-8" else (remark,)
+    declared = _DECLARED.match(content) if relative.endswith(".py") else None
+    if declared is None:
+        return "UTF-8", ()
+    name = declared[1].decode()
+    with contextlib.suppress(LookupError):
+        known = codecs.lookup(name).name
+        if _KNOWN.fullmatch(known):
+            return "UTF-8" if known.startswith(("utf-8", "ascii")) else name, ()
+    return "UTF-8", (
+        f"{relative} declares the encoding {name}, which is not read; it was read as UTF-8: delete that declaration.",
+    )
+
+
+def _is_wide(content: bytes) -> bool:
+    """Return whether zeros are most of every second byte, as in UTF-16, and no other byte."""
+    halves = sorted((content[::2].count(0), content[1::2].count(0)))
+    return halves[0] == 0 and halves[1] > len(content) // 4
 
 
 def read_bytes(folder: Path, relative: str, limit: int) -> bytes | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grader.submissions.archives import Folder, Unopened
 from grader.submissions.candidates import NEVER_READ, Candidate, Search, Wanted, choose, replace_untouched
 from grader.submissions.git_commit import read_commit
+from grader.submissions.kinds import code_of, refuse_others, require_script
 from grader.submissions.names import (
     FOLDER,
     CourseFiles,
@@ -24,8 +25,8 @@ from grader.submissions.names import (
     missing_unit,
     places,
 )
-from grader.submissions.notebook import CODE_LIMIT, Notebook, read_notebook, repaired
-from grader.submissions.plain_files import UnreadableError, read_text
+from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, Notebook, read_notebook, repaired
+from grader.submissions.plain_files import UnreadableError, read_remarked, read_text, refuse_beyond
 from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
 from grader.submissions.tree import Ignored, joined
 
@@ -219,17 +220,30 @@ class _Reader:
             notebook = self._notebook(tree, path)
             source, fault = notebook and notebook.code, "has no code in it"
         else:
-            source, fault = _source(tree, path, CODE_LIMIT), "is empty"
+            source, fault = self._script(tree, path), "is empty"
         if source is None:
             return None
         if not any(cell.strip() for cell in source.cells):
             raise UnreadableError(f"{path} {fault}: write your answers there and save it.")
         return repaired(source, stub) if source.is_notebook else source
 
+    def _script(self, tree: Files, path: str) -> UnitSource | None:
+        read = read_remarked(tree, path, NOTEBOOK_LIMIT)  # it may be a notebook, or an export of one
+        if read is None:
+            return None
+        require_script(read.text, path)
+        refuse_beyond(CODE_LIMIT, len(read.text), path)
+        text, remarks = code_of(read, path)
+        return UnitSource(path, (text,), remarks)
+
     def _answers(self, sheet: str, tree: Files, path: str) -> UnitSource | None:
         """Read the answers to a quiz in a sheet, or in a notebook that has any. Raises UnreadableError."""
         if not path.endswith(".ipynb"):
-            return _source(tree, path, SHEET_LIMIT)
+            read = read_remarked(tree, path, SHEET_LIMIT)
+            if read is None:
+                return None
+            refuse_others(read.text, path)
+            return UnitSource(path, (read.text,), read.remarks)
         notebook = self._notebook(tree, path)
         if notebook is None or notebook.quiz.cells:
             return notebook and notebook.quiz
@@ -258,9 +272,3 @@ class _Reader:
 
 class _NoQuizCells(UnreadableError):
     """A notebook has no cells with answers to the quiz."""
-
-
-def _source(tree: Files, path: str, limit: int) -> UnitSource | None:
-    """Read a script or a sheet; None if there is no file. Raises UnreadableError."""
-    text = read_text(tree, path, limit)
-    return None if text is None else UnitSource(path, (text,))

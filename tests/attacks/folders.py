@@ -293,7 +293,7 @@ def notebook_with_megabytes_of_outputs(folder: Path, _: Path) -> None:
 
 @hostile("self_attention.ipynb is not a notebook (it is not JSON)", earns=False)
 def notebook_that_is_not_json(folder: Path, _: Path) -> None:
-    (folder / NOTEBOOK).write_text(f"<<<<<<< HEAD\n{HONEST_PART}", encoding="utf-8")
+    (folder / NOTEBOOK).write_text('{"cells": [' + "[" * 100_000, encoding="utf-8")
 
 
 @hostile("It tried to replace a function: builtins.exec", earns=True, tries=True)

@@ -512,6 +512,14 @@ def test_a_misnamed_file_is_graded_with_a_remark(tmp_path: Path, stubs: Path, na
     assert submission.ignored == ()
 
 
+@pytest.mark.parametrize(
+    "name", ["self_attention.pdf", "self_attention.html", "self_attention.txt", "Self-Attention.docx"]
+)
+def test_a_folder_with_nothing_but_an_export_of_a_unit_is_one_submission(tmp_path: Path, name: str) -> None:
+    found = find_submissions([write(tmp_path / "ada", {name: "%PDF-1.7"})], UNITS)
+    assert [(one.student, found.layouts) for one in found.found] == [("ada", ["single"])]
+
+
 def test_the_only_file_is_graded_under_any_name_if_one_unit_is_graded(tmp_path: Path, stubs: Path) -> None:
     write_notebook(write(tmp_path / "ada", {"exercises/test_self_attention.py": ""}) / "Homework.ipynb", code(A))
     assert read(stubs, "ada", tmp_path / "ada").sources["self_attention"].cells == (A,)

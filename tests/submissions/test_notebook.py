@@ -39,6 +39,70 @@ def test_a_missing_notebook_is_none(folder: Path) -> None:
     assert read_notebook(folder, "unit.ipynb") is None
 
 
+# Conflicts
+
+OUTPUT = [{"output_type": "stream", "name": "stdout", "text": "1"}]
+
+
+def with_conflicts(folder: Path, ours: list[Any], theirs: list[Any], base: str = "") -> None:
+    """Write a notebook as git leaves it where two versions of a cell differ."""
+    texts = [[json.dumps(cell, indent=1) for cell in cells] for cells in (ours, theirs)]
+    merged = [
+        one if one == other else f"<<<<<<< HEAD\n{one}\n{base}=======\n{other}\n>>>>>>> main"
+        for one, other in zip(*texts, strict=True)
+    ]
+    (folder / "unit.ipynb").write_text('{"cells": [\n' + "\n,\n".join(merged) + "\n]}\n")
+
+
+FIX = "keep one version of it in a text editor, and save it again in Jupyter."
+
+
+@pytest.mark.parametrize("base", ["", "||||||| 1a2b3c4\n{}\n"])
+def test_cells_that_differ_in_a_conflict_are_lost_and_the_others_are_read(folder: Path, base: str) -> None:
+    ours, theirs = [code("a = 1"), code("b = 1"), code(ANSWER)], [code("a = 1"), code("b = 2"), code(ANSWER)]
+    with_conflicts(folder, ours, theirs, base)
+    assert read(folder).code.cells == ("a = 1", "", ANSWER)
+    lines = f"lines 10 to {28 if base else 26}"
+    assert read(folder).code.remarks == (
+        f"unit.ipynb has an unfinished merge (conflict markers in {lines}), in which cell 2 differs; the rest is "
+        f"graded: {FIX}",
+    )
+
+
+def test_a_conflict_in_outputs_and_texts_costs_no_code(folder: Path) -> None:
+    prose = {"cell_type": "markdown", "source": "ours", "metadata": {}}
+    ours, theirs = [prose, code(ANSWER)], [{**prose, "source": "theirs"}, {**code(ANSWER), "outputs": OUTPUT}]
+    with_conflicts(folder, ours, theirs)
+    assert read(folder).code.cells == (ANSWER,)
+    [remark] = read(folder).code.remarks
+    assert remark.startswith("unit.ipynb has an unfinished merge (conflict markers in lines 2 to 14 and 1 more), in")
+    assert remark.endswith(f"in which no code differs; the rest is graded: {FIX}")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem_"),
+    [
+        (
+            '{"cells": [\n<<<<<<< HEAD\n{"source": "a"}\n=======\n{"source": "b"}, {}\n>>>>>>> main\n]}',
+            "unit.ipynb has an unfinished merge (conflict markers in lines 2 to 6), and the two versions have "
+            f"different cells: {FIX}",
+        ),
+        (
+            '{"cells": [\n<<<<<<< HEAD\n{}\n=======\n{}},\n>>>>>>> main\n]}',
+            f"unit.ipynb has an unfinished merge (conflict markers in lines 2 to 6): {FIX}",
+        ),
+        (
+            '{"cells": [\n<<<<<<< HEAD\n{}\n=======\n]}',
+            "unit.ipynb is a notebook that is damaged in line 2, column 1: hand in the whole file, as Jupyter saves "
+            "it.",
+        ),
+    ],
+)
+def test_a_conflict_that_cannot_be_taken_apart_is_a_problem(folder: Path, text: str, problem_: str) -> None:
+    (folder / "unit.ipynb").write_text(text)
+    assert problem(folder) == problem_
+
+
 # Code
 
 
@@ -87,10 +151,33 @@ def test_many_damaged_cells_make_one_remark(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["def f(x):", '{"cells": [', "[" * 100_000, "1" * 5000, "\ufeff"])
+@pytest.mark.parametrize("text", ["no notebook", "[" * 100_000, "1" * 5000, '{"cells": ' + "[" * 100_000])
 def test_a_notebook_that_is_not_json_is_a_problem(folder: Path, text: str) -> None:
     (folder / "unit.ipynb").write_text(text)
     assert problem(folder) == ("unit.ipynb is not a notebook (it is not JSON): open it in Jupyter and save it again.")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\ufeff"])
+def test_an_empty_notebook_is_named(folder: Path, text: str) -> None:
+    (folder / "unit.ipynb").write_text(text)
+    assert problem(folder) == "unit.ipynb is empty: write your answers there and save it."
+
+
+def test_a_notebook_that_is_cut_off_anywhere_is_named(folder: Path) -> None:
+    outputs = [None, True, False, -1.5e-3, '\u200b \\ " é']
+    write_notebook(folder / "unit.ipynb", code("a = 1"), {**code(ANSWER), "outputs": outputs})
+    text = (folder / "unit.ipynb").read_text()
+    cut_off = "unit.ipynb is a notebook that is cut off in line 1: hand in the whole file, as Jupyter saves it."
+    for end in range(len('{"nbformat":'), len(text)):
+        (folder / "unit.ipynb").write_text(text[:end])
+        assert problem(folder) == cut_off, text[end - 20 : end]
+
+
+def test_a_damaged_notebook_is_named_with_the_place(folder: Path) -> None:
+    (folder / "unit.ipynb").write_text('{\n "cells": [\n  {"cell_type" "code"}\n ]\n}\n')
+    assert problem(folder) == (
+        "unit.ipynb is a notebook that is damaged in line 3, column 16: hand in the whole file, as Jupyter saves it."
+    )
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "{}", '{"cells": {}}', '{"worksheets": "none"}'])

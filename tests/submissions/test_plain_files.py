@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
+from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_remarked, read_text
 
 TEXT = "a = 1\n"
 
@@ -51,8 +51,84 @@ def test_a_file_that_is_not_utf8_is_reported_with_the_byte(folder: Path) -> None
 
 
 def test_a_file_with_zero_bytes_is_not_text(folder: Path) -> None:
-    (folder / "unit.py").write_bytes("a = 1\n".encode("utf-16-le"))
+    (folder / "unit.py").write_bytes(b"a\0 = 1\n")
     assert problem(folder) == "unit.py is not a text file (byte 2 is zero): save it as UTF-8."
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_byte_order_mark_of_another_encoding_is_followed(folder: Path, encoding: str) -> None:
+    (folder / "unit.py").write_bytes("a = 'é'\r\n".encode(encoding))
+    remark = f"unit.py was read as {encoding.upper()}, which Python and other programs refuse: save it as UTF-8."
+    assert read_remarked(folder, "unit.py", MEGABYTE) == ("a = 'é'\n", (remark,))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_byte_order_mark_is_named(folder: Path, encoding: str) -> None:
+    (folder / "unit.py").write_bytes("a = 1  # é →\n".encode(encoding))
+    assert problem(folder) == "unit.py is in UTF-16 without a byte order mark: save it as UTF-8."
+
+
+def test_a_damaged_file_in_utf_16_is_a_problem(folder: Path) -> None:
+    (folder / "unit.py").write_bytes("a = 1\n".encode("utf-16") + b"\x00\xd8")
+    assert problem(folder) == "unit.py is not UTF-16 (byte 15): save it as UTF-8."
+
+
+@pytest.mark.parametrize(
+    ("declaration", "encoding"),
+    [
+        ("# -*- coding: latin-1 -*-", "latin-1"),
+        ("#!/usr/bin/env python\n# vim: set fileencoding=cp1252 :", "cp1252"),
+        ("\n# coding: cp1251", "cp1251"),
+        ("#coding=Shift_JIS", "shift_jis"),
+        ("# coding: utf8", "utf-8"),
+        ("# -*- coding: UTF-8-SIG -*-", "utf-8"),
+    ],
+)
+def test_the_encoding_that_a_script_declares_is_read(folder: Path, declaration: str, encoding: str) -> None:
+    text = f"{declaration}\na = '{'ф' if encoding == 'cp1251' else 'ヲ' if encoding == 'shift_jis' else 'é'}'\n"
+    (folder / "unit.py").write_bytes(text.encode(encoding))
+    assert read_remarked(folder, "unit.py", MEGABYTE) == (text, ())
+
+
+@pytest.mark.parametrize("name", ["foo-8", "punycode", "utf-16", "rot13", "base64", "x" * 40])
+def test_an_encoding_that_is_not_read_is_a_remark(folder: Path, name: str) -> None:
+    (folder / "unit.py").write_text(f"# coding: {name}\n{TEXT}")
+    remark = f"unit.py declares the encoding {name}, which is not read; it was read as UTF-8: delete that declaration."
+    assert read_remarked(folder, "unit.py", MEGABYTE) == (f"# coding: {name}\n{TEXT}", (remark,))
+
+
+def test_an_encoding_that_is_declared_wrongly_is_a_problem(folder: Path) -> None:
+    (folder / "unit.py").write_bytes(b"# coding: cp1252\n\x81\n")
+    assert problem(folder) == (
+        "unit.py is not cp1252, the encoding that it declares (byte 18): save it as UTF-8 and delete that declaration."
+    )
+
+
+@pytest.mark.parametrize("text", ["a = 1\nb = 2\n# coding: latin-1\n# \xe9", "a = 'coding: latin-1'  # \xe9"])
+def test_a_declaration_in_another_place_is_none(folder: Path, text: str) -> None:
+    (folder / "unit.py").write_text(text)
+    assert read_text(folder, "unit.py", MEGABYTE) == text
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3", "a PDF document"),
+        (b"{\\rtf1\\ansi def f(x): return x}", "an RTF document"),
+        (b"PK\x03\x04\x14\0word/document.xml", "a zip archive, as documents of Word are"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a document of Word or another Office program"),
+        (b"\x1f\x8b\x08\0", "an archive"),
+        (b"\x89PNG\r\n\x1a\n", "a picture"),
+        (b"\xff\xd8\xff\xe0", "a picture"),
+        (b"bplist00\xd1", "a web archive"),
+        (b"\xa7\r\r\n\0\0\0\0", "compiled Python"),
+    ],
+)
+def test_a_file_that_is_no_text_is_named(folder: Path, content: bytes, what: str) -> None:
+    (folder / "unit.py").write_bytes(content)
+    (folder / "unit_quiz.md").write_bytes(content)
+    assert problem(folder) == f"unit.py is {what}: hand in the script or the notebook itself."
+    assert problem(folder, "unit_quiz.md") == f"unit_quiz.md is {what}: hand in the sheet itself."
 
 
 # Other kinds of files

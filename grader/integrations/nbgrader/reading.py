@@ -148,13 +148,13 @@ class SubmissionExporter(NotebookExporter):
         # Opened relative to the student's folder, so that no link is followed.
         folder, relative = path.parent.parent, f"{path.parent.name}/{path.name}"
         try:
-            cells = read_all_cells(folder, relative)
-            if cells is None:
+            read = read_all_cells(folder, relative)
+            if read is None:
                 raise UnreadableError(f"{relative} is missing: hand it in.")
         except UnreadableError as error:
             self.log.warning("%s: %s The release notebook takes its place.", names["student"], error)
         else:
-            notebook = NotebookNode(nbformat=4, nbformat_minor=5, metadata=notebook.metadata, cells=_clean(cells))
+            notebook = NotebookNode(nbformat=4, nbformat_minor=5, metadata=notebook.metadata, cells=_clean(read.cells))
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
         converted: tuple[NotebookNode, dict[str, Any]] = self.from_notebook_node(  # type: ignore[no-untyped-call]
             notebook, resources, **settings

@@ -412,7 +412,7 @@ def not_a_number_in_metadata(notebook: Notebook) -> None:
     notebook["metadata"]["numbers"] = [float("nan"), float("inf"), 10**400]
 
 
-@costs(*EVERYTHING, text="not JSON")
+@costs(*EVERYTHING, text="is a notebook that is cut off in line 1")
 def not_json(notebook: Notebook) -> bytes:
     return as_bytes(notebook)[:-100]
 

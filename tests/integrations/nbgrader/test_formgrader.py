@@ -140,7 +140,9 @@ def test_output_of_a_student_is_text_and_does_not_change_the_page(submission: Pa
 @pytest.mark.parametrize("submission", ["gus"], indirect=True)
 def test_a_broken_file_gives_zero_and_a_sentence_that_says_why(submission: Page) -> None:
     assert set(score_fields(submission).values()) == {0}
-    expect(submission.get_by_text("simple_attention.ipynb is not a notebook").first).to_be_visible()
+    expect(
+        submission.get_by_text("simple_attention.ipynb is a notebook that is cut off in line 1").first
+    ).to_be_visible()
 
 
 def test_a_click_on_autograde_gives_the_same_points_as_the_command(course: Course) -> None:

@@ -180,7 +180,7 @@ def test_the_feedback_names_the_mistake_and_shows_what_the_code_printed(term: Te
 
 def test_the_feedback_on_a_broken_file_says_what_to_do(term: Term) -> None:
     [page] = term.feedback("chen")
-    assert "simple_attention.ipynb is not a notebook" in page
+    assert "simple_attention.ipynb is a notebook that is cut off in line 1" in page
 
 
 def test_no_student_reads_about_another(term: Term) -> None:

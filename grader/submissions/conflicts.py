@@ -1,0 +1,83 @@
+"""Takes apart a notebook with the conflict markers that git leaves in an unfinished merge."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from grader.submissions.plain_files import UnreadableError
+from grader.text import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?![<|=>]).*\n?", re.MULTILINE)
+# The markers of one conflict; the second is there if git shows the common ancestor.
+_ORDERS = ("<=>", "<|=>")
+_MOST_MARKERS = 1000
+_MOST_NAMED = 5
+
+
+class Conflict(NamedTuple):
+    """A text with conflicts.
+
+    Attributes:
+        sides: The whole text in its two versions.
+        place: The lines of the first conflict, in words.
+    """
+
+    sides: tuple[str, str]
+    place: str
+
+
+def sides_of(text: str) -> Conflict | None:
+    """Return the two versions of a text with conflicts; None if it has none, very many, or one that does not end."""
+    markers = list(itertools.islice(_MARKER.finditer(text), _MOST_MARKERS))
+    ours, theirs, places, end = "", "", [], 0
+    while markers and len(markers) < _MOST_MARKERS:
+        order = next((one for one in _ORDERS if "".join(found[0][0] for found in markers[: len(one)]) == one), None)
+        if order is None:
+            return None
+        first, *base, middle, last = markers[: len(order)]
+        markers = markers[len(order) :]
+        both = text[end : first.start()]
+        ours += both + text[first.end() : (base or [middle])[0].start()]
+        theirs += both + text[middle.end() : last.start()]
+        end = last.end()
+        places.append((first.start(), last.start()))
+    if not places or markers:
+        return None
+    begin, last_line = (text.count("\n", 0, place) + 1 for place in places[0])
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return Conflict((ours + text[end:], theirs + text[end:]), f"lines {begin} to {last_line}{more}")
+
+
+def cells_of(
+    conflict: Conflict, relative: str, read: Callable[[str], list[Any]], differs: Callable[[Any, Any], bool]
+) -> tuple[list[Any], str]:
+    """Return the cells of a notebook with conflicts, those that differ blank, and a remark.
+
+    Args:
+        conflict: Its two versions.
+        relative: Its path.
+        read: Returns the cells of a version, or raises UnreadableError.
+        differs: Whether two versions of a cell are different code.
+
+    Raises:
+        UnreadableError: A version cannot be read, or the two have different cells.
+    """
+    merge = f"{relative} has an unfinished merge (conflict markers in {conflict.place})"
+    fix = "keep one version of it in a text editor, and save it again in Jupyter."
+    try:
+        cells, others = map(read, conflict.sides)
+    except UnreadableError:
+        raise UnreadableError(f"{merge}: {fix}") from None
+    if len(cells) != len(others):
+        raise UnreadableError(f"{merge}, and the two versions have different cells: {fix}")
+    differing = [number for number, pair in enumerate(zip(cells, others, strict=True)) if differs(*pair)]
+    for number in differing:
+        cells[number] = {"cell_type": "code", "source": ""}
+    named = [f"cell {number + 1}" for number in differing]
+    differ = f"{listed(named, _MOST_NAMED)} differ{'' if len(named) > 1 else 's'}" if named else "no code differs"
+    return cells, f"{merge}, in which {differ}; the rest is graded: {fix}"

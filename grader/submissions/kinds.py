@@ -1,0 +1,127 @@
+"""Recognises text that is another kind of file than its name says, and says what it is and what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from grader.submissions.plain_files import Text, UnreadableError, itself
+
+# Markdown, Quarto and R Markdown: the line that opens a block of code, and the language of that block.
+_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*\{?[ \t]*\.?([\w-]*)")
+_PYTHON = {"python", "python3", "py", "code-cell"}
+_FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(?:.*\n)*?---[ \t]*\n")
+_CHUNK = re.compile(r"^(?:`{3,}|~{3,})[ \t]*\{[ \t]*(?:python|code-cell)", re.MULTILINE)
+# More of a definition than its first words, which prose has too.
+_DEFINITION = re.compile(r"^(?:async[ \t]+)?(?:def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:])", re.MULTILINE)
+# A notebook begins with one of its keys, even if the rest is damaged.
+_NOTEBOOK = re.compile(r'\s*\{\s*"(?:cells|metadata|nbformat|nbformat_minor|worksheets)"\s*:')
+_MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
+_CELLS = re.compile(r"^@app\..*\n(?:[ )].*\n)*(?:async )?(?:def|class) ", re.MULTILINE)
+_CODE = re.compile(
+    rf"{_DEFINITION.pattern}|^# %%|^from[ \t]+[\w.]+[ \t]+import\b|^import[ \t]+[\w.]+[ \t]*(?:as[ \t]+\w+[ \t]*)?$",
+    re.MULTILINE,
+)
+_LONGEST_PART = 6
+_OTHERS = (
+    (re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html)\b|From: <Saved by ", re.IGNORECASE),
+     "is a web page (HTML), such as an export or a page that shows the file"),
+    (re.compile("version https://git-lfs"), "is a pointer of Git LFS without the file"),
+    (re.compile(r"\s*https?://\S+\s*\Z"), "holds only a link"),
+)  # fmt: skip
+
+
+class MisnamedError(UnreadableError):
+    """A file is of a kind that is read under another name.
+
+    Attributes:
+        right: The path that it should have.
+    """
+
+    def __init__(self, relative: str, what: str, right: str) -> None:
+        """Say what the file is."""
+        super().__init__(f"{relative} is {what}: rename it to {right.rpartition('/')[2]}.")
+        self.right = right
+
+
+def require_script(text: str, relative: str) -> None:
+    """Raise MisnamedError if a text is a notebook, UnreadableError if it is something else that is no script."""
+    if _NOTEBOOK.match(text):
+        raise MisnamedError(relative, "a notebook", f"{relative.removesuffix('.py')}.ipynb")
+    refuse_others(text, relative)
+
+
+def code_of(read: Text, relative: str) -> Text:
+    """Return the code of a script. Of a document with blocks of Python, only these remain, each in its own lines.
+
+    Raises UnreadableError.
+    """
+    definitions = len(_DEFINITION.findall(read.text))
+    if _MARIMO.search(read.text) and definitions == len(_CELLS.findall(read.text)):
+        raise UnreadableError(
+            f"{relative} is a marimo notebook, whose functions exist only inside its cells: run `marimo export ipynb "
+            f"{relative} -o {relative.removesuffix('.py')}.ipynb` and hand in that notebook."
+        )
+    chunks = _chunks(read.text) if _FRONT_MATTER.match(read.text) or _CHUNK.search(read.text) else ""
+    # A script can have such lines in a string.
+    if not chunks.strip() or len(_DEFINITION.findall(chunks)) < definitions:
+        return read
+    remark = (
+        f"{relative} is a Markdown or Quarto document, of which the Python blocks were read: convert it to a "
+        "notebook, for example with `quarto convert`."
+    )
+    return Text(chunks, (*read.remarks, remark))
+
+
+def as_notebook(text: str, relative: str) -> Any:
+    """Return the JSON of a notebook.
+
+    Raises:
+        MisnamedError: It is a script.
+        UnreadableError: It is another kind of file, or damaged.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _not_json(text, relative, error) from None
+
+
+def _not_json(text: str, relative: str, error: Exception) -> UnreadableError:
+    """Return the error for a notebook that is not JSON."""
+    if not text.strip():
+        return UnreadableError(f"{relative} is empty: write your answers there and save it.")
+    refuse_others(text, relative)
+    is_notebook = _NOTEBOOK.match(text) is not None
+    if not is_notebook and _CODE.search(text):
+        return MisnamedError(relative, "Python code as text, not a notebook", f"{relative.removesuffix('.ipynb')}.py")
+    if not is_notebook or not isinstance(error, json.JSONDecodeError):
+        return UnreadableError(f"{relative} is not a notebook (it is not JSON): open it in Jupyter and save it again.")
+    # The last characters may be half a word, a number or an escape.
+    is_at_end = len(text.rstrip()) - error.pos <= _LONGEST_PART and not error.msg.startswith("Extra data")
+    is_cut = is_at_end or error.msg.startswith("Unterminated string")
+    what = f"cut off in line {error.lineno}" if is_cut else f"damaged in line {error.lineno}, column {error.colno}"
+    return UnreadableError(f"{relative} is a notebook that is {what}: hand in the whole file, as Jupyter saves it.")
+
+
+def refuse_others(text: str, relative: str) -> None:
+    """Raise UnreadableError if a text is no script, no notebook and no sheet, but something that is known."""
+    for pattern, what in _OTHERS:
+        if pattern.match(text):
+            raise UnreadableError(f"{relative} {what}: {itself(relative)}.")
+
+
+def _chunks(text: str) -> str:
+    """Return a text in which all lines are blank but those of the Python blocks."""
+    lines: list[str] = []
+    fence = language = ""  # of the block that is open
+    for line in text.split("\n"):
+        opening = _FENCE.match(line)
+        if fence:
+            is_end = line.startswith(fence) and not line.strip().strip(fence[0])
+            lines.append("" if is_end or language not in _PYTHON else line)
+            fence = "" if is_end else fence
+        else:
+            fence, language = opening.groups() if opening else ("", "")
+            lines.append("")
+    return "\n".join(lines)

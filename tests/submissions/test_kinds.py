@@ -1,0 +1,240 @@
+"""A file that is of another kind than its name says is read under its right name, or one sentence says what it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from notebooks import code, write_notebook
+
+from grader.submissions.notebook import CODE_LIMIT
+from grader.submissions.reader import find_files, read_submission
+from grader.submissions.source import UnitSource, UnitSubmission
+
+STUB = "import torch\n\n\ndef f(x):\n    raise NotImplementedError()\n"
+ANSWER = "def f(x):\n    return x\n"
+SHEET = "# Quiz\n\n## 1. Sums\n\nAnswer: 3\n"
+NOTEBOOK = json.dumps({"cells": [code(ANSWER), code("answer_1 = 2")], "nbformat": 4})
+PAGE = "\n\n<!DOCTYPE html>\n<html>\n<pre>\ndef f(x):\n</pre></html>"
+IS_PAGE = "is a web page (HTML), such as an export or a page that shows the file"
+MARIMO = """\
+import marimo
+
+app = marimo.App(width="medium")
+
+
+@app.cell
+def _():
+    import torch
+    return (torch,)
+
+
+@app.cell(hide_code=True)
+def _(mo):
+    def f(x):
+        return x
+    return (f,)
+
+
+@app.function(
+    hide_code=True,
+)
+def g(x):
+    return x
+
+
+if __name__ == "__main__":
+    app.run()
+"""
+IS_MARIMO = (
+    "is a marimo notebook, whose functions exist only inside its cells: run `marimo export ipynb unit.py -o "
+    "unit.ipynb` and hand in that notebook."
+)
+IS_DOCUMENT = (
+    "is a Markdown or Quarto document, of which the Python blocks were read: convert it to a notebook, for example "
+    "with `quarto convert`."
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "stubs").mkdir()
+    (tmp_path / "stubs" / "unit.py").write_text(STUB)
+    return tmp_path / "ada"
+
+
+def read(folder: Path) -> UnitSubmission:
+    return read_submission("ada", folder, ["unit"], folder.parent / "stubs", quiz_names=["unit"]).units["unit"]
+
+
+def script(folder: Path) -> UnitSource:
+    code = read(folder).code
+    assert code
+    return code
+
+
+# Read under the right name
+
+
+@pytest.mark.parametrize("place", ["", "exercises/"])
+def test_a_notebook_that_is_saved_as_a_script_is_read(folder: Path, place: str) -> None:
+    (folder / "exercises").mkdir()
+    (folder / place / "unit.py").write_text(NOTEBOOK)
+    remark = f"{place}unit.py is a notebook: rename it to unit.ipynb."
+    assert read(folder).code == UnitSource(f"{place}unit.ipynb", (ANSWER,), (remark,))
+    found = find_files(folder, "unit", folder.parent / "stubs", ["unit"], has_quiz=False)
+    assert found.own_paths == {"unit.ipynb": f"{place}unit.py"}
+
+
+def test_a_notebook_with_large_outputs_is_known_under_the_name_of_a_script(folder: Path) -> None:
+    cell = {**code(ANSWER), "outputs": ["x" * (CODE_LIMIT + 1)]}
+    write_notebook(folder / "unit.py", cell)
+    assert script(folder).cells == (ANSWER,)
+
+
+@pytest.mark.parametrize("text", [ANSWER, "# %%\nimport torch\nf = torch.abs\n", f"<<<<<<< HEAD\n{ANSWER}"])
+def test_a_script_that_is_saved_as_a_notebook_is_read(folder: Path, text: str) -> None:
+    (folder / "unit.ipynb").write_text(text)
+    remark = "unit.ipynb is Python code as text, not a notebook: rename it to unit.py."
+    assert read(folder) == UnitSubmission(UnitSource("unit.py", (text,), (remark,)), quiz_problem=remark)
+
+
+def test_two_different_answers_are_named_by_their_own_names(folder: Path) -> None:
+    (folder / "unit.py").write_text(NOTEBOOK)
+    write_notebook(folder / "unit.ipynb", code("def f(x):\n    return 2 * x\n"))
+    assert script(folder).cells == (ANSWER,)
+    assert script(folder).remarks == (
+        "unit.py is a notebook: rename it to unit.ipynb.",
+        "Both `unit.py` and `unit.ipynb` contain answers; only `unit.py` was graded.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "right"),
+    [
+        ("unit.ipynb.json", NOTEBOOK, "unit.ipynb"),
+        ("unit.json", NOTEBOOK, "unit.ipynb"),
+        ("unit (1).py", NOTEBOOK, "unit.ipynb"),
+        ("old/unit.py", NOTEBOOK, "unit.ipynb"),
+        ("unit.txt", ANSWER, "unit.py"),
+        ("unit.ipynb.txt", ANSWER, "unit.py"),
+    ],
+)
+def test_a_copy_under_another_name_is_read_as_what_it_is(folder: Path, name: str, content: str, right: str) -> None:
+    (folder / "old").mkdir()
+    (folder / "unit.py").write_text(STUB)
+    (folder / name).write_text(content)
+    assert script(folder).cells == (ANSWER,)
+    assert script(folder).filename == right
+    assert script(folder).remarks == (f"{name!r} was graded as {right}: rename it to {right}.",)
+
+
+def test_a_sheet_that_is_saved_as_a_text_file_is_read(folder: Path) -> None:
+    (folder / "unit_quiz.txt").write_text(SHEET)
+    remark = "'unit_quiz.txt' was graded as unit_quiz.md: rename it to unit_quiz.md."
+    assert read(folder).quiz == UnitSource("unit_quiz.md", (SHEET,), (remark,))
+
+
+@pytest.mark.parametrize("name", ["notes on unit.txt", "unit.json"])
+def test_a_text_about_a_unit_is_ignored_and_not_hidden(folder: Path, name: str) -> None:
+    (folder / "unit.py").write_text(STUB)
+    (folder / name).write_text("{}")
+    assert read(folder).code == UnitSource("unit.py", (STUB,))
+    ignored = read_submission("ada", folder, ["unit"], folder.parent / "stubs").ignored
+    assert [one.path for one in ignored] == [name]
+
+
+# Documents with code
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\ntitle: Unit\n---\n\nProse\n\n```{python}\n#| echo: false\n%s```\n\nMore\n",
+        "---\njupyter:\n  kernel: x\n---\n# Unit\n```python\n%s```\nclass of text\n~~~\nno code\n~~~\n",
+        "---\na: b\n---\n````{code-cell} ipython3\n%s````\n```{r}\nx <- 1\n```\n",
+        "# Unit\n\n```{python}\n%s```\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["unit.py", "unit.qmd"])
+def test_the_python_blocks_of_a_document_are_read_in_their_lines(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(text % ANSWER)
+    [cell] = script(folder).cells
+    assert [line for line in cell.split("\n") if line and not line.startswith("#|")] == ANSWER.rstrip().split("\n")
+    assert cell.split("\n").index("def f(x):") == (text % ANSWER).split("\n").index("def f(x):")
+    assert script(folder).remarks[-1] == f"unit.py {IS_DOCUMENT}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'"""How to use it:\n```{{python}}\nf(1)\n```\n"""\n{ANSWER}',
+        f'"""\n---\n```python\ndef g(): ...\n```\n---\n"""\n{ANSWER}',
+        f"# ---\n# jupyter:\n# ---\n{ANSWER}",
+        f"```python\n{ANSWER}```\n",
+    ],
+)
+def test_a_script_with_fences_is_no_document(folder: Path, text: str) -> None:
+    (folder / "unit.py").write_text(text)
+    assert script(folder) == UnitSource("unit.py", (text,))
+
+
+# Named
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (PAGE, f"{IS_PAGE}: hand in the script or the notebook itself."),
+        ("<html><body>", f"{IS_PAGE}: hand in the script or the notebook itself."),
+        ('<?xml version="1.0"?>\n<!DOCTYPE html>', f"{IS_PAGE}: hand in the script or the notebook itself."),
+        (
+            "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n",
+            "is a pointer of Git LFS without the file: hand in the script or the notebook itself.",
+        ),
+        ("\nhttps://colab.research.google.com/x\n", "holds only a link: hand in the script or the notebook itself."),
+        (MARIMO, IS_MARIMO),
+        (
+            NOTEBOOK[:100],
+            "is a notebook that is cut off in line 1: hand in the whole file, as Jupyter saves it.",
+        ),
+        ("\n \n", "is empty: write your answers there and save it."),
+    ],
+)
+@pytest.mark.parametrize("name", ["unit.py", "unit.ipynb"])
+def test_a_file_that_is_no_code_is_named(folder: Path, name: str, content: str, sentence: str) -> None:
+    (folder / name).write_text(content)
+    assert (read(folder).code, read(folder).problem) == (None, f"{name} {sentence}")
+
+
+@pytest.mark.parametrize("name", ["unit.html", "unit.py.html", "unit.ipynb.html", "hw unit.htm"])
+def test_an_export_under_its_own_name_is_named_if_there_is_no_answer(folder: Path, name: str) -> None:
+    (folder / name).write_text(PAGE)
+    sentence = f"{name!r} {IS_PAGE}: hand in the script or the notebook itself."
+    assert read(folder).problem == sentence
+    (folder / "unit.py").write_text(STUB)
+    assert script(folder).remarks == (f"{sentence} unit.py is graded.",)
+    (folder / "unit.py").write_text(ANSWER)
+    assert script(folder).remarks == ()
+
+
+def test_a_sheet_that_is_a_web_page_is_named(folder: Path) -> None:
+    (folder / "unit_quiz.md").write_text(PAGE)
+    assert read(folder).quiz_problem == f"unit_quiz.md {IS_PAGE}: hand in the sheet itself."
+
+
+def test_a_script_that_has_functions_outside_the_cells_of_marimo_is_read(folder: Path) -> None:
+    (folder / "unit.py").write_text(f"{MARIMO}\n\n{ANSWER}")
+    assert script(folder).remarks == ()
+
+
+def test_a_dictionary_is_no_notebook(folder: Path) -> None:
+    (folder / "unit.py").write_text(f'{{"source": 1}}\n{ANSWER}')
+    assert script(folder).remarks == ()
+
+
+def test_what_looks_like_a_notebook_and_like_a_script_is_read_once(folder: Path) -> None:
+    (folder / "unit.py").write_text(f'{{"cells": {"[" * 100_000}\n{ANSWER}')
+    assert read(folder).problem == ("unit.py is not a notebook (it is not JSON): open it in Jupyter and save it again.")
