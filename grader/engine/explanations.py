@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from grader.engine.characters import hint_on_characters
 from grader.engine.hints import MISSING_IMPORT, MISSING_NAME, hint_for, similar
 from grader.text import in_words
 
@@ -53,6 +54,9 @@ def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str
         hints += [f"Your file defines `{near}`: rename it to `{exercise}`."] if near else []
     elif own:
         hints += _on_source(outcome, own[-1][1])
+    if hints:
+        label, node = own[-1] if own else next(one for one in definitions if one[1].name == near)
+        hints = [hint_on_characters(hint, "", label, node.lineno, lines) for hint in hints]
     if len(own) > 1:
         places = [
             _lines_of(label, [str(node.lineno) for _, node in some])

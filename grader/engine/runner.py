@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Literal
 
+from grader.engine.characters import hint_on_characters
 from grader.engine.explanations import advice, explained, lacks_import, trace_of
 from grader.engine.hints import hint_for_statement
 from grader.engine.newer_python import hint_for_missing, needing_newer_python
@@ -100,8 +101,9 @@ class Runner:
             if lost.reason != ALWAYS_TRUE:  # such a statement ran
                 kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
                 trace = trace_of(Outcome(False, file=lost.file, line=lost.line), self.lines)
-                newer = hint_for_missing(lost.detail, self._course.python)
-                hint = lost.hint or newer or hint_for_statement(lost, self.lines) or None
+                newer = lost.hint or hint_for_missing(lost.detail, self._course.python)
+                hint = newer or hint_for_statement(lost, self.lines)
+                hint = hint_on_characters(hint, lost.detail, lost.file, lost.line, self.lines) or None
                 text = f"{lost.reason}{kept} {lost.detail}"
                 self._note(unit, None, "not run", text, lost.file, lost.line, trace=trace, hint=hint)
         self._note_doings(unit, None)
@@ -149,8 +151,8 @@ class Runner:
             return
         self._places.add(place)
         trace = trace_of(outcome, self.lines)
-        newer = hint_for_missing(outcome.detail, self._course.python)
-        hint = newer or advice(outcome, others, self.lines) or None
+        hint = hint_for_missing(outcome.detail, self._course.python) or advice(outcome, others, self.lines)
+        hint = hint_on_characters(hint, outcome.detail, outcome.file, outcome.line, self.lines) or None
         text = f"{outcome.reason} {outcome.detail}".strip()
         self._note(
             criterion.unit, criterion.exercise, "raised", text, outcome.file, outcome.line, trace=trace, hint=hint

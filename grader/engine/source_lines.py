@@ -43,6 +43,20 @@ class SourceLines:
         text = lines[line - 1].strip() if line and 0 < line <= len(lines) else ""
         return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
 
+    def column(self, text: str, file: str | None, line: int) -> int:
+        """Return the column of a text in a line, from 1; 0 if it is not there."""
+        return self._lines[file or ""][line - 1].find(text) + 1
+
+    def count(self, text: str, file: str | None) -> int:
+        """Return how many lines of a source have a text."""
+        return sum(text in line for line in self._lines.get(file or "", []))
+
+    def names(self, file: str | None) -> list[tuple[str, int]]:
+        """Return the names in the code of a source, each with its line."""
+        nodes = (node for statement in self._of(file or "") for node in ast.walk(statement))
+        found = ((getattr(node, name, None), node) for node in nodes for name in ("id", "attr", "arg", "name"))
+        return [(name, node.lineno) for name, node in found if isinstance(name, str)]  # type: ignore[attr-defined]
+
     def around(self, file: str | None, line: int | None) -> list[ast.AST]:
         """Return the definitions and statements that contain a line, the outermost first."""
         found: list[ast.AST] = []

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # A name in an expression, with attributes: `keys.T`, `self.W_query`.
 DOTTED_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
+# What Python's parser says of a character, whose place it says apart from that.
+CHARACTER = re.compile(r"invalid (?:non-printable )?character .{0,10}U\+[0-9A-F]{4,6}\)?$")
+
 
 def describe(error: BaseException, labels: Collection[str]) -> Error:
     """Return an error's built-in types, its text, and its lines in the sources with these labels."""
@@ -61,7 +64,10 @@ def _place_in_error(error: SyntaxError) -> tuple[int | None, str | None, str]:
     # Student code may have made the error, with any values as attributes.
     line = error.lineno if type(error.lineno) is int and abs(error.lineno) < MAX_LINE else None
     file = error.filename[:MAX_TEXT] if type(error.filename) is str else None
-    return line, file, _text(error.msg)
+    text = _text(error.msg)
+    if line and CHARACTER.match(text) and type(error.offset) is int and 0 < error.offset < MAX_LINE:
+        text = f"{text} in column {error.offset}"
+    return line, file, text
 
 
 def _text(value: Any) -> str:

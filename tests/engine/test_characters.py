@@ -1,0 +1,123 @@
+"""A character that only looks like a part of Python is named with its place, and with what to type instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.engine.characters import hint_on_characters
+from grader.engine.explanations import explained
+from grader.engine.outcomes import Outcome
+from grader.engine.source_lines import SourceLines
+from grader.sandbox.client import Source
+from grader.sandbox.worker import Worker
+
+SCRIPT = "answers.py"
+OTHER_HINT = "The other hint."
+
+
+def message_on(code: str, file: str = SCRIPT) -> tuple[str, str]:
+    """The error of the first statement that fails, with its place, and the hint on it."""
+    unit = Source.of(file, [code])
+    worker = Worker()
+    worker.do_begin({"answers": vars(unit) | {"skip": []}})
+    failed = worker.do_load("answers")[0]
+    hint = hint_on_characters(OTHER_HINT, failed.text, failed.file, failed.line, SourceLines({"answers": unit}))
+    return f"{failed.file}, line {failed.line}: {failed.text}", hint
+
+
+@pytest.mark.parametrize(
+    ("code", "column", "hint"),
+    [
+        ("x =\xa01", 4, "It is a no-break space, which looks like a space: delete it and type a space."),
+        ("x = [1,\u30002]", 8, "It is an ideographic space, which looks like a space: delete it and type a space."),
+        (
+            "x = f\u200b(1)",
+            6,
+            "It is a zero width space, which cannot be seen: delete the characters around it and type these again.",
+        ),
+        (
+            "x = \x071",
+            5,
+            "It is a control character, which cannot be seen: delete the characters around it and type these again.",
+        ),
+        ("x = “text”", 5, '`“` (left double quotation mark) is not Python: type `"`.'),
+        ('x = "“" + “text”', 11, '`“` (left double quotation mark) is not Python: type `"`.'),
+        ("x = ‘text’", 5, "`‘` (left single quotation mark) is not Python: type `'`."),
+        ("x = «text»", 5, '`«` (left-pointing double angle quotation mark) is not Python: type `"`.'),
+        ("x = f（1）", 6, "`（` (fullwidth left parenthesis) is not Python: type `(`."),
+        ("x = 1，2", 6, "`，` (fullwidth comma) is not Python: type `,`."),
+        ("x = [1、2]", 7, "`、` (ideographic comma) is not Python: type `,`."),
+        ("x = é − 1", 7, "`−` (minus sign) is not Python: type `-`."),
+        ("x = 2×3", 6, "`×` (multiplication sign) is not Python: type `*`."),
+        ("x = 1 ≤ 2", 7, "`≤` (less-than or equal to) is not Python: type `<=`."),
+        ("x = y²", 6, "`²` is not Python: type `** 2`."),
+        ("x = …", 5, "`…` (horizontal ellipsis) is not Python: type `...`."),
+        ("x = 5€", 6, "`€` (euro sign) is not Python: delete it, or write it in a string or a comment."),
+    ],
+)
+@pytest.mark.parametrize("file", [SCRIPT, "answers.ipynb"])
+def test_a_character_is_named_with_its_line_and_column(file: str, code: str, column: int, hint: str) -> None:
+    error, found = message_on(f"import math\n{code}\n", file)
+    cell = ", cell 1" if file != SCRIPT else ""
+    assert error.startswith(f"{file}{cell}, line 2: invalid ")
+    assert error.endswith(f" in column {column}")
+    assert found == hint
+
+
+def test_a_character_that_is_in_many_lines_is_counted() -> None:
+    _, hint = message_on("def f(x):\n\xa0\xa0y = x\n\xa0\xa0return y\n")
+    assert hint.endswith(" delete it and type a space. It is in 2 lines.")
+
+
+def test_a_string_that_ends_with_another_quote_is_explained() -> None:
+    assert message_on('x = "text”\n')[1] == (
+        'A string ends with the quote that it begins with. `”` (right double quotation mark) is not Python: type `"`.'
+    )
+    assert message_on('x = "text\n')[1] == OTHER_HINT
+
+
+@pytest.mark.parametrize("code", ["x = = 1", "x = (1", "raise ValueError(\"invalid character '“' (U+201C\")"])
+def test_another_error_keeps_its_text_and_its_hint(code: str) -> None:
+    error, hint = message_on(f"{code}\n")
+    assert "column" not in error
+    assert hint == OTHER_HINT
+
+
+@pytest.mark.parametrize(
+    ("code", "place"),
+    [
+        ("query = 1\nx = QUERY\n", "(line 2, column 7) has a Cyrillic `е`: type the Latin `e`."),
+        ("QUERY = 1\nif True:\n    x = query\n", None),
+        ("def f(QUERY):\n    return query\nx = f(1)\n", "(line 1, column 9) has a Cyrillic `е`: type the Latin `e`."),
+        ("import math\nx = math.QUERY\n", "(line 2, column 12) has a Cyrillic `е`: type the Latin `e`."),
+    ],
+)
+def test_a_letter_of_another_alphabet_in_a_name_is_named_with_its_place(code: str, place: str | None) -> None:
+    _, hint = message_on(code.replace("QUERY", "qu\u0435ry"))
+    assert hint == (f"`qu\u0435ry` {place}" if place else OTHER_HINT)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = \u0440\u043e\u0441\u0442\n",  # a Russian word, of which each letter looks like a Latin one
+        "x = a  # \u0430\n",
+        "x = \u03b1\n",
+        "x = 'qu\u0435ry' + query\n",
+    ],
+)
+def test_a_word_of_another_language_is_no_mistake(code: str) -> None:
+    assert message_on(code)[1] == OTHER_HINT
+
+
+def test_a_name_of_one_letter_is_named_if_the_latin_one_is_used_too() -> None:
+    _, hint = message_on("x = 1\ny = \u0445 + x\n")
+    assert hint == "`\u0445` (line 2, column 5) has a Cyrillic `\u0445`: type the Latin `x`."
+
+
+def test_an_exercise_that_is_defined_with_a_letter_of_another_alphabet_is_named() -> None:
+    lines = SourceLines({"answers": Source.of(SCRIPT, ["def sc\u043eres(x):\n    return x\n"])})
+    outcome = explained(Outcome(False, "not defined", "scores is not defined."), "answers", "scores", (), lines)
+    assert outcome.reason == (
+        "scores is not defined. `sc\u043eres` (line 1, column 7) has a Cyrillic `\u043e`: type the Latin `o`."
+    )
