@@ -10,7 +10,7 @@ from grader.submissions.plain_files import UnreadableError
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?![<|=>]).*\n?", re.MULTILINE)
 # The markers of one conflict; the second is there if git shows the common ancestor.
@@ -65,7 +65,7 @@ def cells_of(
         differs: Whether two versions of a cell are different code.
 
     Raises:
-        UnreadableError: A version cannot be read, or the two have different cells.
+        UnreadableError: A version cannot be read.
     """
     merge = f"{relative} has an unfinished merge (conflict markers in {conflict.place})"
     fix = "keep one version of it in a text editor, and save it again in Jupyter."
@@ -73,11 +73,22 @@ def cells_of(
         cells, others = map(read, conflict.sides)
     except UnreadableError:
         raise UnreadableError(f"{merge}: {fix}") from None
-    if len(cells) != len(others):
-        raise UnreadableError(f"{merge}, and the two versions have different cells: {fix}")
-    differing = [number for number, pair in enumerate(zip(cells, others, strict=True)) if differs(*pair)]
+    if len(cells) == len(others):
+        differing = [number for number, pair in enumerate(zip(cells, others, strict=True)) if differs(*pair)]
+        named = [f"cell {number + 1}" for number in differing]
+        differ = f"{listed(named, _MOST_NAMED)} differ{'' if len(named) > 1 else 's'}" if named else "no code differs"
+    else:
+        # Only those before the first and after the last difference are known to be the same.
+        least = min(len(cells), len(others))
+        above = _same(zip(cells, others, strict=False), differs)
+        below = min(_same(zip(cells[::-1], others[::-1], strict=False), differs), least - above)
+        differing = [*range(above, len(cells) - below)]
+        differ = f"the cells between the first {above} and the last {below} differ"
     for number in differing:
         cells[number] = {"cell_type": "code", "source": ""}
-    named = [f"cell {number + 1}" for number in differing]
-    differ = f"{listed(named, _MOST_NAMED)} differ{'' if len(named) > 1 else 's'}" if named else "no code differs"
     return cells, f"{merge}, in which {differ}; the rest is graded: {fix}"
+
+
+def _same(pairs: Iterable[tuple[Any, Any]], differs: Callable[[Any, Any], bool]) -> int:
+    """Return how many of the first cells are the same."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: not differs(*pair), pairs))

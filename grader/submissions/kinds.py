@@ -28,7 +28,9 @@ _OTHERS = (
     (re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html)\b|From: <Saved by ", re.IGNORECASE),
      "is a web page (HTML), such as an export or a page that shows the file"),
     (re.compile("version https://git-lfs"), "is a pointer of Git LFS without the file"),
-    (re.compile(r"\s*https?://\S+\s*\Z"), "holds only a link"),
+    (re.compile(r"\s*(?:https?://\S+\s*\Z|\[InternetShortcut\])"), "holds only a link"),
+    (re.compile(r"\s*404: Not Found\s*\Z"), "is the answer of a server that did not find the file (404)"),
+    (re.compile(r"\s*(?:diff --git |From [0-9a-f]{40} |--- \S+.*\n\+\+\+ )"), "is a patch (a diff)"),
 )  # fmt: skip
 
 

@@ -35,7 +35,10 @@ _LETTERS = str.maketrans(
      "ı": "i", "þ": "th", "Þ": "Th", "ð": "d", "'": "", "\N{RIGHT SINGLE QUOTATION MARK}": ""}
 )  # fmt: skip
 _KINDS = re.compile(r"(.*?)\.(py|ipynb|md)(?:\.(?:txt|json|html?))?", re.IGNORECASE | re.DOTALL)
-_EXPORTS = re.compile(r".*\.(?:txt|json|html?|mhtml|pdf|docx?|odt|rtf|pages|qmd|rmd)", re.IGNORECASE | re.DOTALL)
+_EXPORTS = re.compile(
+    r".*\.(?:txt|json|html?|mhtml|pdf|docx?|odt|rtf|pages|md|qmd|rmd|download|crdownload|part)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 class SubmissionError(GraderError):

@@ -25,7 +25,7 @@ from grader.submissions.names import (
     missing_unit,
     places,
 )
-from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, Notebook, read_notebook, repaired
+from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, repaired
 from grader.submissions.plain_files import UnreadableError, read_remarked, read_text, refuse_beyond
 from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
 from grader.submissions.tree import Ignored, joined
@@ -223,7 +223,8 @@ class _Reader:
             source, fault = self._script(tree, path), "is empty"
         if source is None:
             return None
-        if not any(cell.strip() for cell in source.cells):
+        if not code_lines(source.cells):
+            fault = "holds only comments" if any(cell.strip() for cell in source.cells) else fault
             raise UnreadableError(f"{path} {fault}: write your answers there and save it.")
         return repaired(source, stub) if source.is_notebook else source
 

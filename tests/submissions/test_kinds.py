@@ -120,13 +120,14 @@ def test_two_different_answers_are_named_by_their_own_names(folder: Path) -> Non
         ("old/unit.py", NOTEBOOK, "unit.ipynb"),
         ("unit.txt", ANSWER, "unit.py"),
         ("unit.ipynb.txt", ANSWER, "unit.py"),
+        ("unit.md", f"```python\n{ANSWER}```\n", "unit.py"),
     ],
 )
 def test_a_copy_under_another_name_is_read_as_what_it_is(folder: Path, name: str, content: str, right: str) -> None:
     (folder / "old").mkdir()
     (folder / "unit.py").write_text(STUB)
     (folder / name).write_text(content)
-    assert script(folder).cells == (ANSWER,)
+    assert script(folder).cells == (content if "```" in content else ANSWER,)
     assert script(folder).filename == right
     assert script(folder).remarks == (f"{name!r} was graded as {right}: rename it to {right}.",)
 
@@ -195,6 +196,15 @@ def test_a_script_with_fences_is_no_document(folder: Path, text: str) -> None:
             "is a pointer of Git LFS without the file: hand in the script or the notebook itself.",
         ),
         ("\nhttps://colab.research.google.com/x\n", "holds only a link: hand in the script or the notebook itself."),
+        ("[InternetShortcut]\nURL=https://x\n", "holds only a link: hand in the script or the notebook itself."),
+        (
+            "404: Not Found",
+            "is the answer of a server that did not find the file (404): hand in the script or the notebook itself.",
+        ),
+        (
+            f"diff --git a/unit.py b/unit.py\n+{ANSWER}",
+            "is a patch (a diff): hand in the script or the notebook itself.",
+        ),
         (MARIMO, IS_MARIMO),
         (
             NOTEBOOK[:100],
@@ -218,6 +228,16 @@ def test_an_export_under_its_own_name_is_named_if_there_is_no_answer(folder: Pat
     assert script(folder).remarks == (f"{sentence} unit.py is graded.",)
     (folder / "unit.py").write_text(ANSWER)
     assert script(folder).remarks == ()
+
+
+def test_a_download_that_is_not_complete_is_named(folder: Path) -> None:
+    (folder / "unit.ipynb.crdownload").write_text(NOTEBOOK[:100])
+    assert read(folder).problem.startswith("'unit.ipynb.crdownload' is a notebook that is cut off in line 1")
+
+
+def test_a_script_of_comments_is_named(folder: Path) -> None:
+    (folder / "unit.py").write_text("# %%\n  # my answers\n\n")
+    assert read(folder).problem == "unit.py holds only comments: write your answers there and save it."
 
 
 def test_a_sheet_that_is_a_web_page_is_named(folder: Path) -> None:

@@ -80,13 +80,29 @@ def test_a_conflict_in_outputs_and_texts_costs_no_code(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("ours", "theirs", "kept", "between"),
+    [
+        ("b = 1", "", ["a = 1", "", ANSWER], "between the first 1 and the last 1"),
+        ("", "b = 1", ["a = 1", ANSWER], "between the first 1 and the last 1"),
+        ("b = 1", "b = 2,c = 3", ["a = 1", "", ANSWER], "between the first 1 and the last 1"),
+        ("a = 1", "a = 1,a = 1", ["a = 1", "a = 1", ANSWER], "between the first 2 and the last 1"),
+    ],
+)
+def test_cells_that_only_one_version_has_are_lost(
+    folder: Path, ours: str, theirs: str, kept: list[str], between: str
+) -> None:
+    first, last = json.dumps(code("a = 1")), json.dumps(code(ANSWER))
+    sides = ["".join(f"{json.dumps(code(cell))},\n" for cell in side.split(",") if cell) for side in (ours, theirs)]
+    conflict = f"<<<<<<< HEAD\n{sides[0]}=======\n{sides[1]}>>>>>>> main\n"
+    (folder / "unit.ipynb").write_text(f'{{"cells": [\n{first},\n{conflict}{last}]}}\n')
+    assert read(folder).code.cells == tuple(kept)
+    [remark] = read(folder).code.remarks
+    assert f"in which the cells {between} differ; the rest is graded" in remark
+
+
+@pytest.mark.parametrize(
     ("text", "problem_"),
     [
-        (
-            '{"cells": [\n<<<<<<< HEAD\n{"source": "a"}\n=======\n{"source": "b"}, {}\n>>>>>>> main\n]}',
-            "unit.ipynb has an unfinished merge (conflict markers in lines 2 to 6), and the two versions have "
-            f"different cells: {FIX}",
-        ),
         (
             '{"cells": [\n<<<<<<< HEAD\n{}\n=======\n{}},\n>>>>>>> main\n]}',
             f"unit.ipynb has an unfinished merge (conflict markers in lines 2 to 6): {FIX}",
