@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from grader.engine.source_lines import SourceLines
 
 # As Python's parser says it, with the column that the worker adds.
-_INVALID = re.compile(r"invalid (?:non-printable )?character .*?U\+([0-9A-F]{4,6})\)? in column \d+")
+_INVALID = re.compile(r"invalid (?:non-printable )?character .*?U\+((?:10|[0-9A-F])?[0-9A-F]{4})\)? in column \d+")
 _UNTERMINATED = re.compile(r"^unterminated .*string literal")
 _QUOTES = {'"': "“”„‟«»″〝〞「」", "'": "‘’‚‛‹›′´"}
 _TYPED = {
@@ -64,16 +64,18 @@ def on_name(name: str, file: str | None, line: int | None, lines: SourceLines) -
     if not latin.isascii():
         return ""
     top = lines.around(file, line)[:1]
-    near = [(one, place) for one, place in lines.names(file) if one.translate(_LATIN) == latin]
+    names = lines.names(file)
+    near = [one for one in names if one[0] == latin or (not one[0].isascii() and one[0].translate(_LATIN) == latin)]
     odd = [(one, place) for one, place in near if one != latin and (name != latin or place in _numbers(top))]
     # A name may also be a word of another language.
     if not odd or not (any(map(str.isascii, name.replace("_", ""))) or latin in dict(near)):
         return ""
     word, number = next((one for one in odd if one[1] == line), odd[0])
     at = next(place for place, letter in enumerate(word) if letter != latin[place])
-    column = lines.column(word, file, number) + at
+    column = lines.column(word, file, number)
+    where = f" (line {number}, column {column + at})" if column else ""
     alphabet = unicodedata.name(word[at]).partition(" ")[0].capitalize()
-    return f"`{word}` (line {number}, column {column}) has a {alphabet} `{word[at]}`: type the Latin `{latin[at]}`."
+    return f"`{word}`{where} has a {alphabet} `{word[at]}`: type the Latin `{latin[at]}`."
 
 
 def _numbers(nodes: list[ast.AST]) -> range:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from grader.engine.newer_syntax import Statement, newer_statements
@@ -31,6 +32,7 @@ class SourceLines:
         self._lines: dict[str, list[str]] = {}
         self._statements: dict[str, list[ast.stmt]] = {}
         self._newer: dict[str, dict[int, Statement]] = {}
+        self._names: dict[str, list[tuple[str, int]]] = {}
         for source in sources.values():
             cells = fix_indentation(list(source.cells)) if source.is_notebook else source.cells
             for label, cell in zip(source.labels, cells, strict=False):
@@ -43,9 +45,10 @@ class SourceLines:
         text = lines[line - 1].strip() if line and 0 < line <= len(lines) else ""
         return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
 
-    def column(self, text: str, file: str | None, line: int) -> int:
-        """Return the column of a text in a line, from 1; 0 if it is not there."""
-        return self._lines[file or ""][line - 1].find(text) + 1
+    def column(self, name: str, file: str | None, line: int) -> int:
+        """Return the column of a name in a line, from 1; 0 if it is not there."""
+        found = re.search(rf"\b{re.escape(name)}\b", self._lines[file or ""][line - 1])
+        return found.start() + 1 if found else 0
 
     def count(self, text: str, file: str | None) -> int:
         """Return how many lines of a source have a text."""
@@ -53,9 +56,15 @@ class SourceLines:
 
     def names(self, file: str | None) -> list[tuple[str, int]]:
         """Return the names in the code of a source, each with its line."""
-        nodes = (node for statement in self._of(file or "") for node in ast.walk(statement))
-        found = ((getattr(node, name, None), node) for node in nodes for name in ("id", "attr", "arg", "name"))
-        return [(name, node.lineno) for name, node in found if isinstance(name, str)]  # type: ignore[attr-defined]
+        if (file or "") not in self._names:
+            nodes = (node for statement in self._of(file or "") for node in ast.walk(statement))
+            found = ((getattr(node, name, None), node) for node in nodes for name in ("id", "attr", "arg", "name"))
+            self._names[file or ""] = [
+                (name, node.lineno)  # type: ignore[attr-defined]
+                for name, node in found
+                if isinstance(name, str)
+            ]
+        return self._names[file or ""]
 
     def around(self, file: str | None, line: int | None) -> list[ast.AST]:
         """Return the definitions and statements that contain a line, the outermost first."""

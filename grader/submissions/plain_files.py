@@ -118,7 +118,7 @@ def _decoded(content: bytes, relative: str) -> Text:
     if what:
         raise UnreadableError(f"{relative} is {what}: {itself(relative)}.")
     encoding, remarks = _encoding(content, relative)
-    if encoding == "UTF-8" and _is_wide(content):
+    if encoding == "UTF-8" and b"\0" in content and _is_wide(content):
         raise UnreadableError(f"{relative} is in UTF-16 without a byte order mark: save it as UTF-8.")
     try:
         text = content.decode(encoding).removeprefix("\ufeff")

@@ -115,6 +115,18 @@ def test_a_name_of_one_letter_is_named_if_the_latin_one_is_used_too() -> None:
     assert hint == "`\u0445` (line 2, column 5) has a Cyrillic `\u0445`: type the Latin `x`."
 
 
+def test_a_name_in_an_expression_of_several_lines_has_no_place() -> None:
+    _, hint = message_on("import math\nx = (\n    math\n    .qu\u0435ry\n)\n")
+    assert hint == "`qu\u0435ry` has a Cyrillic `\u0435`: type the Latin `e`."
+
+
+@pytest.mark.parametrize("code", ["110000", "FFFFFF", "D800", "0000", "10FFFF"])
+def test_a_character_that_a_student_process_makes_up_is_harmless(code: str) -> None:
+    detail = f"invalid character 'x' (U+{code}) in column 1"
+    hint = hint_on_characters(OTHER_HINT, detail, "other.py", 10**9, SourceLines({}))
+    assert hint == OTHER_HINT or hint.startswith("It is a control character")
+
+
 def test_an_exercise_that_is_defined_with_a_letter_of_another_alphabet_is_named() -> None:
     lines = SourceLines({"answers": Source.of(SCRIPT, ["def sc\u043eres(x):\n    return x\n"])})
     outcome = explained(Outcome(False, "not defined", "scores is not defined."), "answers", "scores", (), lines)
