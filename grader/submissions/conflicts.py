@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?![<|=>]).*\n?", re.MULTILINE)
 # The markers of one conflict; the second is there if git shows the common ancestor.
 _ORDERS = ("<=>", "<|=>")
-_MOST_MARKERS = 1000
+_MOST_MARKERS, _MOST_LINES = 1000, 2_000_000
 _MOST_NAMED = 5
 
 
@@ -32,7 +32,9 @@ class Conflict(NamedTuple):
 
 
 def sides_of(text: str) -> Conflict | None:
-    """Return the two versions of a text with conflicts; None if it has none, very many, or one that does not end."""
+    """Return the two versions of a text with conflicts; None if there is none, one does not end, or it is too long."""
+    if "\n<<<<<<<" not in text or text.count("\n") > _MOST_LINES:
+        return None
     markers = list(itertools.islice(_MARKER.finditer(text), _MOST_MARKERS))
     ours, theirs, places, end = "", "", [], 0
     while markers and len(markers) < _MOST_MARKERS:

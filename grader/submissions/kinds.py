@@ -6,17 +6,17 @@ import json
 import re
 from typing import Any
 
-from grader.submissions.plain_files import Text, UnreadableError, itself
+from grader.submissions.plain_files import MEGABYTE, Text, UnreadableError, itself
 
 # Markdown, Quarto and R Markdown: the line that opens a block of code, and the language of that block.
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*\{?[ \t]*\.?([\w-]*)")
 _PYTHON = {"python", "python3", "py", "code-cell"}
-_FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(?:.*\n)*?---[ \t]*\n")
+_FRONT_MATTER = re.compile(r"\s*+---[ \t]*\n(?:.*\n)*?---[ \t]*\n")
 _CHUNK = re.compile(r"^(?:`{3,}|~{3,})[ \t]*\{[ \t]*(?:python|code-cell)", re.MULTILINE)
 # More of a definition than its first words, which prose has too.
 _DEFINITION = re.compile(r"^(?:async[ \t]+)?(?:def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:])", re.MULTILINE)
 # A notebook begins with one of its keys, even if the rest is damaged.
-_NOTEBOOK = re.compile(r'\s*\{\s*"(?:cells|metadata|nbformat|nbformat_minor|worksheets)"\s*:')
+_NOTEBOOK = re.compile(r'\s*+\{\s*+"(?:cells|metadata|nbformat|nbformat_minor|worksheets)"\s*:')
 _MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 _CELLS = re.compile(r"^@app\..*\n(?:[ )].*\n)*(?:async )?(?:def|class) ", re.MULTILINE)
 _CODE = re.compile(
@@ -25,12 +25,12 @@ _CODE = re.compile(
 )
 _LONGEST_PART = 6
 _OTHERS = (
-    (re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html)\b|From: <Saved by ", re.IGNORECASE),
+    (re.compile(r"\s*+(?:<\?xml[^>]*+>\s*+)?<(?:!doctype html|html)\b|From: <Saved by ", re.IGNORECASE),
      "is a web page (HTML), such as an export or a page that shows the file"),
     (re.compile("version https://git-lfs"), "is a pointer of Git LFS without the file"),
-    (re.compile(r"\s*(?:https?://\S+\s*\Z|\[InternetShortcut\])"), "holds only a link"),
-    (re.compile(r"\s*404: Not Found\s*\Z"), "is the answer of a server that did not find the file (404)"),
-    (re.compile(r"\s*(?:diff --git |From [0-9a-f]{40} |--- \S+.*\n\+\+\+ )"), "is a patch (a diff)"),
+    (re.compile(r"\s*+(?:https?://\S++\s*+\Z|\[InternetShortcut\])"), "holds only a link"),
+    (re.compile(r"\s*+404: Not Found\s*+\Z"), "is the answer of a server that did not find the file (404)"),
+    (re.compile(r"\s*+(?:diff --git |From [0-9a-f]{40} |--- \S+.*\n\+\+\+ )"), "is a patch (a diff)"),
 )  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def _not_json(text: str, relative: str, error: Exception) -> UnreadableError:
         return UnreadableError(f"{relative} is empty: write your answers there and save it.")
     refuse_others(text, relative)
     is_notebook = _NOTEBOOK.match(text) is not None
-    if not is_notebook and _CODE.search(text):
+    if not is_notebook and _CODE.search(text[:MEGABYTE]):
         return MisnamedError(relative, "Python code as text, not a notebook", f"{relative.removesuffix('.ipynb')}.py")
     if not is_notebook or not isinstance(error, json.JSONDecodeError):
         return UnreadableError(f"{relative} is not a notebook (it is not JSON): open it in Jupyter and save it again.")

@@ -47,7 +47,7 @@ _MARKS = (
     ((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "UTF-16"),
 )
 # In the first two lines of a script; PEP 263.
-_DECLARED = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)??[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]{1,40})")
+_DECLARED = re.compile(rb"(?:[ \t\f]*+(?:#[^\r\n]*+)?\r?\n)??[ \t\f]*+#[^\r\n]*?coding[:=][ \t]*([-\w.]{1,40})")
 # Python's other encodings are no encodings of text, or take time that grows faster than the text.
 _KNOWN = re.compile(r"utf-8(?:-sig)?|ascii|iso8859-\d+|cp\d+|koi8-\w|mac-\w+|shift_jis\w*|euc_\w+|gb\w+|big5\w*")
 
@@ -138,7 +138,7 @@ def _encoding(content: bytes, relative: str) -> tuple[str, tuple[str, ...]]:
         if content.startswith(marks):
             remark = f"{relative} was read as {name}, which Python and other programs refuse: save it as UTF-8."
             return name, () if name == "UTF-8" else (remark,)
-    declared = _DECLARED.match(content) if relative.endswith(".py") else None
+    declared = _DECLARED.match(content[:1000]) if relative.endswith(".py") else None
     if declared is None:
         return "UTF-8", ()
     name = declared[1].decode()
