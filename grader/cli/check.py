@@ -11,6 +11,7 @@ from rich.text import Text
 
 from grader.cli.console import safe
 from grader.reports.reading import NOTHING_YET, Entry, entries, sentence_of
+from grader.submissions.names import missing_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -65,8 +66,11 @@ def print_exercises(report: Report, rules: Rules, names: Collection[str], consol
             _show_unit(report, rules, unit_name, own, names, console)
             if unit.quiz and (not names or unit_name in names):
                 _say(console, f"quiz: {unit.quiz.summary}", indent=4)
-                for problem in filter(None, [item.problem for item in unit.quiz.items.values()]):
-                    _say(console, problem)
+                known = {*unit.remarks, missing_sheet(unit_name)}
+                problems = [*unit.quiz.remarks, *(item.problem for item in unit.quiz.items.values())]
+                for problem in problems:
+                    if problem and problem not in known:
+                        _say(console, problem)
             console.print()
     if untouched:
         _say(console, f"Not begun: {', '.join(untouched)}", indent=0)

@@ -138,9 +138,11 @@ def test_problems_of_a_whole_file_come_before_its_exercises(folder: Path, tmp_pa
     (spoilt / "exercises" / "simple_attention.py").write_text("def f(:\n", encoding="utf-8")
     (spoilt / "exercises" / "self_attention.py").write_bytes(b"\0")
     (spoilt / "exercises" / "causal_attention.py").unlink()
+    (spoilt / "exercises" / "simple_attention_quiz.md").write_text("<!DOCTYPE html>", encoding="utf-8")
     said = check(spoilt).stdout
     assert said.startswith("simple_attention\n      simple_attention.py, line 1: It is not valid Python: invalid ")
     assert "self_attention\n      exercises/self_attention.py " in said
+    assert " answered\n      exercises/simple_attention_quiz.md is a web page (HTML), such as " in said
     assert "Not begun: causal_attention," in said
 
 
