@@ -90,7 +90,7 @@ IMPORTS = {
 }
 # By the text of the error and the code, for a statement that failed when the file was run.
 STATEMENTS = (
-    ("is a Markdown fence", "", "Delete it."),
+    ("is a Markdown fence|is an HTML tag", "", "Delete it."),
     ("is a prompt", "", "Delete the prompt at the beginning of the line."),
     ("is a notebook command", "", "Delete it: notebook commands do not work here. Install packages in the terminal."),
     ("is a command for the terminal", "", "Delete it, and run it in the terminal."),

@@ -22,10 +22,11 @@ CLAUSE = re.compile(r"(?:else|finally)\s*:|(?:elif|except)\b")
 PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)|(?:In|Out) ?\[\d*\]: ?")
 # A line that binds a name, also after a prompt.
 DEFINITION = re.compile(rf"(?:{PROMPT.pattern})?(?:\s*(?P<kind>async\s+def|def|class)\s+(\w+)|(\w+)\s*=(?!=))")
-# A line that begins a definition, or is not the last of a statement.
-OPENING = re.compile(r"@|(?:async\s+def|def|class)\b|.*[(\[{,]\s*(?:#.*)?$")
 # A line of a text: an item of a list, or two words that do not begin like a statement.
 TEXT = re.compile(rf"[-*|] |\d+\. |(?!(?:type|{'|'.join(keyword.kwlist)})\b)[^\W\d][\w'’]*,? \w")
+# A line that begins a definition; one that does, or is not the last of a statement.
+DEFINING = re.compile(rf"@(?!{TEXT.pattern})|(?:async\s+def|def|class)\b")
+OPENING = re.compile(rf"{DEFINING.pattern}|.*[(\[{{,]\s*(?:#.*)?$")
 HEADERS = ("def", "class", "if", "for", "while", "with")
 # A magic or a shell line of a notebook, with or without an assignment, or a name with a question mark.
 MAGIC = re.compile(r"^(\s*+)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
@@ -38,6 +39,7 @@ STRAYS = {
     "a Markdown fence": re.compile(r"```|~~~"),
     "a conflict marker": re.compile(r"[<|>]{7}( |$)"),
     "a prompt": PROMPT,
+    "an HTML tag": re.compile(r"</?[A-Za-z][\w-]*(?: [^<>]*)?>|<!"),
     "a notebook command": re.compile(r"[%!?]|[\w., ]+= *[%!]"),
     "a command for the terminal": re.compile(
         r"\$ |(?:pip3?|conda|mamba|uv|brew|apt|apt-get|npm) \w|git (?:clone|add|commit|push|pull|init)\b|cd \S+$"
@@ -140,11 +142,12 @@ class _Salvage:
 
     def _starts(self) -> Iterator[int]:
         """Yield the first line of each chunk, and the number of lines. An unfinished merge is inside one chunk."""
-        is_first, end_of_merge = True, -1
+        first, is_first, end_of_merge = "", True, -1
         for number, line in enumerate(self.lines):
             if not CODE.match(line) or number <= end_of_merge:
                 continue
-            if is_first or not (line[0].isspace() or CLAUSE.match(line)):
+            if is_first or not (line[0] in " \t" or (CLAUSE.match(line) and not DEFINING.match(first))):
+                first = line
                 yield number
             is_first, end_of_merge = False, self.merges.get(number, end_of_merge)
         yield len(self.lines)
@@ -160,6 +163,8 @@ class _Salvage:
             if found:
                 self.found += found
                 above, place = ([] if _has_returned(found[-1]) else self._text(begin, end)), len(self.found) - 1
+            elif end == begin and self._ends_early(begin):
+                continue
             elif closed := self._closed(begin, end):
                 self._lose(self.starts[begin], closed, end)
                 above, place, end = self._text(begin, end), len(self.found) - 1, closed
@@ -219,13 +224,29 @@ class _Salvage:
         text = [*above, ""]
         for line in self._text(chunk, chunk + 1)[1:]:
             if CODE.match(line) and not MERGE.match(line) and self.left > 0:
-                if not (line[0].isspace() or CLAUSE.match(line)):
+                if not (line[0] in " \t" or CLAUSE.match(line)):
                     return False  # a definition in an unfinished merge
                 found = self._parsed([*text, line], 0)
                 if not isinstance(found, SyntaxError) or found.msg == INCOMPLETE:
                     return True
             text.append("")
         return False
+
+    def _ends_early(self, begin: int) -> bool:
+        """Divide a chunk at an indented line that cannot belong to the statement above it, if there is one."""
+        text, start = self._text(begin, begin + 1), self.starts[begin]
+        error = self._parsed(text, 0)
+        if not isinstance(error, IndentationError) or not error.msg.startswith("unindent") or not error.lineno:
+            return False
+        above, line = text[: error.lineno - 1], text[error.lineno - 1].strip()
+        found = self._parsed(above, 0)
+        if isinstance(found, SyntaxError):
+            return False
+        below = self._parsed([line], 0)
+        if not _has_returned(found[-1]) and not (isinstance(below, SyntaxError) and below.msg != INCOMPLETE):
+            return False
+        self.starts.insert(begin + 1, start + error.lineno - 1)
+        return True
 
     def _closed(self, begin: int, chunk: int) -> int | None:
         """Return the chunk behind an incomplete statement that parses without the stray lines in it, if there is one.
@@ -259,7 +280,8 @@ class _Salvage:
             if not isinstance(found, SyntaxError) and not _is_definition(found[0]):
                 self.found += [] if MAGIC.match(text[0]) else found
                 return end
-        while text[0].startswith("@") and end < len(self.starts) - 1:  # without it, the definition would be another
+        # Without a decorator, the definition would be another.
+        while text[0].startswith("@") and DEFINING.match(text[0]) and end < len(self.starts) - 1:
             text, end = self._text(end, end + 1), end + 1
         self._lose(self.starts[begin], end, begin)
         return end

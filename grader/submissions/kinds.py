@@ -109,7 +109,7 @@ def _not_json(text: str, relative: str, error: Exception) -> UnreadableError:
 def refuse_others(text: str, relative: str) -> None:
     """Raise UnreadableError if a text is no script, no notebook and no sheet, but something that is known."""
     for pattern, what in _OTHERS:
-        if pattern.match(text):
+        if pattern.match(text) and ("<html" in text[:MEGABYTE].lower() or not _DEFINITION.search(text)):
             raise UnreadableError(f"{relative} {what}: {itself(relative)}.")
 
 

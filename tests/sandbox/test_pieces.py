@@ -39,6 +39,8 @@ STRAYS = {
     ">>>>>>> main": "the line is a conflict marker",
     "Now I don't scale the scores:": "unterminated string literal (detected at line {line})",
     "This is my answer": "invalid syntax",
+    "@Ada can you look at this?": "invalid syntax",
+    "<pre class='code'>": "the line is an HTML tag",
     "Note that:": "invalid syntax",
     "| a | b |": "invalid syntax",
     "- a list of things": "invalid syntax",
@@ -103,7 +105,7 @@ def test_inside_a_class_or_its_brackets_a_stray_line_costs_the_class(stray: str,
 
 
 @in_both_forms
-@pytest.mark.parametrize("marker", ["@missing(", "@missing(1", "@a b", "@cache\n!ls"])
+@pytest.mark.parametrize("marker", ["@missing(", "@missing(1", "@1 +", "@cache\n!ls"])
 def test_a_definition_is_lost_with_its_decorator(marker: str, is_notebook: bool) -> None:
     source = f"{ABOVE}{marker}\ndef decorated(x):\n    return x\n{BELOW}"
     assert [names for _, names, _ in lost(source, is_notebook)] == [("decorated",)]
@@ -143,6 +145,22 @@ def test_a_pasted_paragraph_is_one_piece_and_costs_nothing() -> None:
     text = "The scores are scaled:\n\n    softmax(Q · Kᵀ / √d_k) · V\n\nIt doesn't matter how (see below).\n1. First"
     assert lost(f"{ABOVE}\n{text}\n{BELOW}") == [(12, (), "invalid character '·' (U+00B7) in lines 10 to 15")]
     assert kept(f"{ABOVE}\n{text}\n{BELOW}") == code(ABOVE, BELOW)
+
+
+@pytest.mark.parametrize("junk", [" 12 def copied(x):\n 13     return x", "  Page 3 of 7", "\fPage 4", "  § 3"])
+def test_indented_junk_that_can_belong_to_nothing_costs_nothing(junk: str) -> None:
+    assert kept(f"{BELOW}\n{junk}\n{ABOVE}") == code(BELOW, ABOVE)
+
+
+@pytest.mark.parametrize("line", ["  return total", " if total:\n     return 1"])
+def test_a_line_with_the_wrong_indentation_costs_its_function(line: str) -> None:
+    assert [names for _, names, _ in lost(f"{ABOVE}{line}\n{BELOW}")] == [("above",)]
+
+
+def test_a_clause_below_a_function_is_a_stray_line() -> None:
+    function = f"{ABOVE}    return total\n"
+    assert kept(f"{function}else:\n    return 1\n{BELOW}") == code(function, BELOW)
+    assert kept(f"{ABOVE}else:\n    return 1\n{BELOW}") == code(BELOW)
 
 
 def test_a_function_that_has_returned_is_complete_whatever_is_below() -> None:
