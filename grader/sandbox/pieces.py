@@ -25,7 +25,7 @@ DEFINITION = re.compile(rf"(?:{PROMPT.pattern})?(?:\s*(?P<kind>async\s+def|def|c
 # A line of a text: an item of a list, or two words that do not begin like a statement.
 TEXT = re.compile(rf"[-*|] |\d+\. |(?!(?:type|{'|'.join(keyword.kwlist)})\b)[^\W\d][\w'’]*,? \w")
 # A line that begins a definition; one that does, or is not the last of a statement.
-DEFINING = re.compile(rf"@(?!{TEXT.pattern})|(?:async\s+def|def|class)\b")
+DEFINING = re.compile(rf"@(?!@|{TEXT.pattern})|(?:async\s+def|def|class)\b")
 OPENING = re.compile(rf"{DEFINING.pattern}|.*[(\[{{,]\s*(?:#.*)?$")
 HEADERS = ("def", "class", "if", "for", "while", "with")
 # A magic or a shell line of a notebook, with or without an assignment, or a name with a question mark.
@@ -39,7 +39,7 @@ STRAYS = {
     "a Markdown fence": re.compile(r"```|~~~"),
     "a conflict marker": re.compile(r"[<|>]{7}( |$)"),
     "a prompt": PROMPT,
-    "an HTML tag": re.compile(r"</?[A-Za-z][\w-]*(?: [^<>]*)?>|<!"),
+    "an HTML tag": re.compile(r"</?[A-Za-z][\w-]*(?: [^<>]*)?/?>|<!"),
     "a notebook command": re.compile(r"[%!?]|[\w., ]+= *[%!]"),
     "a command for the terminal": re.compile(
         r"\$ |(?:pip3?|conda|mamba|uv|brew|apt|apt-get|npm) \w|git (?:clone|add|commit|push|pull|init)\b|cd \S+$"
@@ -163,7 +163,7 @@ class _Salvage:
             if found:
                 self.found += found
                 above, place = ([] if _has_returned(found[-1]) else self._text(begin, end)), len(self.found) - 1
-            elif end == begin and self._ends_early(begin):
+            elif self._ends_early(begin, end):
                 continue
             elif closed := self._closed(begin, end):
                 self._lose(self.starts[begin], closed, end)
@@ -232,9 +232,14 @@ class _Salvage:
             text.append("")
         return False
 
-    def _ends_early(self, begin: int) -> bool:
-        """Divide a chunk at an indented line that cannot belong to the statement above it, if there is one."""
-        text, start = self._text(begin, begin + 1), self.starts[begin]
+    def _ends_early(self, begin: int, chunk: int) -> bool:
+        """Divide a chunk at an indented line that cannot belong to the statement around it, if there is one.
+
+        The statement begins at `begin`, and the chunk is the first that cannot continue it.
+        """
+        if chunk == len(self.starts) - 1:
+            return False
+        text, start = self._text(begin, chunk + 1), self.starts[begin]
         error = self._parsed(text, 0)
         if not isinstance(error, IndentationError) or not error.msg.startswith("unindent") or not error.lineno:
             return False
@@ -245,7 +250,7 @@ class _Salvage:
         below = self._parsed([line], 0)
         if not _has_returned(found[-1]) and not (isinstance(below, SyntaxError) and below.msg != INCOMPLETE):
             return False
-        self.starts.insert(begin + 1, start + error.lineno - 1)
+        self.starts.insert(chunk + 1, start + error.lineno - 1)
         return True
 
     def _closed(self, begin: int, chunk: int) -> int | None:

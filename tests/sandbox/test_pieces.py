@@ -45,6 +45,7 @@ STRAYS = {
     "| a | b |": "invalid syntax",
     "- a list of things": "invalid syntax",
     "---": "invalid syntax",
+    "@@ -0,0 +1,62 @@": "invalid syntax",
     ")": "unmatched ')'",
     '"""': "unterminated triple-quoted string literal (detected at line {line})",
 }
@@ -153,6 +154,11 @@ def test_indented_junk_that_can_belong_to_nothing_costs_nothing(junk: str) -> No
 
 
 @pytest.mark.parametrize("line", ["  return total", " if total:\n     return 1"])
+def test_indented_junk_below_a_header_of_several_lines_costs_nothing() -> None:
+    function = "def many(\n    x,\n) -> int:\n    return x\n"
+    assert kept(f"{function}\n [markdown]\n{BELOW}") == code(function, BELOW)
+
+
 def test_a_line_with_the_wrong_indentation_costs_its_function(line: str) -> None:
     assert [names for _, names, _ in lost(f"{ABOVE}{line}\n{BELOW}")] == [("above",)]
 
