@@ -153,12 +153,12 @@ def test_indented_junk_that_can_belong_to_nothing_costs_nothing(junk: str) -> No
     assert kept(f"{BELOW}\n{junk}\n{ABOVE}") == code(BELOW, ABOVE)
 
 
-@pytest.mark.parametrize("line", ["  return total", " if total:\n     return 1"])
 def test_indented_junk_below_a_header_of_several_lines_costs_nothing() -> None:
     function = "def many(\n    x,\n) -> int:\n    return x\n"
     assert kept(f"{function}\n [markdown]\n{BELOW}") == code(function, BELOW)
 
 
+@pytest.mark.parametrize("line", ["  return total", " if total:\n     return 1"])
 def test_a_line_with_the_wrong_indentation_costs_its_function(line: str) -> None:
     assert [names for _, names, _ in lost(f"{ABOVE}{line}\n{BELOW}")] == [("above",)]
 
