@@ -164,4 +164,5 @@ def _read(path: Path) -> str:
     try:
         return unix_lines(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise GraderError(f"`{path}` is not UTF-8 (byte {error.start + 1}): save it as UTF-8.") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise GraderError(f"`{path}` is not UTF-8 (line {line}): save it as UTF-8.") from None

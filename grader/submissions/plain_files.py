@@ -123,9 +123,10 @@ def _decoded(content: bytes, relative: str) -> Text:
     try:
         text = content.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
         fix = "save it as UTF-8" if encoding.startswith("UTF") else "save it as UTF-8 and delete that declaration"
         declared = "" if encoding.startswith("UTF") else ", the encoding that it declares"
-        raise UnreadableError(f"{relative} is not {encoding}{declared} (byte {error.start + 1}): {fix}.") from None
+        raise UnreadableError(f"{relative} is not {encoding}{declared} (line {line}): {fix}.") from None
     if "\0" in text:
         position = content.index(b"\0") + 1
         raise UnreadableError(f"{relative} is not a text file (byte {position} is zero): save it as UTF-8.")

@@ -45,9 +45,9 @@ def test_a_byte_order_mark_is_removed_and_line_ends_become_newlines(folder: Path
     assert read_text(folder, "unit.py", MEGABYTE) == "a = 1\nb = 2\nc = 3\n"
 
 
-def test_a_file_that_is_not_utf8_is_reported_with_the_byte(folder: Path) -> None:
-    (folder / "unit.py").write_bytes(b"name = 'Andr\xe9'\n")
-    assert problem(folder) == "unit.py is not UTF-8 (byte 13): save it as UTF-8."
+def test_a_file_that_is_not_utf8_is_reported_with_the_line(folder: Path) -> None:
+    (folder / "unit.py").write_bytes(b"a = 1\nname = 'Andr\xe9'\n")
+    assert problem(folder) == "unit.py is not UTF-8 (line 2): save it as UTF-8."
 
 
 def test_a_file_with_zero_bytes_is_not_text(folder: Path) -> None:
@@ -70,7 +70,7 @@ def test_utf_16_without_a_byte_order_mark_is_named(folder: Path, encoding: str) 
 
 def test_a_damaged_file_in_utf_16_is_a_problem(folder: Path) -> None:
     (folder / "unit.py").write_bytes("a = 1\n".encode("utf-16") + b"\x00\xd8")
-    assert problem(folder) == "unit.py is not UTF-16 (byte 15): save it as UTF-8."
+    assert problem(folder) == "unit.py is not UTF-16 (line 1): save it as UTF-8."
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_an_encoding_that_is_not_read_is_a_remark(folder: Path, name: str) -> No
 def test_an_encoding_that_is_declared_wrongly_is_a_problem(folder: Path) -> None:
     (folder / "unit.py").write_bytes(b"# coding: cp1252\n\x81\n")
     assert problem(folder) == (
-        "unit.py is not cp1252, the encoding that it declares (byte 18): save it as UTF-8 and delete that declaration."
+        "unit.py is not cp1252, the encoding that it declares (line 2): save it as UTF-8 and delete that declaration."
     )
 
 

@@ -354,7 +354,7 @@ def test_the_sheet_in_the_folder_itself_is_read_if_two_have_answers(folder: Path
 def test_an_unreadable_sheet_beside_a_readable_one_is_a_remark(folder: Path) -> None:
     write(folder / "exercises" / "unit_quiz.md", SHEET)
     (folder / "unit_quiz.md").write_bytes(b"\xff")
-    remark = "unit_quiz.md is not UTF-8 (byte 1): save it as UTF-8. exercises/unit_quiz.md is graded."
+    remark = "unit_quiz.md is not UTF-8 (line 1): save it as UTF-8. exercises/unit_quiz.md is graded."
     assert sheet(folder) == UnitSource("exercises/unit_quiz.md", (SHEET,), (remark,))
 
 
