@@ -1,4 +1,4 @@
-"""Other processes, read from /proc: which there are, whether they run, and what is in their memory."""
+"""Other processes: which there are, whether they run, what is in their memory, and how much of it they may have."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
+
+import pytest
 
 Found = TypeVar("Found")
 
@@ -79,3 +81,27 @@ def found_in_memory(pid: int, texts: Iterable[str]) -> set[str]:
                     content = memory.read(end - begin)
                     found |= {text for text, form in spelled.items() if form in content}
     return found
+
+
+@contextlib.contextmanager
+def little_memory(pid: int, megabytes: int) -> Iterator[None]:
+    """Give a process and its later children this memory in all. Skips the test where no such group can be made."""
+    root = Path("/sys/fs/cgroup")
+    old = root / "memory" / "memory.limit_in_bytes"
+    group = (old.parent if old.exists() else root) / f"grader-test-{pid}"
+    try:
+        group.mkdir()
+        (group / ("memory.limit_in_bytes" if old.exists() else "memory.max")).write_text(str(megabytes * 2**20))
+        with contextlib.suppress(OSError):  # without swap, there is none to forbid
+            (group / "memory.swap.max").write_text("0")
+        (group / "cgroup.procs").write_text(str(pid))
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            group.rmdir()
+        pytest.skip(f"no group of processes with little memory can be made here: {error}")
+    try:
+        yield
+    finally:
+        (group.parent / "cgroup.procs").write_text(str(pid))
+        until(lambda: not (group / "cgroup.procs").read_text())
+        group.rmdir()

@@ -39,7 +39,9 @@ LATE = {
 MAX_STARTS = 40
 # A process cannot guess the next number, so it cannot reply in advance.
 NUMBER_BYTES = 7
-KILLED = getattr(signal, "SIGKILL", 9)  # Windows has no signals; there a killed process ends with code 1
+# Signals with which others end a process. An isolated one can send itself none, and the kernel sends SIGKILL only for
+# want of processor time or memory. Windows has no signals; there a killed process ends with code 1.
+FROM_OUTSIDE = {getattr(signal, f"SIG{name}", None) for name in ("KILL", "TERM", "INT", "HUP", "QUIT")}
 # A process closes its connection before it ends.
 ENDING_SECONDS = 0.5
 
@@ -279,14 +281,25 @@ class SandboxClient:
             self._transport.drain()
 
     def _how_it_ended(self, ending: Exited) -> str:
-        """Return why the connection was closed. Raises ServerLost if student code did not cause it."""
-        code = ending.code
-        if code == -KILLED:
-            if ending.cpu_seconds + 1 > self.limits.cpu_seconds:
-                return f"Stopped after {self.limits.cpu_seconds} s of processor time, which is all that a unit gets."
-            if not ending.was_ended:
-                raise ServerLost("the system killed a student's process, as it does where memory runs out")
+        """Return why the connection was closed. Raises ServerLost if student code did not cause it.
+
+        The signal alone does not tell: a process that uses up its time is killed by the same one as by an operator.
+        """
+        cpu_seconds, memory_mb = self.limits.cpu_seconds, self.limits.memory_mb
+        if ending.code >= 0:
+            return f"It ended the Python process (exit code {ending.code})."
+        if -ending.code not in FROM_OUTSIDE:
+            return f"It crashed the Python process (signal {-ending.code})."
+        if ending.cpu_seconds >= cpu_seconds:
+            return f"Stopped after {cpu_seconds} s of processor time, which is all that a unit gets."
+        if ending.was_ended:
             return "Its process closed the connection to the grader."
-        if code < 0:
-            return f"It crashed the Python process (signal {-code})."
-        return f"It ended the Python process (exit code {code})."
+        if not ending.memory_ran_out:
+            raise ServerLost(f"a student's process was killed from outside (signal {-ending.code})")
+        # With torch, answers hold about 300 MB. A process that holds more than half of its limit is why memory ran out;
+        # otherwise the machine has too little, or others took it.
+        if ending.memory_bytes > memory_mb * 2**20 / 2:
+            return f"Stopped: the machine ran out of memory, and its process held over half of its {memory_mb} MB."
+        raise ServerLost(
+            f"the machine ran out of memory before a student's process held half of the {memory_mb} MB it may use"
+        )

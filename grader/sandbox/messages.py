@@ -191,11 +191,21 @@ class NotStarted(NamedTuple):
 
 
 class Exited(NamedTuple):
-    """A student process has ended: its exit code, negative for a signal; whether the fork server ended it."""
+    """A student process has ended, and what was measured of it.
+
+    Attributes:
+        code: Its exit code, negative for a signal.
+        was_ended: Whether the fork server ended it.
+        cpu_seconds: Its processor time.
+        memory_bytes: The most memory that it held.
+        memory_ran_out: Whether the system killed a process for want of memory while this one ran.
+    """
 
     code: Whole
-    cpu_seconds: Seconds
     was_ended: Flag
+    cpu_seconds: Seconds = 0
+    memory_bytes: Whole = 0
+    memory_ran_out: Flag = False
 
 
 # ------------------------------------------------------------------------------------------------------------

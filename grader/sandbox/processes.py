@@ -203,7 +203,7 @@ class PractisingProcess:
         code = self.process.wait()
         self.connection.close()
         self.output.close()
-        return Exited(code, 0, was_ended)
+        return Exited(code, was_ended)
 
 
 Process = ForkedProcess | PractisingProcess

@@ -107,8 +107,10 @@ def build_filter() -> bytes:
     # makes the kernel send one, to any process of the same user.
     for command in (fcntl.F_DUPFD, fcntl.F_DUPFD_CLOEXEC, fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL):
         _add(rules, pyseccomp.ALLOW, "fcntl", pyseccomp.Arg(1, pyseccomp.EQ, command))
-    # Its own limits, not those of another process.
-    _add(rules, pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(0, pyseccomp.EQ, 0))
+    # Its own limits, and only to read them: the third argument points to new ones. A process that could lower a limit
+    # would choose when the kernel kills it.
+    own, unchanged = pyseccomp.Arg(0, pyseccomp.EQ, 0), pyseccomp.Arg(2, pyseccomp.EQ, 0)
+    _add(rules, pyseccomp.ALLOW, "prlimit64", own, unchanged)
     # In memory, because a disk can be full.
     with open(os.memfd_create("filter"), "w+b") as file:
         rules.export_bpf(file)

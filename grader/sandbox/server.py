@@ -35,11 +35,15 @@ TRIAL_SECONDS, TRIAL_BYTES = 60, 2**31
 
 @dataclass
 class Child:
-    """A student process: its lifeline, the socket that holds its user id, and whether the server has ended it."""
+    """A student process: its lifeline, the socket that holds its user id, and whether the server has ended it.
+
+    memory_kills: how many processes the system had killed for want of memory when this one was started.
+    """
 
     pid: int
     lifeline: socket.socket
     user: socket.socket | None
+    memory_kills: int
     was_ended: bool = False
 
     def end(self) -> None:
@@ -151,7 +155,7 @@ class Server:
         connection, output, lifeline_descriptor = descriptors
         lifeline = socket.socket(fileno=lifeline_descriptor)
         uid, holder = _user()
-        server = os.getpid()
+        server, memory_kills = os.getpid(), lockdown.memory_kills()
         try:
             pid = lockdown.fork()
         except OSError as error:
@@ -162,7 +166,7 @@ class Server:
         else:
             if pid == 0:
                 self._become_student(server, connection, output, settings, uid)
-            self.children[lifeline_descriptor] = Child(pid, lifeline, holder)
+            self.children[lifeline_descriptor] = Child(pid, lifeline, holder, memory_kills)
         finally:
             os.close(connection)
             os.close(output)
@@ -176,13 +180,15 @@ class Server:
         """
         ended = []
         while self.children:
-            pid, status, usage = os.wait4(-1, os.WNOHANG)
-            if pid == 0:
+            if not (found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)):
                 break
-            descriptor = next(number for number, child in self.children.items() if child.pid == pid)
+            descriptor = next(number for number, child in self.children.items() if child.pid == found.si_pid)
             child = self.children.pop(descriptor)
-            seconds = usage.ru_utime + usage.ru_stime
-            _send(child.lifeline, Exited(os.waitstatus_to_exitcode(status), seconds, child.was_ended))
+            seconds = lockdown.processor_seconds(child.pid)
+            _, status, usage = os.wait4(child.pid, 0)
+            code = os.waitstatus_to_exitcode(status)
+            memory_ran_out = lockdown.memory_kills() > child.memory_kills
+            _send(child.lifeline, Exited(code, child.was_ended, seconds, usage.ru_maxrss * 1024, memory_ran_out))
             child.lifeline.close()
             if child.user:
                 child.user.close()

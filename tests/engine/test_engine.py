@@ -266,6 +266,22 @@ def test_a_grading_process_that_dies_twice_affects_only_its_submission(
 
 
 @pytest.mark.proof(part="grading")
+def test_a_student_process_that_is_killed_twice_affects_only_its_submission(
+    start: Starts, patient_course: Path, tmp_path: Path
+) -> None:
+    running = start(patient_course, "sums", ada=RIGHT, eve=ANSWERS + FOR_EVER)
+    processes.until((tmp_path / "reports" / "ada.json").exists)
+    for _ in range(2):
+        student = running.student()
+        os.kill(student, 9)
+        processes.until_ended([student])
+    done = running.end()
+    assert done.returncode == 3
+    assert "ServerLost: a student's process was killed from outside (signal 9)" in done.stderr
+    assert courses.read_reports(tmp_path / "reports").keys() == {"ada"}
+
+
+@pytest.mark.proof(part="grading")
 @pytest.mark.parametrize("neighbours", [{}, {"ada": RIGHT, "zoe": WRONG}], ids=["alone", "in a batch"])
 def test_a_fork_server_that_dies_is_restarted_and_changes_no_report(
     start: Starts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -181,6 +182,20 @@ def test_too_much_processor_time_ends_the_process(open_client: Opens) -> None:
     student, _ = answers(open_client, "def f():\n    while True: pass", cpu_seconds=1, call_seconds=10)
     reason = "Stopped after 1 s of processor time, which is all that a unit gets."
     assert failure(student.f, Ended) == reason
+
+
+def test_processor_time_between_two_ticks_of_the_clock_ends_the_process_too(open_client: Opens) -> None:
+    """The limit counts whole ticks in which it runs, however short; the usage that is reported for it is far less."""
+    source = """\
+        import time
+        def f():
+            while True:
+                tick = time.clock_gettime(6)
+                while time.clock_gettime(6) == tick: pass
+                time.sleep(0.003)
+        """
+    student, _ = answers(open_client, source, cpu_seconds=2, call_seconds=10)
+    assert failure(student.f).startswith("Stopped")
 
 
 # -- lost processes -------------------------------------------------------------------------------------------
@@ -463,13 +478,64 @@ def test_closing_the_client_leaves_no_process(open_client: Opens, server: ForkSe
     assert processes.children(server.pid) == []
 
 
-def test_a_process_that_the_system_kills_is_an_error_of_the_machine(open_client: Opens, server: ForkServer) -> None:
-    student, _ = answers(open_client, "def f(): return 1")
+HOLDS = """\
+def f(megabytes):
+    held = bytearray(megabytes * 2**20)
+    for place in range(0, len(held), 4096): held[place] = 1
+    return held.count(1)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"])
+def test_a_process_that_is_killed_from_outside_is_an_error_of_the_machine(
+    open_client: Opens, server: ForkServer, name: str
+) -> None:
+    # The second of processor time that it has is not used up.
+    student, _ = answers(open_client, "def f(): return 1", cpu_seconds=1)
     assert student.f() == 1
     [child] = processes.children(server.pid)
-    os.kill(child, signal.SIGKILL)
-    with pytest.raises(ServerLost, match="the system killed a student's process"):
+    number = signal.Signals[name]
+    os.kill(child, number)
+    with pytest.raises(ServerLost, match=rf"a student's process was killed from outside \(signal {number}\)"):
         student.f()
+
+
+def test_a_large_process_that_is_killed_from_outside_is_an_error_of_the_machine(
+    open_client: Opens, server: ForkServer
+) -> None:
+    student, _ = answers(open_client, HOLDS + "kept = bytearray(b'1') * 1200 * 2**20\n")
+    assert student.f(1) == 256
+    [child] = processes.children(server.pid)
+    os.kill(child, signal.SIGKILL)
+    with pytest.raises(ServerLost, match="killed from outside"):
+        student.f(1)
+
+
+@pytest.mark.parametrize(
+    ("machine", "megabytes", "kind", "reason"),
+    [
+        (1100, 1300, Ended, "Stopped: the machine ran out of memory, and its process held over half of its 2048 MB."),
+        (
+            400,
+            800,
+            ServerLost,
+            "the machine ran out of memory before a student's process held half of the 2048 MB it may use",
+        ),
+    ],
+    ids=["by the student", "by the machine"],
+)
+def test_who_is_the_reason_that_memory_ran_out_depends_on_what_the_process_held(
+    machine: int, megabytes: int, kind: type[Exception], reason: str
+) -> None:
+    with contextlib.closing(ForkServer.spawned()) as server:
+        assert "limits" not in server.missing
+        client = SandboxClient(server, {"answers": Source.of("answers.py", [HOLDS])}, LIMITS)
+        with processes.little_memory(server.pid, machine), contextlib.closing(client):
+            student = Student(client, "answers")
+            with pytest.raises(kind) as caught:
+                student.f(megabytes)
+            assert str(caught.value) == reason
+            assert student.f(1) == 256
 
 
 def test_the_student_process_ends_with_its_grader(server: ForkServer) -> None:

@@ -92,6 +92,9 @@ def inside(open_client: Opens) -> Student:
         "os.sched_setaffinity(0, {0})",
         "os.setsid()",
         "resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))",
+        "resource.setrlimit(resource.RLIMIT_CPU, (1, 1))",
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (0, 16))",
+        "resource.prlimit(0, resource.RLIMIT_AS, (0, 0))",
         "resource.prlimit(os.getppid(), resource.RLIMIT_CPU)",
         "importlib.import_module('antigravity')",
     ],
@@ -145,12 +148,12 @@ INIT_PROCESS = ~1 << 3 | 2
     [
         (228, INIT_PROCESS, 0), (228, INIT_PROCESS & 0xFFFFFFFF, 0), (228, 12, 0), (229, INIT_PROCESS, 0),
         (230, INIT_PROCESS, 0, 0, 0), (204, 1, 128, 0), (274, 1, 0, 0), (202, 0, 3, 0), (202, 0, 6, 0),
-        (202, 0, 12 | 128, 0), (202, 0, 5, 0),
+        (202, 0, 12 | 128, 0), (202, 0, 5, 0), (302, 0, 0, 1, 0), (302, 1, 0, 0, 0), (160, 0, 0),
     ],
     ids=lambda call: "-".join(map(str, call)),
 )  # fmt: skip
 def test_what_tells_of_others_or_holds_more_than_a_wait_is_refused(inside: Student, call: tuple[int, ...]) -> None:
-    """clock_gettime, clock_getres, clock_nanosleep, sched_getaffinity, get_robust_list and futex."""
+    """clock_gettime, clock_getres, clock_nanosleep, sched_getaffinity, get_robust_list, futex, prlimit64, setrlimit."""
     assert inside.call(*call) == "EPERM"
 
 
