@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grader.sandbox.audit_hook import AuditLog
-from grader.sandbox.bounds import ProtocolError, TooLarge
+from grader.sandbox.bounds import ProtocolError, TooLarge, check_sizes
 from grader.sandbox.clock import Clock, TimeBudget
 from grader.sandbox.failures import Ended, FailedStatement, TimedOut
 from grader.sandbox.messages import Anomaly, Exited, Handshake, Progress, Running
@@ -248,16 +248,20 @@ class SandboxClient:
             self.budget.spend(whole.counted())
 
     def _values(self, times: int, read: Reader, left: Left, begin_piece: Callable[[], None]) -> list[Any]:
-        """Receive replies until there are so many values. Raises ProtocolError if there are more."""
-        values = read(*self._receive(left, begin_piece))
+        """Receive replies until there are so many values. Raises ProtocolError if there are more, or too many bytes."""
+        values, received = list[Any](), 0
         while len(values) < times:
-            begin_piece()
-            values += read(*self._receive(left, begin_piece))
+            if values:
+                begin_piece()
+            reply, data = self._receive(left, begin_piece)
+            received += len(data)
+            check_sizes(0, received)
+            values += read(reply, data)
         if len(values) > times:
             raise ProtocolError("more values than calls")
         return values
 
-    def _receive(self, left: Left, begin_piece: Callable[[], None]) -> tuple[Any, bytes]:
+    def _receive(self, left: Left, begin_piece: Callable[[], None]) -> tuple[Any, bytearray]:
         """Return the next reply to the last request, and its tensors' bytes. Note the messages before it."""
         assert self._transport is not None
         while True:

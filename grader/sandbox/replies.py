@@ -26,7 +26,7 @@ CONTROL_CHARACTERS = re.compile(r"[^\w\s.,;'()/+-]")
 # A tensor of the student's: a dotted name and a shape.
 SHAPE = re.compile(r"[^\W\d][\w.]{0,99} \((?:\d+,|\d+(?:, \d+)+)?\)")
 
-Reader = Callable[[Reply | Error, bytes], list[Any]]
+Reader = Callable[[Reply | Error, bytearray], list[Any]]
 
 
 def values_of(reply: Reply | Error, data: bytes | bytearray) -> list[Any]:
@@ -54,7 +54,7 @@ def values_of(reply: Reply | Error, data: bytes | bytearray) -> list[Any]:
     raise raised
 
 
-def failed_statements(reply: Reply | Error, data: bytes) -> list[list[FailedStatement]]:
+def failed_statements(reply: Reply | Error, data: bytes | bytearray) -> list[list[FailedStatement]]:
     """Return the statements that failed when a unit was loaded, as the only value. Raises what values_of raises."""
     match values_of(reply, data):
         case [list(found)] if len(found) <= MAX_FAILURES:

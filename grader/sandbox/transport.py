@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import select
 from collections import Counter
 from collections.abc import Callable
@@ -21,6 +22,9 @@ __tracebackhide__ = True
 
 # Not larger: the memory is allocated before it is known how much has arrived.
 READ_BYTES = 2**16
+# Before a larger reply, garbage is collected: earlier ones stay in the circles of errors and their frames, because
+# Python counts the objects, not the bytes, that wait for a collection. Honest replies are smaller.
+LARGE_BYTES = 2**20
 SHORTEST_WAIT = 0.01
 # Student code may print without end.
 MAX_DRAINED = 64
@@ -87,7 +91,7 @@ class Transport:
             except BlockingIOError:
                 self._wait([], [connection], left)
 
-    def receive(self, left: Left) -> tuple[Any, bytes]:
+    def receive(self, left: Left) -> tuple[Any, bytearray]:
         """Return the next message, of a kind in FROM_WORKER, and the bytes of its tensors.
 
         Raises:
@@ -97,11 +101,15 @@ class Transport:
         self._await(begin, left)
         text_bytes, data_bytes = protocol.HEADER.unpack_from(self._arrived)
         check_sizes(text_bytes, data_bytes)
+        if data_bytes > LARGE_BYTES:
+            gc.collect()
         middle, end = begin + text_bytes, begin + text_bytes + data_bytes
         self._await(end, left)
-        text, data = bytes(self._arrived[begin:middle]), bytes(self._arrived[middle:end])
-        del self._arrived[:end]
-        return messages.parse(protocol.unpack_reply(text), *FROM_WORKER), data
+        # What remains of it are the bytes of its tensors: they are not copied.
+        frame, self._arrived = self._arrived, self._arrived[end:]
+        text = bytes(frame[begin:middle])
+        del frame[end:], frame[:middle]
+        return messages.parse(protocol.unpack_reply(text), *FROM_WORKER), frame
 
     def drain(self) -> None:
         """Collect what has been printed."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
 import traceback
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from courses import COURSE, REPOSITORY
+from courses import COURSE, REPOSITORY, environment, grader_command, hand_in, read_reports
 from units import SUITES, defined_in
 
 from grader.engine import budget
@@ -24,7 +26,7 @@ COSTLY: dict[str, Any] = {
     "bytes": LARGE,
     "floats": LARGE.view(torch.float32),
     "arguments left as bytes": (LARGE[:1], LARGE),
-    "a large square": LARGE.view(torch.float32).view(4096, 2048),
+    "a large square": LARGE.view(torch.float32).view(2048, 1024),
     "empty rows": torch.zeros(bounds.MAX_EMPTY_ROWS, 0),
     "a list of large tensors": [LARGE] * bounds.MAX_TENSORS,
     "a tuple of two": (LARGE, LARGE),
@@ -86,6 +88,46 @@ def beyond_the_budget(unit: str) -> list[str]:
             if backend.left >= 0:
                 break
     return found
+
+
+# Everything that this submission gives is as large as a reply may be.
+LARGEST = f"""\
+import torch
+
+LARGE = torch.ones({bounds.MAX_TENSOR_BYTES}, dtype=torch.uint8)
+
+
+class CausalAttention(torch.nn.Module):
+    def __init__(self, *_):
+        super().__init__()
+
+    def named_parameters(self):
+        return [("W_query.weight", LARGE)]
+
+    def forward(self, *_):
+        return LARGE
+
+
+def causal_mask(*_, **__):
+    return LARGE
+
+
+mask_then_renormalize = mask_then_softmax = attention_dropout = causal_mask
+"""
+# A grading process of an honest submission has about 220 MB, most of it shared with the engine.
+LARGEST_PROCESS = 600 * 2**20
+
+
+def test_a_submission_of_only_the_largest_replies_leaves_the_grader_small(tmp_path: Path) -> None:
+    hand_in(tmp_path / "class" / "eve", LARGEST, "causal_attention")
+    command = grader_command("grade", tmp_path / "class", "--unit", "causal_attention", "--out", tmp_path / "reports")
+    process = subprocess.Popen(command, cwd=REPOSITORY, env=environment(REPOSITORY), stdout=subprocess.DEVNULL)
+    # Of the program and of all processes that it and they waited for: the largest one.
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert read_reports(tmp_path / "reports")["eve"]["points"] == 0
+    assert usage.ru_maxrss * 1024 < LARGEST_PROCESS
 
 
 # Far less than a unit's budget, because a submission may do this in each of its criteria.

@@ -399,6 +399,14 @@ def test_a_process_that_sends_fewer_values_is_waited_for(open_client: Opens) -> 
     assert student.right() == 1
 
 
+def test_the_tensors_of_all_repetitions_of_a_call_have_one_bound(open_client: Opens) -> None:
+    student, _ = answers(open_client, "import torch\ndef f(): return torch.ones(2**20)")
+    assert len(student.f.repeated(4)) == 4
+    sentence = "The student process sent tensors of more than 16 MB in one reply and was stopped."
+    assert failure(lambda: student.f.repeated(5), Ended) == sentence
+    assert len(student.f.repeated(4)) == 4
+
+
 def test_a_process_never_holds_a_later_request_while_it_answers_one(open_client: Opens) -> None:
     source = """\
         import select

@@ -259,8 +259,8 @@ def nested(depth: int) -> list[Any]:
         ),
         (lambda: torch.ones(2, dtype=torch.complex64), "a tensor of dtype torch.complex64"),
         (lambda: torch.ones([1] * 17), "a tensor of 17 dimensions"),
-        (lambda: torch.ones(1).expand(2**30), "a tensor of more than 64 MB"),
-        (lambda: torch.empty(2**24 + 1), "a tensor of more than 64 MB"),
+        (lambda: torch.ones(1).expand(2**30), "a tensor of more than 16 MB"),
+        (lambda: torch.empty(2**22 + 1), "a tensor of more than 16 MB"),
         (lambda: nested(30), "a value nested deeper than 20 levels"),
         (lambda: 2**63, "an int of more than 64 bits"),
         (lambda: -(10**400), "an int of more than 64 bits"),
@@ -271,8 +271,8 @@ def nested(depth: int) -> list[Any]:
         (lambda: numpy.array([object()]), "an array of dtype object"),
         (lambda: numpy.ones(2, dtype=">f8"), "an array of dtype >f8"),
         (lambda: numpy.ones([1] * 17), "a tensor of 17 dimensions"),
-        (lambda: numpy.broadcast_to(1.0, 2**30), "a tensor of more than 64 MB"),
-        (lambda: b"x" * (2**26 + 1), "a tensor of more than 64 MB"),
+        (lambda: numpy.broadcast_to(1.0, 2**30), "a tensor of more than 16 MB"),
+        (lambda: b"x" * (2**24 + 1), "a tensor of more than 16 MB"),
         (lambda: {torch.ones(1): 1}, "a dict or set in which a key is neither text, a number nor a tuple"),
     ],
 )
@@ -288,7 +288,7 @@ def test_a_list_inside_itself_is_refused() -> None:
 
 
 def test_many_tensors_that_are_too_large_together_are_refused() -> None:
-    assert "more than 64 MB" in refusal(lambda: sent([torch.empty(2**23) for _ in range(3)]))
+    assert "more than 16 MB" in refusal(lambda: sent([torch.empty(2**21) for _ in range(3)]))
 
 
 def test_a_message_that_is_too_long_is_refused() -> None:
@@ -340,7 +340,7 @@ def test_calls_may_still_be_sent_after_one_that_could_not() -> None:
 # -- malformed frames -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sizes", [(2**22 + 1, 0), (2**32 - 1, 2**32 - 1), (2, 2**32 - 1), (2, 2**26 + 1)], ids=str)
+@pytest.mark.parametrize("sizes", [(2**22 + 1, 0), (2**32 - 1, 2**32 - 1), (2, 2**32 - 1), (2, 2**24 + 1)], ids=str)
 def test_claimed_sizes_beyond_the_limits_are_refused_before_anything_is_read(sizes: tuple[int, int]) -> None:
     assert "more than" in refusal(lambda: bounds.check_sizes(*sizes))
 

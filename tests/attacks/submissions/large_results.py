@@ -1,5 +1,5 @@
 # As much as the protocol allows: as a result, as parameters, as what is left of an argument.
-LARGE = torch.ones(2**24 - 100)
+LARGE = torch.ones(2**22 - 100)
 
 
 def scaled_dot_product_attention(queries, keys, values):

@@ -14,7 +14,7 @@ def oddities(shape):
     yield lambda: torch.ones(0, 2**40)
     yield lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
     yield lambda: torch.ones(*[1] * 40)
-    yield lambda: torch.ones(2**24)
+    yield lambda: torch.ones(2**22)
     yield lambda: torch._neg_view(torch.ones(*shape))
     yield lambda: torch.ones(*shape).to(torch.float8_e4m3fn)
     yield lambda: [[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]
