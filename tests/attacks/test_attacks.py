@@ -82,7 +82,7 @@ EXPECTED = {
     "leans_on_substitutes": "It tried to look at the frames of other code.",
     "loops_at_the_top": "Is there a loop that never ends?",
     "loops_in_calls": "Is there a loop that never ends?",
-    "lowers_its_limits": "It tried to change its limits: ",
+    "lowers_its_limits": "It tried to change its limits.",
     "lying_embedding": "No gradient reaches table.",
     "lying_modules": "It tried to replace a function: torch.nn.Module.named_parameters",
     "malformed_replies": "The student process sent a malformed reply and was stopped.",
