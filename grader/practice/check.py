@@ -168,7 +168,7 @@ def _narrowed(answers: Answers, course: Course, names: set[str]) -> Submission:
         used = answers.code.used_by(names)
         wanted = named | {unit for unit in wanted if used & course.units[unit].exercises.keys()}
         untested = {name for unit in wanted for name in course.units[unit].exercises} - used
-    # A file that nothing mentions could only cost time: what it needs of torch would be imported for it.
+    # What nothing mentions cannot be imported.
     siblings = _reached(submission, wanted, MENTION) - wanted
     return dataclasses.replace(
         submission,

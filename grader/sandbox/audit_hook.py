@@ -48,6 +48,13 @@ EVENTS = {
     }.items()
     for event in events.split()
 }
+# The replacements of what compiles. These are remarks for the student: nothing is wrong with such code.
+UNCOMPILED = {
+    "torch.compile": "`torch.compile` is not run while grading: the function is used as it is.",
+    "torch.jit.script": "`torch.jit.script` is not run while grading: the function is used as it is.",
+    "torch.nn.Module.compile": "`.compile()` is not run while grading: the module is used as it is.",
+}
+EVENTS |= UNCOMPILED
 # Libraries have good reasons for these too, so they count only if student code itself causes them.
 DIRECT = {event for event in EVENTS if event.startswith(("sys.", "gc."))}
 REPLACED = "replace a function"
@@ -191,6 +198,8 @@ class AuditLog:
 
 def _sentence(words: str, argument: str) -> str:
     """Return an anomaly as one line for the report."""
+    if words in UNCOMPILED.values():
+        return words
     return f"It tried to {words}: {' '.join(argument.split())[:MAX_NAME]}" if argument else f"It tried to {words}."
 
 

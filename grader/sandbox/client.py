@@ -6,7 +6,6 @@ Everything that goes wrong in that process becomes one of a few failures, each w
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections import Counter
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from grader.sandbox.bounds import ProtocolError, TooLarge, check_sizes
 from grader.sandbox.clock import Clock, TimeBudget
 from grader.sandbox.failures import Ended, FailedStatement, TimedOut
 from grader.sandbox.messages import Anomaly, Exited, Handshake, Progress, Running
-from grader.sandbox.processes import START_SECONDS, Process, Server, ServerLost
+from grader.sandbox.processes import START_SECONDS, Server, ServerLost
 from grader.sandbox.protocol import Calls
 from grader.sandbox.replies import Reader, failed_statements, values_of
 from grader.sandbox.transport import Left, OutputBuffer, Transport
@@ -30,12 +29,6 @@ if TYPE_CHECKING:
 # Tracebacks end at the line of the test: the frames below it help nobody.
 __tracebackhide__ = True
 
-# Parts of torch that torch imports on first use, and how a source mentions them.
-LATE = {
-    "optim": re.compile(r"\boptim\b"),
-    "checkpoint": re.compile(r"\bcheckpoint\b"),
-    "meta": re.compile(r"""["']meta["']"""),
-}
 MAX_STARTS = 40
 # A process cannot guess the next number, so it cannot reply in advance.
 NUMBER_BYTES = 7
@@ -158,7 +151,8 @@ class SandboxClient:
         self._starts[self.budget.name] += 1
         if self._starts[self.budget.name] > MAX_STARTS:
             raise Ended(f"Its process was lost {MAX_STARTS} times and is not started again.")
-        self._transport = Transport(self._start(), lambda text: self._output.add(text, self.budget.name))
+        process = self.server.start(self.limits.cpu_seconds, self.limits.memory_mb)
+        self._transport = Transport(process, lambda text: self._output.add(text, self.budget.name))
         self._loaded = set()
         self.forget()
         self._clock = Clock()
@@ -176,11 +170,6 @@ class SandboxClient:
         begin = Calls()
         begin.add("begin", sources={unit: vars(one) | {"skip": self._skip[unit]} for unit, one in self.sources.items()})
         self._exchange(begin, START_SECONDS)
-
-    def _start(self) -> Process:
-        cells = [cell for source in self.sources.values() for cell in source.cells]
-        late = [part for part, mention in LATE.items() if any(mention.search(cell) for cell in cells)]
-        return self.server.start(self.limits.cpu_seconds, self.limits.memory_mb, late)
 
     def _end(self, patience: float = 0) -> Exited:
         assert self._transport is not None

@@ -1,4 +1,7 @@
-"""Import stubs for libraries that draw, tabulate or report progress: no grade depends on them."""
+"""Import stubs for libraries that draw, tabulate or report progress, and for parts of torch.
+
+No grade depends on them.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
 
 INERT_LIBRARIES = ("matplotlib", "mpl_toolkits", "IPython", "pandas", "tqdm")
 AVAILABLE = ("the standard library", "torch", "numpy")
+# Parts of torch that compile, or distribute, and open files for it. Torch imports them for optimizers, checkpoint,
+# torch.func and so on, but only to say what is not to be compiled, or to ask whether something is distributed.
+# They take a second; `decompositions_for_jvp` has forward derivatives of a few backward operators.
+UNUSED = ("torch._dynamo", "torch._inductor", "torch._decomp.decompositions_for_jvp", "torch.distributed.tensor")
 
 
 class Inert:
@@ -66,6 +73,30 @@ class Progress(Inert):
         return len(self.iterable)  # type: ignore[arg-type]
 
 
+class _Off(type):
+    """The type of NotUsed, because torch asks whether something is an instance of what it finds there."""
+
+    def __call__(cls, function: Any = None, *_: Any, **__: Any) -> Any:
+        """Return the function; without one, a decorator."""
+        return function if callable(function) else cls
+
+    def __getattr__(cls, name: str) -> type:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return cls
+
+    def __enter__(cls) -> None: ...
+
+    def __exit__(cls, *_: object) -> None: ...
+
+    def __bool__(cls) -> bool:
+        return False
+
+
+class NotUsed(metaclass=_Off):
+    """Stands for every name in a part of torch that is not used: false, and a decorator that changes nothing."""
+
+
 class InertModule(types.ModuleType):
     """A module that defines every name."""
 
@@ -79,30 +110,54 @@ class InertModule(types.ModuleType):
         return Inert()
 
 
-class StubFinder:
-    """Finds the inert libraries, and refuses any other with a sentence."""
+class UnusedModule(types.ModuleType):
+    """A module in such a part."""
+
+    __path__: Any = ()
+
+    def __getattr__(self, name: str) -> type:
+        return getattr(NotUsed, name)  # type: ignore[no-any-return]
+
+
+class UnusedFinder:
+    """Finds the parts of torch that are not used."""
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Find a module in such a part."""
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if _is_unused(name) else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """Return a stub."""
+        return UnusedModule(spec.name) if _is_unused(spec.name) else InertModule(spec.name)
+
+    def exec_module(self, _: types.ModuleType) -> None:
+        """Do nothing: a stub has no code."""
+
+
+def _is_unused(name: str) -> bool:
+    return any(f"{name}.".startswith(f"{part}.") for part in UNUSED)
+
+
+class StubFinder(UnusedFinder):
+    """Finds every stub, and refuses any other module with a sentence."""
 
     def __init__(self, modules: Sequence[str]) -> None:
         """Set the modules that can be imported beside AVAILABLE."""
         imported = {name.partition(".")[0] for name in modules}
         self.inert = [name for name in INERT_LIBRARIES if name not in imported]
+        self.imported = {"torch", "numpy", *sys.stdlib_module_names, *imported}
         *others, last = (*AVAILABLE, *modules)
         self.available = f"{', '.join(others)} and {last}"
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec:
-        """Find a stub. For any other name, raise an error that lists what can be imported."""
-        if name.partition(".")[0] in self.inert:
+        """Find a stub. For any other name, raise an error that says what can be imported."""
+        package = name.partition(".")[0]
+        if _is_unused(name) or package in self.inert:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
-        raise ModuleNotFoundError(
-            f"No module named {name!r}. While grading, only your files, {self.available} can be imported", name=name
-        )
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        """Return a stub."""
-        return InertModule(spec.name)
-
-    def exec_module(self, _: types.ModuleType) -> None:
-        """Do nothing: a stub has no code."""
+        why = f"only your files, {self.available} can be imported"
+        if package in self.imported and package in sys.modules:
+            why = f"`{package}` has only what needs no files, processes or compilers"
+        raise ModuleNotFoundError(f"No module named {name!r}. While grading, {why}", name=name)
 
 
 def install(siblings: Any, modules: Sequence[str] = ()) -> None:

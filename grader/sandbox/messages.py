@@ -20,7 +20,6 @@ MAX_TYPES = 20
 MAX_FAILURES = 200
 MAX_KINDS = 20
 MAX_LAYERS = 20
-MAX_LATE = 10
 MAX_LINE = 2**31
 MAX_TRACE = 4
 MAX_SHAPES = 6
@@ -171,11 +170,10 @@ class Failed(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Start a student process that may use these late parts of torch. Three descriptors are sent with it."""
+    """Start a student process. Three descriptors are sent with it."""
 
     cpu_seconds: Whole
     memory_bytes: Whole
-    late: Annotated[list[str], _list(_text(MAX_NAME), MAX_LATE)]
 
 
 class Ready(NamedTuple):

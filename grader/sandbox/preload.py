@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib
+import pickle
 import pkgutil
 import sys
 import threading
@@ -11,11 +13,13 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.sandbox import protocol, replacements, values
+from grader.sandbox import import_stubs, protocol, replacements, values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
+
+    import torch
 
 # Not libraries: they draw, print, open windows or browsers, or no longer exist in later versions.
 NEVER_IMPORTED = {
@@ -24,6 +28,13 @@ NEVER_IMPORTED = {
     "asynchat", "smtpd", "telnetlib", "uu", "xdrlib", "nntplib", "pipes", "sndhdr", "imghdr", "aifc", "sunau",
     "chunk", "audioop", "ossaudiodev", "spwd", "mailcap",
 }  # fmt: skip
+
+# Public modules of torch that `import torch` leaves out. Not every version has each.
+TORCH = (
+    "torch.distributions", "torch.masked", "torch.nn.attention.bias", "torch.nn.attention.flex_attention",
+    "torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.optim.swa_utils", "torch.utils.benchmark",
+    "torch.utils.checkpoint", "torch.utils.data", "torch.utils.flop_counter",
+)  # fmt: skip
 
 
 class ModuleUnavailable(Exception):
@@ -40,6 +51,8 @@ def preload(modules: Sequence[str] = ()) -> None:
     Raises:
         ModuleUnavailable: One of the modules cannot be imported, or has started a thread, which a fork lacks.
     """
+    # Before anything of torch is used, because that would import them.
+    sys.meta_path.insert(0, import_stubs.UnusedFinder())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import numpy
@@ -47,18 +60,13 @@ def preload(modules: Sequence[str] = ()) -> None:
         import numpy.polynomial
         import numpy.testing
         import torch
-        import torch.distributions
-        import torch.nn.utils.parametrize
-        import torch.utils.benchmark
-        import torch.utils.data
 
+        for name in TORCH:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
         torch.set_num_threads(1)
         torch.set_num_interop_threads(1)
-        # The first operator reads a description of the processor from files, and the first print imports modules.
-        sample = torch.nn.Linear(4, 4)(torch.ones(2, 4)).softmax(dim=-1)
-        sample.sum().backward()
-        str(sample)
-        torch.einsum("ij,ij,ij", *[sample.detach()] * 3)  # imports a module before torch 2.5
+        sample = _use_torch()
         encoder = values.Encoder()
         text, data = protocol.halves(protocol.pack_reply(encoder.encode(sample), encoder.data))
         values.Decoder(data).decode(protocol.unpack_reply(text))
@@ -68,6 +76,23 @@ def preload(modules: Sequence[str] = ()) -> None:
         for name in modules:
             _import_named(name)
     replacements.install()
+
+
+def _use_torch() -> torch.Tensor:
+    """Do what makes torch import a module or read a file, such as a description of the processor, when first done."""
+    import torch
+
+    layer = torch.nn.Linear(4, 4)
+    sample = layer(torch.ones(2, 4)).softmax(dim=-1)
+    sample.backward(torch.ones_like(sample))
+    str(sample)
+    torch.optim.SGD(layer.parameters()).step()
+    torch.utils.checkpoint.checkpoint(layer, torch.ones(2, 4), use_reentrant=False)
+    with torch.device("cpu"):
+        copy.deepcopy(pickle.loads(pickle.dumps(layer)))
+    ragged = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
+    str(ragged * 2)
+    return sample
 
 
 def _import_named(name: str) -> None:
@@ -109,18 +134,3 @@ def _import_all(name: str) -> None:
         return
     for found in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{name}."):
         _import_all(found.name)
-
-
-def preload_late(parts: Sequence[str]) -> None:
-    """Import parts that torch imports on first use. Each takes a second or two, so only the parts that are needed."""
-    import torch
-
-    if "optim" in parts:
-        torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
-    if "checkpoint" in parts:
-        from torch.utils.checkpoint import checkpoint
-
-        checkpoint(torch.neg, torch.ones(1), use_reentrant=False)
-    if "meta" in parts:
-        with torch.device("meta"):
-            torch.nn.TransformerEncoderLayer(4, 2)(torch.ones(1, 3, 4)).sum()

@@ -107,10 +107,10 @@ class ForkServer:
         hung_up.register(self.control, 0)
         return not hung_up.poll(0)
 
-    def start(self, cpu_seconds: int, memory_mb: int, late: Sequence[str] = ()) -> ForkedProcess:
-        """Start a process for one submission, which may use these late parts of torch. Raises ServerLost."""
+    def start(self, cpu_seconds: int, memory_mb: int) -> ForkedProcess:
+        """Start a process for one submission. Raises ServerLost."""
         pairs = [socket.socketpair() for _ in range(3)]
-        start = messages.plain(Start(cpu_seconds, memory_mb * 2**20, list(late)))
+        start = messages.plain(Start(cpu_seconds, memory_mb * 2**20))
         try:
             socket.send_fds(self.control, [json.dumps(start).encode()], [theirs.fileno() for _, theirs in pairs])
         except OSError as error:
@@ -179,10 +179,9 @@ def _receive(sender: socket.socket, kind: type[M], problem: str) -> M:
 class PractisingProcess:
     """A worker in a new process of its own, over pipes, on systems without fork. It is not isolated."""
 
-    def __init__(self, late: Sequence[str], modules: Sequence[str] = ()) -> None:
+    def __init__(self, modules: Sequence[str] = ()) -> None:
         pipe = subprocess.PIPE
-        arguments = (*late, "--", *modules)
-        self.process = start_module("grader.sandbox.serving", *arguments, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.process = start_module("grader.sandbox.serving", *modules, stdin=pipe, stdout=pipe, stderr=pipe)
         assert self.process.stdin
         assert self.process.stdout
         assert self.process.stderr
@@ -220,20 +219,17 @@ class PracticeServer:
         """Start the first process. `modules`: what student code may import, see `ForkServer.forked`."""
         self.missing = lockdown.nothing_holds()
         self._modules = modules
-        self._ready: PractisingProcess | None = PractisingProcess((), modules)
+        self._ready: PractisingProcess | None = PractisingProcess(modules)
 
     def prepare(self) -> None:
         """Start a process for the next submission, if none is ready."""
         if self._ready is None:
-            self._ready = PractisingProcess((), self._modules)
+            self._ready = PractisingProcess(self._modules)
 
-    def start(self, cpu_seconds: int, memory_mb: int, late: Sequence[str] = ()) -> PractisingProcess:  # noqa: ARG002
+    def start(self, cpu_seconds: int, memory_mb: int) -> PractisingProcess:  # noqa: ARG002
         """Return a process for one submission, like `ForkServer.start`. Only isolated processes have limits."""
         ready, self._ready = self._ready, None
-        if ready is None or late:
-            self._ready = ready
-            return PractisingProcess(late, self._modules)
-        return ready
+        return ready or PractisingProcess(self._modules)
 
     def close(self) -> None:
         """End the process that is ready."""

@@ -1,4 +1,4 @@
-"""Replacements for what a student process may not do: start threads, and ask the system about the machine.
+"""Replacements for what a student process may not do: start threads, compile, and ask the system about the machine.
 
 Honest code does not notice them. Work for a thread is done in the caller if that gives the same result, and otherwise
 refused with a sentence.
@@ -39,6 +39,7 @@ def install() -> None:
     """Replace, for this process and those forked from it, what the seccomp filter refuses."""
     _use_one_thread_in_torch()
     _run_threads_in_the_caller()
+    _leave_uncompiled()
     _describe_no_machine()
     _shorten_warnings()
 
@@ -69,6 +70,29 @@ _OF_WORKERS = ("num_workers", "timeout", "multiprocessing_context", "prefetch_fa
 
 
 def _do_nothing(_count: int) -> None: ...
+
+
+def _leave_uncompiled() -> None:
+    torch.compile = _compile  # type: ignore[assignment]
+    torch.jit.script = _script  # type: ignore[assignment]
+    torch.nn.Module.compile = _compile_module  # type: ignore[method-assign]
+
+
+def _compile(model: Any = None, *_: Any, **__: Any) -> Any:
+    """Replace torch.compile: return the function as it is; without one, a decorator that does so."""
+    sys.audit("torch.compile")
+    return model if model is not None else lambda function: function
+
+
+def _script(obj: Any, *_: Any, **__: Any) -> Any:
+    """Replace torch.jit.script."""
+    sys.audit("torch.jit.script")
+    return obj
+
+
+def _compile_module(_module: torch.nn.Module, *_: Any, **__: Any) -> None:
+    """Replace Module.compile."""
+    sys.audit("torch.nn.Module.compile")
 
 
 def _run_threads_in_the_caller() -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.sandbox import audit_hook, import_stubs, lockdown, messages, seccomp, serving, users
 from grader.sandbox.messages import Exited, NotStarted, Ready, Start
-from grader.sandbox.preload import ModuleUnavailable, preload, preload_late, touch
+from grader.sandbox.preload import ModuleUnavailable, preload, touch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,9 +149,6 @@ class Server:
         if not request:
             return None
         settings = messages.parse(json.loads(request), Start)
-        if settings.late:
-            preload_late(settings.late)
-            _forget_folders()
         connection, output, lifeline_descriptor = descriptors
         lifeline = socket.socket(fileno=lifeline_descriptor)
         uid, holder = _user()

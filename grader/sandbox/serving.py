@@ -1,7 +1,7 @@
 """The loop of a student process: reads a request, has the worker answer it, and sends the reply.
 
 As a program it serves over standard input and output, on systems without fork: for practice, without isolation. Its
-arguments are the late parts of torch and, after --, the modules that student code may import.
+arguments are the modules that student code may import.
 """
 
 from __future__ import annotations
@@ -175,11 +175,8 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _practise(arguments: list[str]) -> None:
-    end = arguments.index("--")
-    late, modules = arguments[:end], arguments[end + 1 :]
+def _practise(modules: list[str]) -> None:
     preload.preload(modules)
-    preload.preload_late(late)
     requests, replies = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):
