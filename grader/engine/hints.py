@@ -26,8 +26,15 @@ CALLS = (
 )
 REFUSED_CALLS = re.compile(r"It raised an? (?:PermissionError|FileNotFoundError|OSError|EOFError|BdbQuit)\.")
 
+# What torch says where a device is missing.
+NO_GPU = (
+    r"not compiled with \w+ enabled|not linked with support for \w+ devices|NVIDIA driver|CUDA GPUs|re-initialize CUDA",
+    'There is no GPU while grading: delete `.cuda()` or `.to("cuda")`, and make tensors without `device="cuda"`; '
+    "the same for other devices, such as `mps`.",
+)
 # By the text of the error.
 TEXTS = (
+    NO_GPU,
     (
         r"torch\.return_types\.",
         "With a dim, torch's `max`, `min`, `median` and so on return a pair (values, indices): use its `.values`.",
@@ -98,6 +105,7 @@ STATEMENTS = (
     ("unfinished merge", "", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
     ("a cell that begins with", "", "Delete that line if the code below it is part of your answer."),
     ("invalid syntax|unterminated string", f"^(?:{TEXT.pattern})", "If it is text and not code, begin it with `#`."),
+    (NO_GPU[0], "", NO_GPU[1]),
     ("unindent|unexpected indent|expected an indented block", "", "Indent it like the other lines of its block."),
     ("expected ':'", "", "Put a colon at the end of the line."),
     (r"was never closed|unmatched|does not match opening", "", "Count the brackets here and in the lines around."),

@@ -75,8 +75,12 @@ class Outcome:
         if self.about in others:
             return replace(self, reason=f"{self.reason} It is about your `{self.about}`: check that exercise first.")
         for piece in lost:
-            if piece.reason == ALWAYS_TRUE:
-                if NO_ERROR in self.reason and not set(piece.names).intersection(others):
+            if piece.ran:
+                if (
+                    piece.reason == ALWAYS_TRUE
+                    and NO_ERROR in self.reason
+                    and not set(piece.names).intersection(others)
+                ):
                     hint = f"The assert in line {piece.line} of {piece.file} is always true, because it tests a tuple"
                     return replace(self, reason=f"{self.reason} {hint}: write it without the brackets.")
                 continue

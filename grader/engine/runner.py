@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from grader.engine.characters import hint_on_characters
 from grader.engine.explanations import advice, explained, lacks_import, trace_of
 from grader.engine.hints import hint_for_statement
 from grader.engine.newer_python import hint_for_missing, needing_newer_python
-from grader.engine.outcomes import Outcome
+from grader.engine.outcomes import CAUSE, Outcome
 from grader.engine.source_lines import SourceLines
 from grader.reports.model import Message
 from grader.sandbox.audit_hook import UNCOMPILED
 from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.failures import Failure
-from grader.sandbox.replies import ALWAYS_TRUE
+from grader.sandbox.settings import SETTINGS
+from grader.text import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -73,13 +75,30 @@ class Runner:
             again = criterion.run_again(self.client, outcome, doubtful)
             outcome = outcome if is_own and not again.passed else again
             self.client.take_printed()  # the same output again
+        cause = self._setting(criterion, outcome, lost)
         outcome = outcome.explained(lost, others - outcome.missing_names() if is_own else others)
         outcome = explained(outcome, criterion.unit, criterion.exercise, others, self.lines)
+        outcome = replace(outcome, reason=f"{outcome.reason}{cause}")
         self.outcomes[criterion] = outcome
         if outcome.detail or (outcome.kind == "timed out" and outcome.line):
             self._note_error(criterion, outcome, others)
         self._note_doings(criterion.unit, criterion.exercise)
         return None if outcome.passed else error
+
+    def _setting(self, criterion: Criterion, outcome: Outcome, lost: Collection[FailedStatement]) -> str:
+        """Return which statements of the file are the cause because they change a setting of torch, or ""."""
+        words = [setting.words for setting in SETTINGS.values()]
+        places = [f"line {one.line} of {one.file}, which {one.reason}" for one in lost if one.reason in words]
+        if outcome.passed or not places:
+            return ""
+        self._use_budget(criterion.unit, f"{criterion.unit}/{criterion.exercise} without settings")
+        with contextlib.suppress(Failure):
+            self.client.call("use_settings", own=False)
+            again = criterion.run(self.client, outcome.substitutes)
+            self.client.call("use_settings", own=True)
+            if again.passed:
+                return f"{CAUSE}{in_words(places)} for all code after it: delete it, or undo it there."
+        return ""
 
     def fail(self, criteria: Iterable[Criterion], reason: str) -> None:
         """Fail these criteria for this reason, and end the student process."""
@@ -99,7 +118,7 @@ class Runner:
             return
         self._noted.add(unit)
         for lost in self._failures(unit):
-            if lost.reason != ALWAYS_TRUE:  # such a statement ran
+            if not lost.ran:
                 kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
                 trace = trace_of(Outcome(False, file=lost.file, line=lost.line), self.lines)
                 newer = lost.hint or hint_for_missing(lost.detail, self._course.python)

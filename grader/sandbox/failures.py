@@ -61,11 +61,12 @@ class Ended(Failure):
 
 @dataclass
 class FailedStatement:
-    """A statement of a unit that failed: the names it would have defined, why it failed, and where.
+    """A statement of a unit that failed, or a remark: the names it would have defined, why it failed, and where.
 
     Attributes:
         kept: The names that an earlier statement has defined.
         hint: What to do about it, if that is known by now.
+        ran: Whether it ran, and this is a remark.
     """
 
     names: tuple[str, ...]
@@ -75,6 +76,7 @@ class FailedStatement:
     file: str | None
     kept: tuple[str, ...] = ()
     hint: str = ""
+    ran: bool = False
 
     @property
     def may_define_anything(self) -> bool:

@@ -14,12 +14,15 @@ from grader.sandbox.bounds import MAX_TENSORS, ProtocolError
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement, NotDefined, Raised, Refused
 from grader.sandbox.loader import AlwaysTrue
 from grader.sandbox.messages import MAX_FAILURES, Error, Failed, Reply, checked
+from grader.sandbox.settings import SETTINGS
 from grader.sandbox.values import Decoder
 
 # Tracebacks end at the line of the test: the frames below it help nobody.
 __tracebackhide__ = True
 
 ALWAYS_TRUE = "This assert is always true."
+# Remarks about statements that ran, by their kinds.
+REMARKS = {AlwaysTrue.__name__: ALWAYS_TRUE, **{name: setting.words for name, setting in SETTINGS.items()}}
 # Characters that terminals and workflow logs may interpret.
 CONTROL_CHARACTERS = re.compile(r"[^\w\s.,;'()/+-]")
 
@@ -63,14 +66,14 @@ def failed_statements(reply: Reply | Error, data: bytes | bytearray) -> list[lis
 
 
 def _statement(failed: Failed) -> FailedStatement:
-    if tuple(failed.types) == (AlwaysTrue.__name__,):
-        reason = ALWAYS_TRUE
-    else:
+    reason = REMARKS.get(failed.types[0], "") if failed.types else ""
+    ran = bool(reason)
+    if not ran:
         kinds = _errors(tuple(failed.types))
         reason = NOT_PYTHON if "SyntaxError" in kinds else f"It raised {kinds[0] if kinds else 'an error'}."
     file = None if failed.file is None else _plain(failed.file)
     kept = tuple(name for name in failed.kept if name.isidentifier())
-    return FailedStatement(tuple(failed.names), reason, failed.text, failed.line, file, kept)
+    return FailedStatement(tuple(failed.names), reason, failed.text, failed.line, file, kept, ran)
 
 
 def _errors(types: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
-from grader.sandbox import loader
+from grader.sandbox import loader, settings
 from grader.sandbox.errors import describe
 from grader.sandbox.messages import MAX_FAILURES, Failed, Progress, cut
 
@@ -26,6 +26,7 @@ class Units:
         self.sources: dict[str, dict[str, Any]] = {}
         self.modules: dict[str, types.ModuleType] = {}
         self.failures: dict[str, list[Failed]] = {}
+        self.original = self.known = settings.current()
         self.labels: set[str] = set()  # what tracebacks call the student's own sources
 
     def module(self, unit: str) -> types.ModuleType:
@@ -39,8 +40,18 @@ class Units:
         failures = self.failures[unit] = []
         skipped = {tuple(place) for place in source["skip"]}
         self.labels.update(source["labels"])
+        place = (0, 0)
+        changes: dict[str, tuple[int, int]] = {}
+
+        def note_settings() -> None:
+            # An imported unit has noted its own.
+            before, self.known = self.known, settings.current()
+            changes.update({name: place for name, value in self.known.items() if value != before[name]})
 
         def before(cell: int, piece: Piece) -> bool:
+            nonlocal place
+            note_settings()
+            place = cell, piece.line
             if (cell, piece.line) in skipped:
                 return False
             self.notify(Progress(0, unit, cell, piece.line, cut(piece.names)))
@@ -58,6 +69,10 @@ class Units:
             failures.append(Failed(cut(piece.names), kept, kinds, described.text, line, source["labels"][cell]))
 
         loader.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)
+        note_settings()
+        for name, (cell, line) in changes.items():
+            if self.known[name] != self.original[name]:
+                failures.append(Failed((), (), (name,), "", line, source["labels"][cell]))
         return module
 
     # -- an import finder and loader: a unit may import the others by name ----------------------------------

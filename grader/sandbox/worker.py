@@ -18,7 +18,7 @@ import numpy
 import torch
 from torch.overrides import TorchFunctionMode
 
-from grader.sandbox import protocol, toolbox
+from grader.sandbox import protocol, settings, toolbox
 from grader.sandbox.bounds import ProtocolError
 from grader.sandbox.errors import describe
 from grader.sandbox.messages import MAX_KINDS, MAX_TEXT, Error, Failed, Progress, Reply, Request, cut
@@ -121,6 +121,10 @@ class Worker:
         """Run a unit's source, once. Return the statements that failed."""
         self.units.module(unit)
         return self.units.failures[unit]
+
+    def do_use_settings(self, own: bool) -> None:
+        """Use torch's settings as the units have left them, or as they were before."""
+        settings.apply(self.units.known if own else self.units.original)
 
     # -- operations on the student's names and objects ------------------------------------------------------
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from grader.engine.explanations import advice, explained, trace_of, with_own_names
-from grader.engine.hints import hint_for_statement
+from grader.engine.hints import NO_GPU, hint_for_statement
 from grader.engine.outcomes import Outcome, judge
 from grader.engine.source_lines import SourceLines
 from grader.sandbox.client import Source
@@ -226,6 +226,10 @@ def test_a_call_that_ran_out_of_time_has_the_line_of_its_loop(source: str, runs:
             "input.",
         ),
         ("raise ValueError('the student’s own')", ""),
+        ("return x.cuda()", NO_GPU[1]),
+        ("return x.to('mps')", NO_GPU[1]),
+        ("return x + x.new_zeros(2, device='cuda')", NO_GPU[1]),
+        ("raise ValueError('cuda')", ""),
         (
             "return x - x.max(0)",
             "With a dim, torch's `max`, `min`, `median` and so on return a pair (values, indices): use its `.values`.",

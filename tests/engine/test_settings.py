@@ -1,0 +1,87 @@
+"""A setting of torch that a file changes for all code is named where it is the cause, and what compiles is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import courses
+import pytest
+
+from grader.engine.client import Engine
+from grader.reports.results import Result
+from grader.sandbox.audit_hook import UNCOMPILED
+from grader.submissions.source import Submission, UnitSource, UnitSubmission
+
+RIGHT = (courses.REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
+IMPORT = "from torch import nn\n"
+LINE = RIGHT[: RIGHT.index(IMPORT)].count("\n") + 2
+WRONG_KEYS = RIGHT.replace("keys = inputs @ W_key\n", "keys = inputs @ W_query\n")
+
+
+def graded(engine: Engine, text: str) -> Result:
+    unit = UnitSubmission(UnitSource("self_attention.py", (text,)))
+    [(_, result)] = engine.grade([Submission("ada", Path(), None, {"self_attention": unit})], 1)
+    assert isinstance(result, Result)
+    return result
+
+
+def reasons(result: Result) -> dict[str, str]:
+    return {outcome.name: outcome.reason or "" for outcome in result.outcomes if not outcome.passed}
+
+
+@pytest.mark.parametrize(
+    ("statement", "criterion", "doing"),
+    [
+        ("torch.set_default_dtype(torch.float64)", "output_of_three_layers", "changes torch's default dtype"),
+        ("torch.set_default_device('meta')", "output_of_three_layers", "changes torch's default device"),
+        ("torch.set_grad_enabled(False)", "gradients_of_attention", "switches gradients off"),
+        ("torch.no_grad().__enter__()", "gradients_of_attention", "switches gradients off"),
+    ],
+)
+def test_a_changed_setting_is_the_cause_where_a_test_passes_without_it(
+    engine: Engine, statement: str, criterion: str, doing: str
+) -> None:
+    found = reasons(graded(engine, RIGHT.replace(IMPORT, f"{IMPORT}{statement}\n", 1)))
+    cause = f"The cause is line {LINE} of self_attention.py, which {doing} for all code after it: delete it, or undo it"
+    assert cause in found[criterion]
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "torch.set_default_dtype(torch.float64)\ntorch.set_default_dtype(torch.float32)",
+        "with torch.no_grad(), torch.device('meta'): nn.Linear(2, 2)",
+        "torch.set_default_dtype(torch.float32)",
+    ],
+)
+def test_a_setting_that_is_undone_costs_nothing_and_is_not_mentioned(engine: Engine, statements: str) -> None:
+    result = graded(engine, RIGHT.replace(IMPORT, f"{IMPORT}{statements}\n", 1))
+    assert reasons(result) == {}
+    assert result.messages == []
+
+
+def test_a_changed_setting_is_not_the_cause_of_another_mistake(engine: Engine) -> None:
+    source = WRONG_KEYS.replace(IMPORT, f"{IMPORT}torch.set_default_dtype(torch.float64)\n", 1)
+    found = reasons(graded(engine, source))
+    assert "changes" not in found["keys_are_the_inputs_times_W_key"]
+    assert "changes" in found["output_of_three_layers"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "event"),
+    [
+        (("def scaled_dot", "@torch.compile\ndef scaled_dot"), "torch.compile"),
+        (("def scaled_dot", "@torch.compile(fullgraph=True, mode='default')\ndef scaled_dot"), "torch.compile"),
+        (("def scaled_dot", "@torch.jit.script\ndef scaled_dot"), "torch.jit.script"),
+        (("        self.W_query = nn.Linear", "        self.compile()\n        self.W_query = nn.Linear"),
+         "torch.nn.Module.compile"),
+        (("class SelfAttention_v1", "project_qkv = torch.compile(project_qkv)\nclass SelfAttention_v1"),
+         "torch.compile"),
+    ],
+)  # fmt: skip
+def test_what_is_to_be_compiled_is_used_as_it_is_and_one_remark_says_so(
+    engine: Engine, changed: tuple[str, str], event: str
+) -> None:
+    result = graded(engine, RIGHT.replace(*changed, 1))
+    assert reasons(result) == {}
+    assert [(one.kind, one.text) for one in result.messages] == [("not run", UNCOMPILED[event])]
