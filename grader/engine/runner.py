@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
     from grader.engine.criteria import Criterion
-    from grader.sandbox.failures import FailedStatement
     from grader.sandbox.processes import Server
     from grader.submissions.source import UnitSource
 
@@ -75,20 +74,25 @@ class Runner:
             again = criterion.run_again(self.client, outcome, doubtful)
             outcome = outcome if is_own and not again.passed else again
             self.client.take_printed()  # the same output again
-        cause = self._setting(criterion, outcome, lost)
+        cause = self._setting(criterion, outcome)
         outcome = outcome.explained(lost, others - outcome.missing_names() if is_own else others)
         outcome = explained(outcome, criterion.unit, criterion.exercise, others, self.lines)
-        outcome = replace(outcome, reason=f"{outcome.reason}{cause}")
+        if cause:
+            # Torch raises a NotImplementedError for what a device cannot do.
+            is_written = outcome.kind != "not written"
+            reason = outcome.reason if is_written else "It raised a NotImplementedError."
+            outcome = replace(outcome, reason=f"{reason}{cause}", kind=outcome.kind if is_written else "raised")
         self.outcomes[criterion] = outcome
         if outcome.detail or (outcome.kind == "timed out" and outcome.line):
             self._note_error(criterion, outcome, others)
         self._note_doings(criterion.unit, criterion.exercise)
         return None if outcome.passed else error
 
-    def _setting(self, criterion: Criterion, outcome: Outcome, lost: Collection[FailedStatement]) -> str:
-        """Return which statements of the file are the cause because they change a setting of torch, or ""."""
+    def _setting(self, criterion: Criterion, outcome: Outcome) -> str:
+        """Return which statements are the cause because they change a setting of torch for all code, or ""."""
         words = [setting.words for setting in SETTINGS.values()]
-        places = [f"line {one.line} of {one.file}, which {one.reason}" for one in lost if one.reason in words]
+        remarks = [one for lost in self.client.failures.values() for one in lost if one.reason in words]
+        places = [f"line {one.line} of {one.file}, which {one.reason}" for one in remarks]
         if outcome.passed or not places:
             return ""
         self._use_budget(criterion.unit, f"{criterion.unit}/{criterion.exercise} without settings")

@@ -6,8 +6,10 @@ No grade depends on them.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib.machinery
 import importlib.metadata
+import importlib.util
 import sys
 import types
 from typing import TYPE_CHECKING, Any
@@ -92,6 +94,9 @@ class _Off(type):
     def __bool__(cls) -> bool:
         return False
 
+    def __iter__(cls) -> Iterator[Any]:
+        return iter(())
+
 
 class NotUsed(metaclass=_Off):
     """Stands for every name in a part of torch that is not used: false, and a decorator that changes nothing."""
@@ -160,6 +165,13 @@ class StubFinder(UnusedFinder):
         raise ModuleNotFoundError(f"No module named {name!r}. While grading, {why}", name=name)
 
 
+def _find_spec(name: str, path: Any, target: Any = None, original: Any = importlib.util._find_spec) -> Any:  # type: ignore[attr-defined]
+    """Replace what importlib.util.find_spec calls, by which code asks whether there is a module: None if not."""
+    with contextlib.suppress(ModuleNotFoundError):
+        return original(name, path, target)
+    return None
+
+
 def install(siblings: Any, modules: Sequence[str] = ()) -> None:
     """Let imports find modules that are loaded, units of the student, and stubs, but no files.
 
@@ -171,6 +183,7 @@ def install(siblings: Any, modules: Sequence[str] = ()) -> None:
     sys.meta_path[:] = list(filter(None, [importlib.machinery.BuiltinImporter, siblings, StubFinder(modules)]))
     sys.path[:] = []
     sys.path_importer_cache.clear()
+    importlib.util._find_spec = _find_spec  # type: ignore[attr-defined]
     importlib.metadata.version = lambda distribution_name: versions.get(str(distribution_name), "0")
     importlib.metadata.distributions = lambda **_: iter(())
     vars(builtins).update(get_ipython=Inert(), display=Inert())

@@ -29,11 +29,13 @@ NEVER_IMPORTED = {
     "chunk", "audioop", "ossaudiodev", "spwd", "mailcap",
 }  # fmt: skip
 
-# Public modules of torch that `import torch` leaves out. Not every version has each.
+# Modules that `import torch` leaves out. Not every version has each.
 TORCH = (
-    "torch.distributions", "torch.masked", "torch.nn.attention.bias", "torch.nn.attention.flex_attention",
-    "torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.optim.swa_utils", "torch.utils.benchmark",
-    "torch.utils.checkpoint", "torch.utils.data", "torch.utils.flop_counter",
+    "functorch.dim._getsetitem", "torch._functorch.config", "torch._higher_order_ops.triton_kernel_wrap",
+    "torch.autograd._functions", "torch.distributions", "torch.masked.maskedtensor._ops_refs",
+    "torch.nn.attention.bias", "torch.nn.attention.flex_attention", "torch.nn.utils.parametrize",
+    "torch.nn.utils.prune", "torch.optim.swa_utils", "torch.utils.benchmark", "torch.utils.checkpoint",
+    "torch.utils.data", "torch.utils.flop_counter",
 )  # fmt: skip
 
 
@@ -83,7 +85,7 @@ def _use_torch() -> torch.Tensor:
     import torch
 
     layer = torch.nn.Linear(4, 4)
-    sample = layer(torch.ones(2, 4)).softmax(dim=-1)
+    sample: torch.Tensor = layer(torch.ones(2, 4)).softmax(dim=-1)
     sample.backward(torch.ones_like(sample))
     str(sample)
     torch.optim.SGD(layer.parameters()).step()

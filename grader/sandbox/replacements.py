@@ -73,9 +73,9 @@ def _do_nothing(_count: int) -> None: ...
 
 
 def _leave_uncompiled() -> None:
-    torch.compile = _compile  # type: ignore[assignment]
-    torch.jit.script = _script  # type: ignore[assignment]
-    torch.nn.Module.compile = _compile_module  # type: ignore[method-assign]
+    torch.compile = _compile
+    torch.jit.script = _script
+    torch.nn.Module.compile = _compile_module  # type: ignore[assignment, method-assign]
 
 
 def _compile(model: Any = None, *_: Any, **__: Any) -> Any:

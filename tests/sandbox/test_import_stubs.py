@@ -62,6 +62,25 @@ def test_any_other_library_is_missing_and_the_error_lists_the_available_ones(
     assert "While grading, only your files, the standard library, torch and numpy can be imported" in failure
 
 
+@pytest.mark.parametrize("name", ["torch.no_such_module", "torch.utils.tensorboard", "numpy.no_such_module"])
+def test_a_missing_part_of_an_available_library_is_not_said_to_be_another_library(
+    open_client: Callable[..., SandboxClient], name: str
+) -> None:
+    [failure] = failures(open_client(f"import {name}"))
+    package = name.partition(".")[0]
+    sentence = f"While grading, `{package}` has only what needs no files, processes or compilers"
+    assert failure.endswith(f"No module named {name!r}. {sentence}")
+
+
+def test_what_torch_imports_only_to_leave_it_unused_can_be_imported(open_client: Callable[..., SandboxClient]) -> None:
+    source = (
+        "import torch._dynamo, torch._inductor.config\ntorch._dynamo.config.suppress_errors = True\n"
+        "@torch._dynamo.disable\ndef f(): return 1\n@torch._dynamo.disable(recursive=False)\ndef g(): return 2\n"
+        "def h(): return [f(), g(), isinstance(f, torch._dynamo.OptimizedModule), bool(torch._dynamo.is_compiling())]"
+    )
+    assert Student(open_client(source), "answers").h() == [1, 2, False, False]
+
+
 def test_a_unit_can_import_other_units_by_name(open_client: Callable[..., SandboxClient]) -> None:
     client = open_client(
         {"first": "def one(): return 1", "second": "from first import one\ndef two(): return one() + 1"}

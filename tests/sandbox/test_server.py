@@ -187,6 +187,7 @@ def test_no_module_of_the_trusted_side_is_loaded(inside: Student) -> None:
         "grader.sandbox.server",
         "grader.sandbox.import_stubs", "grader.sandbox.users", "grader.sandbox.bounds",
         "grader.sandbox.messages", "grader.sandbox.preload", "grader.sandbox.seccomp", "grader.sandbox.serving",
+        "grader.sandbox.settings",
         "grader.sandbox.tensors", "grader.sandbox.units", "grader.sandbox.values",
         "grader.sandbox.toolbox", "grader.sandbox.protocol", "grader.sandbox.worker",
     }  # fmt: skip
@@ -252,7 +253,7 @@ def test_the_kernel_itself_says_that_the_process_is_filtered(inside: Student, se
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
 
 
-def test_optimisers_work_if_the_source_mentions_them(open_client: Opens) -> None:
+def test_optimisers_work(open_client: Opens) -> None:
     source = """\
 import torch
 def train():
@@ -287,6 +288,21 @@ ORDINARY_THINGS = {
     "take second derivatives": "import torch\ndef f():\n"
     "    torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.ones(2))",
     "map over a batch": "import torch\ndef f():\n    torch.func.vmap(lambda x: x * 2)(torch.ones(3))",
+    "choose a device": "import torch\ndef f():\n    with torch.device('cpu'):\n        torch.ones(2)\n"
+    "    torch.set_default_device('cpu')\n    torch.nn.Linear(2, 2)",
+    "pass a gradient": "import torch\ndef f():\n    torch.ones(2, requires_grad=True).mul(2).backward(torch.ones(2))",
+    "transform functions": "import torch\ndef f():\n    x = torch.ones(3)\n"
+    "    torch.vmap(torch.func.grad(lambda x: (x**2).sum()))(torch.ones(2, 3))\n"
+    "    torch.func.jacrev(torch.sin)(x), torch.func.jacfwd(torch.sin)(x)\n"
+    "    torch.func.hessian(lambda x: (x**3).sum())(x)",
+    "draw from a distribution": "import torch\ndef f():\n"
+    "    torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).rsample()",
+    "parametrize": "import torch\nfrom torch.nn.utils import parametrizations\ndef f():\n"
+    "    for one in (parametrizations.orthogonal, parametrizations.weight_norm, parametrizations.spectral_norm):\n"
+    "        one(torch.nn.Linear(3, 3))(torch.ones(2, 3)).sum().backward()",
+    "be deterministic": "import torch\ndef f():\n    torch.use_deterministic_algorithms(True)",
+    "save and load": "import copy, io, torch\ndef f():\n    file = io.BytesIO()\n"
+    "    torch.save(copy.deepcopy(torch.nn.Linear(2, 2)).state_dict(), file)\n    file.seek(0)\n    torch.load(file)",
     "use threads": "import torch\nfrom concurrent.futures import ThreadPoolExecutor\ndef f():\n"
     "    torch.set_num_threads(4)\n    torch.ones(512, 512) @ torch.ones(512, 512)\n"
     "    with ThreadPoolExecutor(2) as pool:\n        list(pool.map(abs, [1, -2]))",
