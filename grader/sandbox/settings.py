@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+from torch.utils import _device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,9 +19,14 @@ class Setting(NamedTuple):
     set: Callable[[Any], Any]
 
 
+def _default_device() -> torch.device | None:
+    # torch.get_default_device makes a tensor, which fails if there is no such device.
+    return _device.CURRENT_DEVICE
+
+
 SETTINGS = {
     "default dtype": Setting("changes torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
-    "default device": Setting("changes torch's default device", torch.get_default_device, torch.set_default_device),
+    "default device": Setting("changes torch's default device", _default_device, torch.set_default_device),
     "gradients": Setting("switches gradients off", torch.is_grad_enabled, torch.set_grad_enabled),
     "deterministic": Setting(
         "allows deterministic algorithms only",

@@ -34,6 +34,7 @@ def reasons(result: Result) -> dict[str, str]:
     [
         ("torch.set_default_dtype(torch.float64)", "output_of_three_layers", "changes torch's default dtype"),
         ("torch.set_default_device('meta')", "gradients_of_attention", "changes torch's default device"),
+        ("torch.set_default_device('cuda')", "output_of_three_matrices", "changes torch's default device"),
         ("torch.set_grad_enabled(False)", "gradients_of_attention", "switches gradients off"),
         ("torch.no_grad().__enter__()", "gradients_of_attention", "switches gradients off"),
     ],
