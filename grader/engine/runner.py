@@ -15,7 +15,7 @@ from grader.engine.source_lines import SourceLines
 from grader.reports.model import Message
 from grader.sandbox.audit_hook import UNCOMPILED
 from grader.sandbox.client import SandboxClient, Source
-from grader.sandbox.failures import Failure
+from grader.sandbox.failures import FailedStatement, Failure
 from grader.sandbox.settings import SETTINGS
 from grader.text import in_words
 
