@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,18 @@ from grader.engine.newer_syntax import Statement, newer_statements
 from grader.sandbox.pieces import fix_indentation, split
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from grader.sandbox.client import Source
+    from grader.sandbox.failures import FailedStatement
 
 LONGEST_LINE = 120
 # In characters. A larger source, which no exercise needs, takes long to parse.
 LARGEST_SOURCE = 200_000
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# What has names of its own.
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *COMPREHENSIONS)
 Definition = ast.FunctionDef | ast.ClassDef
 
 
@@ -77,8 +82,17 @@ class SourceLines:
 
     def definitions(self, unit: str) -> list[tuple[str, Definition]]:
         """Return the functions and classes of a unit, each with the label of its source."""
-        labels = self._sources[unit].labels if unit in self._sources else ()
-        return [(label, node) for label in labels for node in self._of(label) if isinstance(node, DEFINITIONS)]
+        return [(label, node) for label, node in self._of_unit(unit) if isinstance(node, DEFINITIONS)]
+
+    def classes(self, name: str) -> list[ast.ClassDef]:
+        """Return the classes with a name, of all units."""
+        found = [node for unit in self._sources for _, node in self.definitions(unit) if node.name == name]
+        return [node for node in found if isinstance(node, ast.ClassDef)]
+
+    def functions(self, name: str) -> list[ast.FunctionDef]:
+        """Return the functions with a name, of all units."""
+        found = [node for unit in self._sources for _, node in self.definitions(unit) if node.name == name]
+        return [node for node in found if isinstance(node, ast.FunctionDef)]
 
     def unit_of(self, file: str | None) -> str | None:
         """Return the unit that a source belongs to, if it is one of the submission."""
@@ -91,9 +105,39 @@ class SourceLines:
         others = (other for other, exercises in self.exercises.items() if name in exercises and other != unit)
         return next((f"from {other} import {name}" for other in others), None)
 
-    def names_at_top(self, file: str) -> set[str]:
-        """Return the names that a source defines outside functions and classes."""
-        return {name for node in self._of(file) for name in _bound(node)}
+    def names_at_top(
+        self, unit: str | None, lost: Sequence[FailedStatement] = (), before: tuple[str, int] | None = None
+    ) -> set[str]:
+        """Return the names that a unit has outside functions and classes when it is imported.
+
+        Args:
+            unit: The unit.
+            lost: The statements of the unit that failed.
+            before: The label and line of a statement, if only the names are wanted that it can use.
+        """
+        missing = {name for one in lost for name in one.names if name not in one.kept}
+        statements = itertools.takewhile(lambda one: not before or not _ends_at(*one, *before), self._of_unit(unit))
+        nodes = itertools.chain.from_iterable(_on_import(node) for _, node in statements)
+        return {name for node in in_scope(nodes) for name in bound_by(node)} - missing
+
+    def names_of_program(self, unit: str | None) -> set[str]:
+        """Return the names that a unit binds under `if __name__ == "__main__":`."""
+        blocks = [node for _, node in self._of_unit(unit) if is_for_a_program(node)]
+        return {name for node in in_scope(blocks) for name in bound_by(node)}
+
+    def import_in(self, unit: str | None, name: str) -> tuple[str, int, bool] | None:
+        """Return the first import of a name anywhere in a unit: its label, its line, and whether it is at top."""
+        for label, top in self._of_unit(unit):
+            for node in ast.walk(top):
+                if isinstance(node, ast.Import | ast.ImportFrom) and name in bound_by(node):
+                    return label, node.lineno, node is top
+        return None
+
+    def _of_unit(self, unit: str | None) -> Iterator[tuple[str, ast.stmt]]:
+        """Yield the statements of a unit, each with the label of its source."""
+        source = self._sources.get(unit or "")
+        for label in source.labels if source else ():
+            yield from ((label, node) for node in self._of(label))
 
     def newer(self, file: str | None, line: int | None) -> Statement | None:
         """Return the statement at a line, if only a newer Python can read it."""
@@ -115,11 +159,53 @@ class SourceLines:
         return self._statements[file]
 
 
-def _bound(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, DEFINITIONS):
-        yield node.name
-    else:
-        yield from (one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+def in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield these nodes and all in them, without what is in a function, class or comprehension."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, SCOPES):
+            waiting += ast.iter_child_nodes(node)
+
+
+def bound_by(node: ast.AST) -> list[str]:
+    """Return the names that a node itself binds in its scope."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return [alias.asname or alias.name.partition(".")[0] for alias in aliases]
+        case ast.Name(id=name, ctx=ast.Store()):
+            return [name]
+    return []
+
+
+def is_for_a_program(node: ast.stmt) -> bool:
+    """Return whether a statement runs only when the file is started as a program: `if __name__ == "__main__"`."""
+    match node:
+        case ast.If(test=ast.BoolOp(op=ast.And(), values=conditions)):
+            return any(map(_is_main, conditions))
+        case ast.If(test=condition):
+            return _is_main(condition)
+    return False
+
+
+def _is_main(condition: ast.expr) -> bool:
+    match condition:
+        case ast.Compare(left=one, ops=[ast.Eq()], comparators=[other]):
+            return {ast.unparse(one), ast.unparse(other)} == {"__name__", "'__main__'"}
+    return False
+
+
+def _on_import(node: ast.stmt) -> list[ast.stmt]:
+    """Return the part of a statement that runs when its file is imported."""
+    return node.orelse if isinstance(node, ast.If) and is_for_a_program(node) else [node]
+
+
+def _ends_at(label: str, node: ast.stmt, file: str, line: int) -> bool:
+    """Return whether a statement with this label is at or below a line of a file."""
+    return label == file and (node.end_lineno or node.lineno) >= line
 
 
 def _contains(node: ast.AST, line: int) -> bool:

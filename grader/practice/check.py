@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from grader.engine.grading import Graded, Grading
     from grader.submissions.source import Submission
 
-# Where code has the name of a unit.
-IMPORT = r"^\s*(?:from|import)\s+{}\b"
-MENTION = r"\b{}\b"
-
 
 class Answers(NamedTuple):
     """A student's answers as they were read, and their code taken apart."""
@@ -163,13 +159,13 @@ def _narrowed(answers: Answers, course: Course, names: set[str]) -> Submission:
         return submission
     named = {unit_of(name, course) for name in names}
     untested: set[str] = set()
-    wanted = named | _reached(submission, named, IMPORT)
+    wanted = answers.code.imported_by(named) & submission.units.keys() | named
     if not names & course.units.keys():
         used = answers.code.used_by(names)
         wanted = named | {unit for unit in wanted if used & course.units[unit].exercises.keys()}
         untested = {name for unit in wanted for name in course.units[unit].exercises} - used
     # What nothing mentions cannot be imported.
-    siblings = _reached(submission, wanted, MENTION) - wanted
+    siblings = _mentioned(submission, wanted) - wanted
     return dataclasses.replace(
         submission,
         units={unit: one for unit, one in submission.units.items() if unit in wanted},
@@ -178,13 +174,13 @@ def _narrowed(answers: Answers, course: Course, names: set[str]) -> Submission:
     )
 
 
-def _reached(submission: Submission, units: set[str], pattern: str) -> set[str]:
-    """Return the units whose names occur like this in the code of these units, directly or in that of such a unit."""
+def _mentioned(submission: Submission, units: set[str]) -> set[str]:
+    """Return the units whose names occur in the code of these units, directly or in that of such a unit."""
     sources = submission.sources
     found, new = set[str](), units
     while new:
         text = "\n".join(cell for name in new & sources.keys() for cell in sources[name].cells)
-        here = {name for name in submission.units if re.search(pattern.format(name), text, re.MULTILINE)}
+        here = {name for name in submission.units if re.search(rf"\b{name}\b", text)}
         new = here - found - units
         found |= new
     return found

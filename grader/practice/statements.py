@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import re
 from itertools import filterfalse
 from typing import TYPE_CHECKING, NamedTuple
+
+from grader.engine.source_lines import is_for_a_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,13 +17,17 @@ if TYPE_CHECKING:
     from grader.submissions.source import UnitSource
 
 
+WORD = re.compile(r"\w+")
+
+
 class _Statement(NamedTuple):
-    """A statement at top level: what it defines, which names it uses, and its code without comments."""
+    """A statement at top level: what it defines, uses and imports, and its code without comments."""
 
     defines: frozenset[str]
     uses: frozenset[str]
     code: str
     is_import: bool = False
+    imports: frozenset[str] = frozenset()
 
 
 class Statements:
@@ -39,12 +46,23 @@ class Statements:
                 self._units[unit] = _parsed(source.cells)
             except (SyntaxError, ValueError, RecursionError):
                 self.broken.add(unit)
-                self._units[unit] = [_Statement(frozenset(), frozenset(), "\n".join(source.cells))]
+                code = "\n".join(source.cells)
+                # It may import any unit that it names.
+                self._units[unit] = [_Statement(frozenset(), frozenset(), code, imports=frozenset(WORD.findall(code)))]
         self._by_name: dict[str, list[tuple[str, _Statement]]] = {}
         for unit, statements in self._units.items():
             for statement in statements:
                 for name in statement.defines:
                     self._by_name.setdefault(name, []).append((unit, statement))
+
+    def imported_by(self, units: Iterable[str]) -> set[str]:
+        """Return these units, and all units that their code imports, directly or through others."""
+        found, new = set[str](), set(units)
+        while new:
+            found |= new
+            imports = {module for unit in new for one in self._units.get(unit, ()) for module in one.imports}
+            new = (imports & self._units.keys()) - found
+        return found
 
     def used_by(self, names: Iterable[str]) -> set[str]:
         """Return these names, and all names that their definitions use, directly or through others."""
@@ -73,20 +91,17 @@ class Statements:
 def _parsed(cells: tuple[str, ...]) -> list[_Statement]:
     """Return the statements of a unit. Raises SyntaxError, ValueError or RecursionError."""
     nodes = [node for cell in cells for node in ast.parse(cell).body]
-    return list(map(_statement, filterfalse(_is_for_a_program, nodes)))
-
-
-def _is_for_a_program(node: ast.stmt) -> bool:
-    """Return whether a statement runs only when the file is started as a program: `if __name__ == "__main__"`."""
-    return isinstance(node, ast.If) and "__name__" in {
-        one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)
-    }
+    return list(map(_statement, filterfalse(is_for_a_program, nodes)))
 
 
 def _statement(node: ast.stmt) -> _Statement:
-    defines, uses = set[str](), set[str]()
+    defines, uses, imports = set[str](), set[str](), set[str]()
     for one in ast.walk(node):
         match one:
+            case ast.Import():
+                imports |= {alias.name.partition(".")[0] for alias in one.names}
+            case ast.ImportFrom(module=str(module)):
+                imports.add(module.partition(".")[0])
             case ast.alias():
                 defines.add(one.asname or one.name.partition(".")[0])
                 uses.add(one.name)
@@ -101,4 +116,4 @@ def _statement(node: ast.stmt) -> _Statement:
         uses -= defines | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
         defines = {node.name}
     is_import = isinstance(node, ast.Import | ast.ImportFrom)
-    return _Statement(frozenset(defines), frozenset(uses), ast.dump(node), is_import)
+    return _Statement(frozenset(defines), frozenset(uses), ast.dump(node), is_import, frozenset(imports))
