@@ -112,7 +112,8 @@ class Entry:
     @property
     def advice(self) -> str | None:
         """The course's sentences on the mistake, or on what to fix first."""
-        return " ".join(one.sentence for one in self.exercise.misconceptions) or self.exercise.waiting_for
+        waiting_for = self.exercise.waiting_for if self.state == "waiting" else None
+        return " ".join(one.sentence for one in self.exercise.misconceptions) or waiting_for
 
     @property
     def issues(self) -> list[Issue]:

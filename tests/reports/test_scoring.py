@@ -22,6 +22,7 @@ from grader.quizzes.source import Quiz, load_quiz
 from grader.reports import fingerprint, scoring
 from grader.reports.model import Exercise, Message, Report
 from grader.reports.model import Quiz as QuizReport
+from grader.reports.reading import entries
 from grader.reports.results import Described, Diagnosed, Judged, Result
 from grader.sandbox.lockdown import LAYERS
 from grader.submissions.reader import read_submission
@@ -153,6 +154,18 @@ def test_a_waiting_exercise_says_once_what_it_depends_on() -> None:
     assert exercise.points == 0
     assert exercise.waiting_for == "Depends on `halve`; fix that first."
     assert {test.reason for test in exercise.tests} == {None}
+
+
+def test_an_exercise_with_a_mistake_of_its_own_does_not_wait() -> None:
+    outcomes = [
+        outcome("add", "first", False, waiting=True, substitutes=["halve"], reason=""),
+        outcome("add", "second", False, reason="The sums are wrong."),
+    ]
+    made = report(result=result(outcomes=outcomes))
+    assert add(made).waiting_for == "Some of its tests also need `halve`, which is not right yet."
+    [entry] = [entry for entry in entries(made) if entry.name == "add"]
+    assert entry.state == "in progress"
+    assert "halve" not in str(entry.advice)
 
 
 def test_several_dependencies_are_named_together() -> None:
