@@ -16,7 +16,7 @@ from grader.engine.hints import MISSING_IMPORT, MISSING_NAME, hint_for, similar
 from grader.text import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from grader.engine.outcomes import Outcome
     from grader.engine.source_lines import Definition, SourceLines
@@ -232,20 +232,21 @@ def trace_of(outcome: Outcome, lines: SourceLines) -> list[str]:
     return found
 
 
-def advice(outcome: Outcome, others: Collection[str], lines: SourceLines) -> str:
+def advice(outcome: Outcome, others: Collection[str], lines: SourceLines, lost: Sequence[FailedStatement] = ()) -> str:
     """Return what to do about a failure: sentences, or "".
 
     Args:
         outcome: The failure.
         others: The other exercises and the units.
         lines: The submission.
+        lost: The statements that failed in the unit of the line.
     """
     if outcome.kind == "not written":
         return ""
     around = lines.around(outcome.file, outcome.line)
     owner = _name(around)
     if owner not in others:
-        hint = hint_for(outcome, lines.text(outcome.file, outcome.line), around, lines)
+        hint = hint_for(outcome, around, lines, lost)
     elif caller := next((line for file, line in outcome.trace if _name(lines.around(file, line)) != owner), None):
         hint = f"`{owner}` raises this when line {caller} calls it: check its arguments there, then `{owner}` itself."
     else:

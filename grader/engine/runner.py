@@ -71,8 +71,8 @@ class Runner:
             self._note_doings(criterion.unit, criterion.exercise)
             # A first run that hung used up its time, and another exercise may be the cause.
             self._use_budget(criterion.unit, f"{exercise} with substitutes")
-            again = criterion.run_again(self.client, outcome, doubtful)
-            outcome = outcome if is_own and not again.passed else again
+            again = self._waiting_for_causes(criterion.run_again(self.client, outcome, doubtful))
+            outcome = again if again and (again.passed or not is_own) else outcome
             self.client.take_printed()  # the same output again
         cause = self._setting(criterion, outcome)
         outcome = outcome.explained(lost, others - outcome.missing_names() if is_own else others)
@@ -121,15 +121,17 @@ class Runner:
         if unit in self._noted or unit not in self.client.failures:
             return
         self._noted.add(unit)
-        for lost in self._failures(unit):
+        failures = self._failures(unit)
+        for lost in failures:
             if not lost.ran:
-                kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
-                trace = trace_of(Outcome(False, file=lost.file, line=lost.line), self.lines)
+                trace = trace_of(Outcome(False, file=lost.file, line=lost.line, trace=lost.trace), self.lines)
                 newer = lost.hint or hint_for_missing(lost.detail, self._course.python)
-                hint = newer or hint_for_statement(lost, self.lines)
-                hint = hint_on_characters(hint, lost.detail, lost.file, lost.line, self.lines) or None
-                text = f"{lost.reason}{kept} {lost.detail}"
-                self._note(unit, None, "not run", text, lost.file, lost.line, trace=trace, hint=hint)
+                hint = newer or hint_for_statement(lost, self.lines, failures)
+                hint = hint_on_characters(hint, lost.detail, lost.file, lost.line, self.lines)
+                if lost.kept:
+                    hint = f"{hint} An earlier {in_words([f'`{name}`' for name in lost.kept])} is used instead.".strip()
+                text = f"{lost.reason} {lost.detail}"
+                self._note(unit, None, "not run", text, lost.file, lost.line, trace=trace, hint=hint or None)
         self._note_doings(unit, None)
 
     def _failures(self, unit: str) -> list[FailedStatement]:
@@ -158,6 +160,25 @@ class Runner:
                 return []  # the exercise itself is the cause
         return doubtful
 
+    def _waiting_for_causes(self, outcome: Outcome) -> Outcome | None:
+        """Return an outcome that waits only for exercises that have failed by themselves; None if there are none.
+
+        An exercise that is not tested now may be right, and one that was tested with a substitute for another one is.
+        """
+        if outcome.kind != "waiting":
+            return outcome
+        found, seen, waiting = set[str](), set[str](), set(outcome.substitutes)
+        while waiting:
+            name = waiting.pop()
+            seen.add(name)
+            known = [one for criterion, one in self.outcomes.items() if criterion.exercise == name]
+            if name in self._course.units or any(one.kind not in ("passed", "waiting") for one in known):
+                found.add(name)
+            else:
+                waiting |= {other for one in known for other in one.substitutes} - seen
+        order = [*self._course.units, *self._exercises]
+        return replace(outcome, substitutes=tuple(sorted(found, key=order.index))) if found else None
+
     def _note_doings(self, unit: str, exercise: str | None) -> None:
         """Keep what the student's code printed and attempted."""
         text, dropped = self.client.take_printed()
@@ -175,7 +196,8 @@ class Runner:
             return
         self._places.add(place)
         trace = trace_of(outcome, self.lines)
-        hint = hint_for_missing(outcome.detail, self._course.python) or advice(outcome, others, self.lines)
+        lost = self.client.failures.get(self.lines.unit_of(outcome.file) or "", [])
+        hint = hint_for_missing(outcome.detail, self._course.python) or advice(outcome, others, self.lines, lost)
         hint = hint_on_characters(hint, outcome.detail, outcome.file, outcome.line, self.lines) or None
         text = f"{outcome.reason} {outcome.detail}".strip()
         self._note(

@@ -64,7 +64,8 @@ class FailedStatement:
     """A statement of a unit that failed, or a remark: the names it would have defined, why it failed, and where.
 
     Attributes:
-        kept: The names that an earlier statement has defined.
+        kept: The names that still have the function or class that an earlier statement gave them.
+        trace: The student's lines that led to the error, the outermost first, each a file and a line.
         hint: What to do about it, if that is known by now.
         ran: Whether it ran, and this is a remark.
     """
@@ -75,6 +76,7 @@ class FailedStatement:
     line: int | None
     file: str | None
     kept: tuple[str, ...] = ()
+    trace: tuple[tuple[str, int], ...] = ()
     hint: str = ""
     ran: bool = False
 

@@ -155,7 +155,9 @@ class Failed(NamedTuple):
 
     Attributes:
         names: The names that it would have defined.
-        kept: Those that an earlier statement has defined.
+        kept: Those that still have the function or class that an earlier statement gave them.
+        line: Where it is, in the source of this file.
+        trace: The student's lines that led to the error, as of an `Error`.
     """
 
     names: Names
@@ -164,6 +166,7 @@ class Failed(NamedTuple):
     text: Text
     line: Line
     file: File
+    trace: Trace = ()
 
 
 # -- the sandbox client and the fork server -------------------------------------------------------------------

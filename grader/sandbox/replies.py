@@ -73,7 +73,9 @@ def _statement(failed: Failed) -> FailedStatement:
         reason = NOT_PYTHON if "SyntaxError" in kinds else f"It raised {kinds[0] if kinds else 'an error'}."
     file = None if failed.file is None else _plain(failed.file)
     kept = tuple(name for name in failed.kept if name.isidentifier())
-    return FailedStatement(tuple(failed.names), reason, failed.text, failed.line, file, kept, ran)
+    trace = tuple((label, line) for label, line in failed.trace)
+    names = tuple(failed.names)
+    return FailedStatement(names, reason, failed.text, failed.line, file, kept, trace, ran=ran)
 
 
 def _errors(types: tuple[str, ...]) -> tuple[str, ...]:

@@ -42,6 +42,9 @@ class Units:
         self.labels.update(source["labels"])
         place = (0, 0)
         changes: dict[str, tuple[int, int]] = {}
+        # By statement, the functions and classes whose names it takes; and the statement of each failure.
+        earlier: dict[tuple[int, int], dict[str, Any]] = {}
+        places: list[tuple[int, int]] = []
 
         def note_settings() -> None:
             # An imported unit has noted its own.
@@ -54,26 +57,36 @@ class Units:
             place = cell, piece.line
             if (cell, piece.line) in skipped:
                 return False
+            values = {name: module.__dict__.get(name) for name in piece.names}
+            earlier[cell, piece.line] = {name: value for name, value in values.items() if callable(value)}
             self.notify(Progress(0, unit, cell, piece.line, cut(piece.names)))
             return True
 
         def failed(cell: int, piece: Piece, error: BaseException) -> None:
             if len(failures) == MAX_FAILURES:  # a file that is not Python has one for each line
                 return
-            # If a definition fails, an earlier one of the same name stays.
-            kept = cut(name for name in piece.names if name in module.__dict__)
-            described = describe(error, self.labels)
-            kinds, line = described.types, described.line or piece.line
+            described, label = describe(error, self.labels), source["labels"][cell]
+            # Its own line, and not one of a function that it calls.
+            own = dict(described.trace[:1]).get(label)
+            kinds, line = described.types, own or described.line or piece.line
             if isinstance(error, loader.AlwaysTrue):
                 kinds, line = (loader.AlwaysTrue.__name__,), error.args[0]
-            failures.append(Failed(cut(piece.names), kept, kinds, described.text, line, source["labels"][cell]))
+            failures.append(Failed(cut(piece.names), (), kinds, described.text, line, label, described.trace))
+            places.append((cell, piece.line))
 
         loader.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)
         note_settings()
-        for name, (cell, line) in changes.items():
-            if self.known[name] != self.original[name]:
-                failures.append(Failed((), (), (name,), "", line, source["labels"][cell]))
+        failures[:] = [
+            one._replace(kept=_still_there(module, earlier[cell, line]))
+            for one, (cell, line) in zip(failures, places, strict=True)
+        ]
+        failures += self._remarks(changes, source["labels"])
         return module
+
+    def _remarks(self, changes: dict[str, tuple[int, int]], labels: list[str]) -> list[Failed]:
+        """Return a remark for each setting of torch that is still changed, by the place that changed it."""
+        still = {name: place for name, place in changes.items() if self.known[name] != self.original[name]}
+        return [Failed((), (), (name,), "", line, labels[cell]) for name, (cell, line) in still.items()]
 
     # -- an import finder and loader: a unit may import the others by name ----------------------------------
 
@@ -87,3 +100,8 @@ class Units:
 
     def exec_module(self, _: types.ModuleType) -> None:
         """Do nothing: it has run."""
+
+
+def _still_there(module: types.ModuleType, earlier: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names that still have their earlier values, as where a later definition of the same name failed."""
+    return tuple(cut(name for name, value in earlier.items() if module.__dict__.get(name) is value))

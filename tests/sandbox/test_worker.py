@@ -138,6 +138,27 @@ def test_a_failure_has_the_names_it_costs_and_its_place() -> None:
     assert (failure.names, failure.line, failure.file) == (("b", "c"), 2, "answers.py")
 
 
+def test_a_failure_in_a_function_has_the_line_that_calls_it_and_those_that_led_there() -> None:
+    answers = worker("def f():\n    return 1 / 0\n\nf()\n")
+    [found] = value(answer(answers, "load", unit="answers"))
+    failure = messages.checked(Failed, found)
+    assert (failure.line, failure.trace) == (4, (("answers.py", 4), ("answers.py", 2)))
+
+
+@pytest.mark.parametrize(
+    ("source", "kept"),
+    [
+        ("def f(): ...\ndef f(x=nothing): ...\n", ("f",)),
+        ("def f(): ...\ndef f(x=nothing): ...\ndef f(): ...\n", ()),
+        ("f = 1\ndef f(x=nothing): ...\n", ()),
+        ("for f in [print]:\n    nothing\n", ()),
+    ],
+)
+def test_a_name_is_kept_if_it_has_the_function_of_before(source: str, kept: tuple[str, ...]) -> None:
+    [found] = value(answer(worker(source), "load", unit="answers"))
+    assert messages.checked(Failed, found).kept == kept
+
+
 def test_progress_is_reported_before_each_piece() -> None:
     places: list[Progress] = []
     notified = Worker(places.append)

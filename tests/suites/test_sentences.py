@@ -151,7 +151,7 @@ def test_a_later_definition_that_fails_leaves_the_earlier_one_in_force(engine: E
     result = graded(engine, "positional_encoding", f"{text}\n\ndef add_positions(x)\n    return x\n")
     assert all(found.passed for found in result.outcomes)
     [message] = [message for message in result.messages if message.kind == "not run"]
-    assert message.text.startswith("It is not valid Python. The earlier definition of add_positions stays in force.")
+    assert message.hint == "Put a colon at the end of the line. An earlier `add_positions` is used instead."
 
 
 @pytest.mark.parametrize(
