@@ -43,28 +43,28 @@ UNREPEATABLE = "generator or torch.Generator().manual_seed(__import__('random').
 # About generators
 IGNORED = "The generator is not used. Pass it on to the draw, as `generator=generator`."
 SEEDED = (
-    "The code sets the seed of the generator before it draws, so the state of the generator is lost. The caller "
-    "decides about the state."
+    "The draws are the same for every state of the generator, as if the code set its seed first. The caller decides "
+    "about the state."
 )
 COPIED = (
-    "The code makes a second generator from the seed of the first, so the first does not advance. Draw from the "
+    "The generator decides about the draws but does not advance, as if the code drew from a copy of it. Draw from the "
     "generator that was passed in."
 )
 OF_SEEDS = (
-    "The generator only draws a seed for torch's global state, so the caller's global state is lost. Pass the "
-    "generator on to the draw."
+    "The generator decides about the draws, but torch's global state changes too, as if the generator only drew a seed "
+    "for it. Pass the generator on to the draw."
 )
 ALWAYS_ALIKE = (
-    "Without a generator every call draws the same: the code sets a seed, or makes a generator with a fixed start. "
+    "Without a generator every call draws the same, as if the code set a seed or made a generator with a fixed start. "
     "None means torch's global generator in its current state."
 )
 PUT_BACK = (
-    "The code restores the global state after the draw, so the next call draws the same again. Each draw should "
-    "advance the state."
+    "The global state does not advance, as if the code restored it after the draw: the next call draws the same again. "
+    "Each draw should advance the state."
 )
 FROM_THE_SYSTEM = (
-    "Without a generator the code makes a new one from the clock or the system, so torch.manual_seed cannot repeat a "
-    "run. None means torch's global generator."
+    "Without a generator torch.manual_seed does not fix the draws, as if they came from the clock or the system, so "
+    "nobody can repeat a run. None means torch's global generator."
 )
 
 # About running means
@@ -94,8 +94,8 @@ COLUMNS = (
     "should sum to one."
 )
 NO_GRADIENTS = (
-    "Gradients stop at the means, because of `.detach()`, `.item()`, or numbers taken out of the tensor. The layers "
-    "that made the tokens learn only through them."
+    "Gradients stop at the means, for example because of `.detach()`, `.item()`, or numbers taken out of the tensor. "
+    "The layers that made the tokens learn only through them."
 )
 FLOAT32 = "The code makes a float32 matrix, which does not match float64 tokens. Make it like x: `dtype=x.dtype`."
 NO_FIT = (
@@ -415,8 +415,8 @@ ROWS = [
         replace(FLAT, "logits.flatten(0, 1).squeeze(), targets.flatten().squeeze()"),
         "`squeeze()` removes every dimension of size one, so a single prediction is not a row any more."),
     row("flatten_for_cross_entropy", "flat_without_gradients", replace("logits.flatten", "logits.detach().flatten"),
-        "The logits are cut off from the gradients, by `.detach()`, `.data` or `torch.no_grad()`. The loss is "
-        "computed from them, and through it the whole model learns."),
+        "The logits are cut off from the gradients, for example by `.detach()`, `.data` or `torch.no_grad()`. The "
+        "loss is computed from them, and through it the whole model learns."),
     row("flatten_for_cross_entropy", "targets_flattened_in_place",
         replace("targets.flatten()", "targets.resize_(targets.numel())"),
         "The shape of the caller's targets was changed. Methods with an underscore change the tensor itself; "
@@ -488,8 +488,8 @@ ROWS = [
         "The result is the fraction of wrong predictions. It changes in jumps and has no gradient, so a model cannot "
         "learn from it."),
     row("cross_entropy", "loss_as_a_plain_number", replace(".mean()", ".mean().item()"),
-        "The loss is cut off from the gradients, by `.item()`, `.detach()` or `torch.no_grad()`. All gradients begin "
-        "at the loss, so it must stay a tensor in the graph."),
+        "The loss is cut off from the gradients, for example by `.item()`, `.detach()` or `torch.no_grad()`. All "
+        "gradients begin at the loss, so it must stay a tensor in the graph."),
     row("cross_entropy", "divisor_without_gradients",
         replace(SHIFTED, "logits").replace(LOSSES, "logits.logsumexp(dim=-1).detach() - of_targets"),
         "The denominator of the softmax is cut off from the gradients, so only the logits of the targets learn. The "
@@ -822,8 +822,8 @@ ROWS = [
                  "= nn.Dropout(dropout)\n        self.kept = self.dropout(torch.ones(8, block_size, block_size))")
         .replace("weights @ values",
                  "(weights * self.kept[: len(x), :num_tokens, :num_tokens] if self.training else weights) @ values"),
-        "The dropped weights are drawn once, when the head is made. Draw again in each call, so that the network "
-        "cannot rely on a single token."),
+        "Every call drops the same weights: they are drawn once, when the head is made, or the code sets a seed. "
+        "Draw again in each call and set no seed, so that the network cannot rely on a single token."),
     row("Head", "texts_dropped_alike",
         NOT_DROPPED.replace("return weights", "return weights * self.dropout(torch.ones_like(weights[:1]))"),
         "All texts of a batch have the same weights dropped: the draws have the shape (T, T). Draw for (B, T, T)."),
@@ -883,11 +883,11 @@ ROWS = [
         "The head returns the attention weights. They say how important each token is. The output is the sum of the "
         "values, each times its weight."),
     row("Head", "gradients_switched_off", replace("weights @ values", "(weights @ values).detach()"),
-        "No gradient flows through: `.detach()`, `.data` or `torch.no_grad()` cuts off the outputs, or the outputs "
-        "of the layers. So nothing below them can learn."),
+        "No gradient flows through: does `.detach()`, `.data` or `torch.no_grad()` cut off the outputs, or the "
+        "outputs of the layers? So nothing below them can learn."),
     row("Head", "only_values_learn", replace("weights @ values", "weights.detach() @ values"),
-        "The weights are detached before they are multiplied with the values, so only the values learn. Queries and "
-        "keys must be able to learn too."),
+        "No gradient flows through the weights that are multiplied with the values, so only the values learn. "
+        "Queries and keys must be able to learn too."),
     row("Head", "inputs_made_float32", replace("queries, keys", "x = x.float()\n        queries, keys"),
         "The inputs or a tensor of your own are made float32 and do not match float64. Keep the dtype of the inputs, "
         "and make your own tensors like them."),
@@ -1000,8 +1000,8 @@ ROWS = [
         "The minus is missing: the loss is the mean logarithm of the probabilities, so training would make the "
         "targets as unlikely as possible."),
     row("BigramLanguageModel", "loss_without_gradients", replace(LOSS, f"{LOSS}.item()"),
-        "The loss is cut off from the gradients, by `.item()`, `float(…)`, `.detach()` or `torch.no_grad()`, so the "
-        "model cannot learn from it. The caller can read the number."),
+        "The loss is cut off from the gradients, for example by `.item()`, `float(…)`, `.detach()` or "
+        "`torch.no_grad()`, so the model cannot learn from it. The caller can read the number."),
     row("BigramLanguageModel", "table_that_does_not_learn",
         replace("nn.Embedding(vocab_size, vocab_size)", "nn.Embedding(vocab_size, vocab_size).requires_grad_(False)"),
         "The table requires no gradients, so it never changes. It is all that the model can learn."),

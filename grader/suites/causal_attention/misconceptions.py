@@ -54,8 +54,7 @@ WEIGHTS_MASKED = (
     "which makes zeros of minus infinity."
 )
 ARGUMENTS = (
-    "A function got an argument of the wrong type, or lacks one. For example, `torch.sqrt` takes no plain number, but "
-    "`math.sqrt` does, and `torch.softmax` needs a `dim`."
+    "A function was called with arguments that do not fit. The error says which function, and what does not fit."
 )
 SUMS_IN_A_ROW = (
     "The softmax by hand divides by the sums of other rows: `sum` removed the dimension. With `keepdim=True` each row "
@@ -235,15 +234,15 @@ ROWS = [
         "it returns a new one."),
     row("mask_then_renormalize", "weights_masked_behind_the_gradients",
         replace("past = weights.masked_fill", "past = weights\n    past.data.masked_fill_"),
-        "The caller's weights were changed, through `.data` or under `torch.no_grad()`, so the gradients are wrong "
-        "too. `masked_fill` without an underscore returns a new tensor."),
+        "The caller's weights were changed, for example through `.data` or under `torch.no_grad()`, so the gradients "
+        "are wrong too. `masked_fill` without an underscore returns a new tensor."),
     row("mask_then_renormalize", "renormalized_without_gradients",
         replace("weights.masked_fill", "weights.detach().masked_fill"),
-        "Gradients stop at the result, because of `.detach()`, `.data` or `torch.no_grad()`. Queries and keys learn "
-        "only through this result."),
+        "Gradients stop at the result, for example because of `.detach()`, `.data` or `torch.no_grad()`. Queries and "
+        "keys learn only through this result."),
     row("mask_then_renormalize", "sums_without_gradients", replace("keepdim=True)", "keepdim=True).detach()"),
-        "`.detach()` or `.data` cuts the sums off from the gradients. But the sums depend on the weights too, so "
-        "gradients must flow through them."),
+        "The sums are cut off from the gradients, for example by `.detach()` or `.data`. But the sums depend on the "
+        "weights too, so gradients must flow through them."),
     row("mask_then_renormalize", "weights_of_the_worked_example", replace("weights.shape[-1]", "6"),
         "The mask always has the size of the worked example, six tokens. Read the number of tokens from the weights."),
     row("mask_then_renormalize", "lonely_weight_squeezed",
@@ -331,11 +330,11 @@ ROWS = [
         "it returns a new one."),
     row("mask_then_softmax", "scores_masked_behind_the_gradients",
         replace("masked = scores.masked_fill", "masked = scores\n    masked.data.masked_fill_"),
-        "The caller's scores were changed, through `.data` or under `torch.no_grad()`, so that PyTorch does not "
-        "notice. `masked_fill` without an underscore returns a new tensor."),
+        "The caller's scores were changed, for example through `.data` or under `torch.no_grad()`, so that PyTorch "
+        "does not notice. `masked_fill` without an underscore returns a new tensor."),
     row("mask_then_softmax", "softmax_without_gradients", replace("scores.masked_fill", "scores.detach().masked_fill"),
-        "Gradients stop at the weights, because of `.detach()`, `.data` or `torch.no_grad()`. Queries and keys learn "
-        "only through the scores."),
+        "Gradients stop at the weights, for example because of `.detach()`, `.data` or `torch.no_grad()`. Queries "
+        "and keys learn only through the scores."),
     row("mask_then_softmax", "scores_of_the_worked_example", replace("scores.shape[-1]", "6"),
         "The mask always has the size of the worked example, six tokens. Read the number of tokens from the scores."),
     row("mask_then_softmax", "lonely_score_squeezed", replace("dim=-1)", "dim=-1).squeeze()"),
@@ -456,51 +455,51 @@ ROWS = [
         "AssertionError."),
     row("attention_dropout", "ready_made_dropout",
         replace("if not", "return nn.functional.dropout(weights, p)\n    if not"),
-        "This is torch's own dropout without any change. It cannot draw from a given generator, and it accepts p = "
-        "1. Write the few lines yourself."),
+        "The generator is not used, and p = 1 raises no error, as with torch's own dropout. Draw with `torch.rand(…, "
+        "generator=generator)`, and raise an error for p = 1."),
     row("attention_dropout", "generator_ignored", replace(", generator=generator", ""),
         "The generator is not used. Pass it on to the draw: `torch.rand(…, generator=generator)`."),
     row("attention_dropout", "generator_seeded_anew",
         replace("=generator)", "=generator.manual_seed(123) if generator else None)"),
-        "The code sets the seed of the generator before it draws, so the state of the generator is lost. The caller "
+        "The draws are the same for every state of the generator, as if the code set its seed first. The caller "
         "decides about the state."),
     row("attention_dropout", "generator_copied",
         replace("=generator)", "=torch.Generator().manual_seed(generator.initial_seed()) if generator else None)"),
-        "The code makes a second generator from the seed of the first, so the first does not advance. Draw from the "
-        "generator that was passed in."),
+        "The generator decides about the draws but does not advance, as if the code drew from a copy of it. Draw "
+        "from the generator that was passed in."),
     row("attention_dropout", "generator_of_seeds",
         replace("keep = torch.rand(weights.shape, generator=generator)",
                 "if generator:\n"
                 "        torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))\n"
                 "    keep = torch.rand(weights.shape)"),
-        "The generator only draws a seed for torch's global state, so the caller's global state is lost. Pass the "
-        "generator on to the draw."),
+        "The generator decides about the draws, but torch's global state changes too, as if the generator only drew "
+        "a seed for it. Pass the generator on to the draw."),
     row("attention_dropout", "always_the_same_draws", replace("=generator)", "=generator or torch.Generator())"),
-        "Without a generator every call drops the same weights: the code sets a seed, or makes a generator with a "
+        "Without a generator every call drops the same weights, as if the code set a seed or made a generator with a "
         "fixed start. None means torch's global generator in its current state."),
     row("attention_dropout", "the_same_seed_in_every_call", replace("=generator)", "=torch.Generator())"),
-        "Every call drops the same weights, with or without a generator: the code sets a seed, or makes a generator "
-        "with a fixed start. Draw from the given generator, and without one from torch's global generator."),
+        "Every call drops the same weights, with or without a generator, as if the code set a seed or made a "
+        "generator with a fixed start. Draw from the given generator, and without one from torch's global generator."),
     row("attention_dropout", "global_state_put_back",
         replace("keep =", "with torch.random.fork_rng(devices=[]):\n        keep ="),
-        "The code restores the global state after the draw, so the next call drops the same weights again. Each draw "
-        "should advance the state."),
+        "The global state does not advance, as if the code restored it after the draw: the next call drops the same "
+        "weights again. Each draw should advance the state."),
     row("attention_dropout", "generator_from_the_system",
         replace("keep =", "import random\n\n    if generator is None:\n"
                 "        generator = torch.Generator().manual_seed(random.SystemRandom().getrandbits(62))\n    keep ="),
-        "Without a generator the code makes a new one from the clock or the system, so torch.manual_seed cannot "
-        "repeat a training run. None means torch's global generator."),
+        "Without a generator torch.manual_seed does not fix the draws, as if they came from the clock or the system, "
+        "so nobody can repeat a training run. None means torch's global generator."),
     row("attention_dropout", "dropout_without_gradients", replace("weights * keep", "weights.detach() * keep"),
-        "Gradients stop at the result, because of `.detach()`, `.data` or `torch.no_grad()`. Dropout is for "
-        "training: the kept weights must be able to learn."),
+        "Gradients stop at the result, for example because of `.detach()`, `.data` or `torch.no_grad()`. Dropout is "
+        "for training: the kept weights must be able to learn."),
     row("attention_dropout", "weights_dropped_in_place",
         replace("return weights * keep / (1 - p)", "weights *= keep / (1 - p)\n    return weights"),
         "The caller's weights were changed: `*=` and assigning to entries change the tensor itself. Write `weights = "
         "weights * …`."),
     row("attention_dropout", "weights_dropped_behind_the_gradients",
         replace("return weights * keep / (1 - p)", "weights.data *= keep / (1 - p)\n    return weights"),
-        "The caller's weights were changed, through `.data` or under `torch.no_grad()`, so the gradients are wrong "
-        "too. Write `weights = weights * …`, which makes a new tensor."),
+        "The caller's weights were changed, for example through `.data` or under `torch.no_grad()`, so the gradients "
+        "are wrong too. Write `weights = weights * …`, which makes a new tensor."),
     row("attention_dropout", "weights_copied_into_float32",
         replace("return weights * keep / (1 - p)",
                 "copy = torch.zeros(weights.shape)\n    copy[keep] = weights[keep] / (1 - p)\n    return copy"),
@@ -511,8 +510,8 @@ ROWS = [
     row("attention_dropout", "ready_made_dropout_scaled_again",
         replace("torch.rand(weights.shape, generator=generator) >= p", "nn.functional.dropout(weights, p)")
         .replace("weights * keep", "keep"),
-        "torch's own dropout already divides by 1 - p, and the code divides again. It also cannot draw from a given "
-        "generator. Write the few lines yourself."),
+        "The kept weights are divided by 1 - p twice, and the generator is not used. torch's own dropout already "
+        "divides, and it cannot draw from a given generator: write the few lines yourself."),
     row("attention_dropout", "half_dropped_for_every_p", replace(">= p", ">= 0.5"),
         "Half of the weights are dropped, whatever p is. Compare the draws with p: a weight is dropped with this "
         "probability."),
@@ -752,8 +751,8 @@ ROWS = [
         .replace("return weights",
                  "kept = self.kept[:len(weights), :num_tokens, :num_tokens] if self.training else 1\n"
                  "        return weights * kept"),
-        "The dropped weights are drawn once, when the module is made. Draw again in each call, so that the network "
-        "cannot rely on a single token."),
+        "Every call drops the same weights: they are drawn once, when the module is made, or the code sets a seed. "
+        "Draw again in each call and set no seed, so that the network cannot rely on a single token."),
     row("CausalAttention", "texts_dropped_alike",
         replace("self.dropout(", "(")
         .replace("weights @ values", "weights * self.dropout(torch.ones_like(weights[:1])) @ values"),
@@ -782,8 +781,8 @@ ROWS = [
         "d_out. Otherwise it works only for these sizes."),
     row("CausalAttention", "layers_under_other_names",
         replace("W_query", "W_q", 2).replace("W_key", "W_k", 2).replace("W_value", "W_v", 2),
-        "There are parameters, but no layers W_query, W_key and W_value: they have other names, are in an "
-        "nn.ModuleList, or are one wide layer. Other code uses exactly these three names."),
+        "The new module has no layers W_query, W_key and W_value. They may have other names, be in an nn.ModuleList, "
+        "be one wide layer, or be made in `forward`. Other code uses exactly these three names."),
     row("CausalAttention", "layers_from_d_out_to_d_out",
         replace("nn.Linear(d_in, d_out, ", "nn.Linear(d_out, d_out, ", 3),
         "The layers go from d_out to d_out, so the module works only if d_in and d_out are equal. Tokens come in with "
@@ -851,11 +850,11 @@ ROWS = [
 
     # CausalAttention: gradients, dtypes, arguments
     row("CausalAttention", "gradients_switched_off", replace("(inputs)", "(inputs).detach()", 3),
-        "No gradient flows through: `.detach()`, `.data` or `torch.no_grad()` cuts off the outputs, or the outputs "
-        "of the layers. So nothing below them can learn."),
+        "No gradient flows through: does `.detach()`, `.data` or `torch.no_grad()` cut off the outputs, or the "
+        "outputs of the layers? So nothing below them can learn."),
     row("CausalAttention", "only_values_learn", replace("dim=-1)", "dim=-1).detach()"),
-        "The weights are detached before they are multiplied with the values, so only the values learn. Queries and "
-        "keys must be able to learn too."),
+        "No gradient flows through the weights that are multiplied with the values, so only the values learn. "
+        "Queries and keys must be able to learn too."),
     row("CausalAttention", "inputs_made_float32", replace("(inputs)", "(inputs.float())", 3),
         "The inputs or a tensor of your own are made float32 and do not match float64. Keep the dtype of the inputs, "
         "and make your own tensors like them."),

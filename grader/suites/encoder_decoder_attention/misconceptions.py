@@ -135,8 +135,8 @@ ROWS = [
         "The zeros at the start are always float32 and do not match float64 arguments. Make them with the dtype "
         "of the arguments."),
     row("rnn_hidden_states", "states_without_gradients", replace("stack(states)", "stack(states).detach()"),
-        "Gradients stop at the states, because of `.detach()`, `.data` or `torch.no_grad()`, or because numbers were "
-        "copied into a new tensor. The matrices learn only through the states."),
+        "Gradients stop at the states, for example because of `.detach()`, `.data` or `torch.no_grad()`, or because "
+        "numbers were copied into a new tensor. The matrices learn only through the states."),
     row("rnn_hidden_states", "gradients_stop_between_steps", replace("state @ W_h", "state.detach() @ W_h"),
         "Gradients stop between one step and the next. Then the network cannot learn how an early token influences a "
         "late state. Pass on the state itself, without `.detach()`."),
@@ -201,8 +201,8 @@ ROWS = [
         replace("decoder_state @", "decoder_state.float() @").replace("encoder_states @", "encoder_states.float() @"),
         "The states are made float32, so they do not match float64 matrices. Keep the dtype of the arguments."),
     row("additive_scores", "scores_without_gradients", replace(SCORES, f"({SCORES}).detach()"),
-        "Gradients stop at the scores, because of `.detach()`, `.data` or `torch.no_grad()`. Both matrices and v "
-        "learn only through the scores."),
+        "Gradients stop at the scores, for example because of `.detach()`, `.data` or `torch.no_grad()`. Both "
+        "matrices and v learn only through the scores."),
     row("additive_scores", "encoder_learns_nothing", replace("encoder_states @", "encoder_states.detach() @"),
         "The encoder states are cut off from the gradients. The encoder learns through them which states are useful "
         "for the decoder."),
@@ -289,11 +289,11 @@ ROWS = [
         "The states are made float32, so they do not match float64 tensors. Keep the dtype of the arguments."),
     row("bahdanau_context", "context_without_gradients",
         replace("context, weights", "context.detach(), weights.detach()"),
-        "Gradients stop at the results, because of `.detach()`, `.data` or `torch.no_grad()`. Encoder and decoder "
-        "learn only through these results."),
+        "Gradients stop at the results, for example because of `.detach()`, `.data` or `torch.no_grad()`. Encoder "
+        "and decoder learn only through these results."),
     row("bahdanau_context", "where_to_look_is_not_learnt", replace("weights @", "weights.detach() @"),
-        "The weights are detached before they are multiplied with the encoder states. Where to look must be learned "
-        "too."),
+        "No gradient flows through the weights that are multiplied with the encoder states. Where to look must be "
+        "learned too."),
     row("bahdanau_context", "encoder_states_weighted_in_place",
         replace("    return", "    with torch.no_grad():\n        encoder_states *= weights[:, None]\n    return"),
         "The caller's encoder states were multiplied by the weights in place. The next word of the translation needs "
@@ -548,11 +548,11 @@ ROWS = [
         "The queries are added to the output. A transformer block adds x to the output of attention, but outside "
         "this module. Return only the weighted sums."),
     row("CrossAttention", "gradients_switched_off", replace("weights @ values", "(weights @ values).detach()"),
-        "`torch.no_grad()`, `.detach()` or `.data` cuts off the gradients, so neither the layers nor anything below "
-        "them can learn."),
+        "The gradients are cut off, for example by `torch.no_grad()`, `.detach()` or `.data`, so neither the layers "
+        "nor anything below them can learn."),
     row("CrossAttention", "only_values_learn", replace("weights @ values", "weights.detach() @ values"),
-        "The weights are detached before they are multiplied with the values, so only the values learn. Queries and "
-        "keys must be able to learn too."),
+        "No gradient flows through the weights that are multiplied with the values, so only the values learn. "
+        "Queries and keys must be able to learn too."),
     row("CrossAttention", "encoder_cut_off", replace("(context)", "(context.detach())", 2),
         "Context is cut off from the gradients. It is the output of the encoder, and the encoder learns only through "
         "it."),

@@ -32,7 +32,7 @@ ALL_REFUSED = (
 VIEW_REFUSED = (
     "`view` fails for a non-contiguous tensor, for example the result of a transpose. `reshape` copies if necessary."
 )
-DETACHED = "`.detach()`, `.data` or a list takes the numbers out of the graph, so no gradient flows back through them."
+DETACHED = "No gradient flows back through the numbers, for example because of `.detach()`, `.data` or a list."
 CHANGED = (
     "The caller's tensor was changed. A method with an underscore at the end changes the tensor itself; without the "
     "underscore it returns a new view."
@@ -81,8 +81,7 @@ WEIGHTS_MASKED = (
     "softmax, which makes zeros of minus infinity."
 )
 ARGUMENTS = (
-    "A function got an argument of the wrong type, or lacks one. For example, `torch.sqrt` takes no plain number, but "
-    "`math.sqrt` does, and `torch.softmax` needs a `dim`."
+    "A function was called with arguments that do not fit. The error says which function, and what does not fit."
 )
 ALL_ONE = (
     "Every weight is one, also for the future. A softmax over a dimension of size one gives that, for example after "
@@ -785,8 +784,8 @@ ROWS = [
         "`torch.no_grad` is for using a trained model. Inside forward it stops all learning."),
     row("MultiHeadAttention", "only_out_proj_learns",
         replace("merge_heads(contexts)", "merge_heads(contexts).detach()"),
-        "The heads are cut off from the gradients, by `torch.no_grad`, `.detach()` or `.data`, so only out_proj "
-        "learns. W_query, W_key and W_value must be able to learn too."),
+        "The heads are cut off from the gradients, for example by `torch.no_grad`, `.detach()` or `.data`, so only "
+        "out_proj learns. W_query, W_key and W_value must be able to learn too."),
     row("MultiHeadAttention", "only_values_learn",
         replace("head_scores(queries, keys)", "head_scores(queries, keys).detach()"),
         "Queries and keys are cut off from the gradients, so only the values learn. Queries and keys must be able to "
@@ -836,8 +835,8 @@ ROWS = [
         "the contexts or the output are dropped or divided once more. Only the weights pass through dropout, once."),
     row("MultiHeadAttention", "layers_under_other_names",
         replace("W_query", "query", 2).replace("W_key", "key", 2).replace("W_value", "value", 2),
-        "There are parameters, but no layers W_query, W_key and W_value: they have other names, are in an "
-        "nn.ModuleList, or are one wide layer. Other code uses exactly these three names."),
+        "The new module has no layers W_query, W_key and W_value. They may have other names, be in an nn.ModuleList, "
+        "be one wide layer, or be made in `forward`. Other code uses exactly these three names."),
     row("MultiHeadAttention", "out_proj_under_another_name", replace("self.out_proj", "self.W_o", 2),
         "There is a last layer, but it is not called out_proj. Other code uses exactly this name."),
     row("MultiHeadAttention", "layers_from_d_out_to_d_out",

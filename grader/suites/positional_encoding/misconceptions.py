@@ -79,14 +79,14 @@ ROWS = [
         "The code makes a float32 tensor, which does not match float64 arguments. Make it like them "
         "(`torch.ones_like`, `dtype=x.dtype`), or let `+` broadcast the bias."),
     row("linear_as_matmul", "result_without_gradients", replace("x @ weight + bias", "(x @ weight + bias).detach()"),
-        "The result was made from plain numbers, by `.item()`, `.tolist()` or `.detach()`, so no gradient flows "
-        "back. Use tensors in every step."),
+        "The result was made from plain numbers, for example by `.item()`, `.tolist()` or `.detach()`, so no "
+        "gradient flows back. Use tensors in every step."),
     row("linear_as_matmul", "bias_without_gradients", replace("+ bias", "+ bias.detach()"),
-        "No gradient reaches the bias: `.detach()` or `.data` cut it off. The bias must be able to learn, like the "
-        "weight."),
+        "No gradient reaches the bias: does `.detach()` or `.data` cut it off? The bias must be able to learn, like "
+        "the weight."),
     row("linear_as_matmul", "weight_without_gradients", replace("@ weight", "@ weight.detach()"),
-        "No gradient reaches the weight: `.detach()`, `.data` or a new `nn.Parameter` cut it off. A layer learns its "
-        "weight and its bias: use both directly."),
+        "No gradient reaches the weight: does `.detach()`, `.data` or a new `nn.Parameter` cut it off? A layer "
+        "learns its weight and its bias: use both directly."),
     row("linear_as_matmul", "bias_unsqueezed_in_place", replace("+ bias", "+ bias.unsqueeze_(0)"),
         "The caller's bias was changed: a method with an underscore at the end changes the tensor itself. "
         "`unsqueeze` without it returns a new view."),
@@ -300,8 +300,8 @@ ROWS = [
         "`view` fails if x is non-contiguous, for example the result of a transpose. `reshape` copies if necessary. "
         "But PyTorch adds (T, d) to (B, T, d) without either."),
     row("add_positions", "x_detached", replace("return x", "return x.detach()"),
-        "Gradients stop here: `.detach()`, `.data` or `torch.no_grad()` cut off x or the sum. The embeddings learn "
-        "through x. Only the encoding needs no gradient."),
+        "Gradients stop here: does `.detach()`, `.data` or `torch.no_grad()` cut off x or the sum? The embeddings "
+        "learn through x. Only the encoding needs no gradient."),
     row("add_positions", "added_in_place", replace(f"return x + {ENCODED}", f"x += {ENCODED}\n    return x"),
         "The caller's x was changed: `+=` and `add_` change the tensor itself. `x + …` makes a new one."),
 ]

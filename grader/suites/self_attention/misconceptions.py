@@ -61,8 +61,7 @@ SHAPES = (
     "the right, and then the weights, (T_q, T_k), are on the left of the values."
 )
 ARGUMENTS = (
-    "A function got an argument of the wrong type, or lacks one. For example, `torch.sqrt` takes no plain number, but "
-    "`math.sqrt` does, and `torch.softmax` needs a `dim`."
+    "A function was called with arguments that do not fit. The error says which function, and what does not fit."
 )
 NUMPY = (
     "A tensor that requires gradients cannot become a NumPy array, or the `out` of a function. Use only tensors, and "
@@ -233,12 +232,12 @@ ROWS = [
         "Gradients stop at the results. `torch.no_grad` and `.detach()` are for using a trained model. Here the "
         "matrices still have to learn."),
     row("project_qkv", "inputs_detached", replace("inputs @", "inputs.detach() @", times=3),
-        "`.detach()` or `.data` cuts the inputs off from the gradients. The layers below, such as the embeddings, "
-        "learn only through the inputs."),
+        "The inputs are cut off from the gradients, for example by `.detach()` or `.data`. The layers below, such as "
+        "the embeddings, learn only through the inputs."),
     row("project_qkv", "matrices_detached",
         begun_with("W_query, W_key, W_value = W_query.detach(), W_key.detach(), W_value.detach()"),
-        "The matrices are cut off from the gradients, by `.detach()`, by `.data` or by making an nn.Parameter of "
-        "them. So they could never learn."),
+        "The matrices are cut off from the gradients, for example by `.detach()`, by `.data` or by making an "
+        "nn.Parameter of them. So they could never learn."),
     row("project_qkv", "inputs_transposed_in_place",
         begun_with("inputs.t_()").replace("inputs @", "inputs.T @", times=3),
         "The caller's inputs were changed. A method with an underscore at the end, such as `t_`, changes the tensor "
@@ -373,11 +372,11 @@ ROWS = [
         "Gradients stop at the results. `torch.no_grad` and `.detach()` are for using a trained model. Attention "
         "must pass gradients on to the layers below."),
     row("scaled_dot_product_attention", "weights_detached", replace(SOFTMAX, f"{SOFTMAX}.detach()"),
-        "The weights are detached before they are multiplied with the values. Queries and keys learn only through "
-        "the weights."),
+        "No gradient flows through the weights that are multiplied with the values. Queries and keys learn only "
+        "through the weights."),
     row("scaled_dot_product_attention", "weights_returned_detached",
         replace("return contexts, weights", "return contexts, weights.detach()"),
-        "Gradients flow through the contexts, but the function returns detached weights. Gradients should flow "
+        "Gradients flow through the contexts, but not through the weights that are returned. Gradients should flow "
         "through both results."),
     row("scaled_dot_product_attention", "queries_scaled_in_place",
         replace(" / d_k**0.5", "").replace("scores =", "queries /= d_k**0.5\n    scores ="),
@@ -477,8 +476,8 @@ ROWS = [
     row("SelfAttention_v1", "matrices_under_other_names",
         replace("self.W_query", "self.W_q", times=2).replace("self.W_key", "self.W_k", times=2)
         .replace("self.W_value", "self.W_v", times=2),
-        "There are parameters, but not W_query, W_key and W_value: they have other names, are in a list, or are one "
-        "wide matrix. Other code uses exactly these three names."),
+        "The new module has no parameters W_query, W_key and W_value. They may have other names, be in a list, be "
+        "one wide matrix, or be made in `forward`. Other code uses exactly these three names."),
     row("SelfAttention_v1", "matrices_the_other_way_round",
         replace("rand(d_in, d_out)", "rand(d_out, d_in)", times=3)
         .replace("self.W_query, self.W_key, self.W_value", "self.W_query.T, self.W_key.T, self.W_value.T"),
@@ -568,8 +567,8 @@ ROWS = [
     row("SelfAttention_v2", "layers_under_other_names",
         replace("self.W_query", "self.W_q", times=2).replace("self.W_key", "self.W_k", times=2)
         .replace("self.W_value", "self.W_v", times=2),
-        "There are parameters, but no layers W_query, W_key and W_value: they have other names, are in an "
-        "nn.ModuleList, or are one wide layer. Other code uses exactly these three names."),
+        "The new module has no layers W_query, W_key and W_value. They may have other names, be in an nn.ModuleList, "
+        "be one wide layer, or be made in `forward`. Other code uses exactly these three names."),
     row("SelfAttention_v2", "one_layer_under_three_names",
         replace(f"self.W_key = {LAYER}", "self.W_key = self.W_query")
         .replace(f"self.W_value = {LAYER}", "self.W_value = self.W_query"),
@@ -607,8 +606,8 @@ ROWS = [
     row("SelfAttention_v2", "weights_instead_of_contexts_in_v2", replace("contexts, _ =", "_, contexts ="),
         WEIGHTS_GIVEN),
     row("SelfAttention_v2", "gradients_switched_off_in_v2", replace("return contexts", "return contexts.detach()"),
-        "`torch.no_grad`, `.detach()` or `.data` cuts off the gradients, so neither the layers nor anything below "
-        "them can learn."),
+        "The gradients are cut off, for example by `torch.no_grad`, `.detach()` or `.data`, so neither the layers "
+        "nor anything below them can learn."),
     row("SelfAttention_v2", "only_values_learn",
         replace("attention(queries, keys,", "attention(queries.detach(), keys.detach(),"),
         "Queries and keys are cut off from the gradients, so only the values learn. Queries and keys must be able to "
@@ -790,18 +789,17 @@ ROWS = [
         "The generator is not used. Pass it on to every draw: `torch.randn(…, generator=generator)`."),
     row("dot_product_variance", "generator_for_the_queries_only",
         replace("keys = torch.randn(samples, d_k, generator=generator)", "keys = torch.randn(samples, d_k)"),
-        "Only the queries come from the generator. The keys come from torch's global generator. Pass the generator "
-        "on to every draw."),
+        "Not every number comes from the generator. Pass it on to every draw: `torch.randn(…, generator=generator)`."),
     row("dot_product_variance", "generator_seeded_anew",
         begun_with("if generator:\n        generator.manual_seed(123)"),
-        "The code sets the seed of the generator before it draws, so the state of the generator is lost. The caller "
+        "The draws are the same for every state of the generator, as if the code set its seed first. The caller "
         "decides about the state."),
     row("dot_product_variance", "generator_copied",
         begun_with("generator = generator and torch.Generator().manual_seed(generator.initial_seed())"),
-        "The code makes a second generator from the seed or the state of the first, so the first does not advance. "
-        "Draw from the generator that was passed in."),
+        "The generator decides about the draws but does not advance, as if the code drew from a copy of it. Draw "
+        "from the generator that was passed in."),
     row("dot_product_variance", "always_the_same_draws", begun_with("generator = generator or torch.Generator()"),
-        "Without a generator every call draws the same numbers: the code sets a seed, or makes a generator with a "
+        "Without a generator every call draws the same numbers, as if the code set a seed or made a generator with a "
         "fixed start. None means torch's global generator in its current state."),
     row("dot_product_variance", "multiplied_by_root_in_variance", replace("/ d_k**0.5", "* d_k**0.5"),
         "The dot products are multiplied by √d_k, so their variance becomes even larger. Divide by √d_k, and the "

@@ -70,11 +70,11 @@ LOGARITHMS = (
     "themselves."
 )
 SUM_CONSTANT = (
-    "Gradients treat the denominator as a constant: it was detached, or read with `.item()`. Each entry is part of the "
+    "Gradients treat the denominator as a constant: was it detached, or read with `.item()`? Each entry is part of the "
     "sum. If it grows, all other weights become smaller."
 )
 CUT_OFF = (
-    "Gradients stop at the result. It was computed under `torch.no_grad()` or detached. The scores before it must be "
+    "Gradients stop at the result. Was it computed under `torch.no_grad()`, or detached? The scores before it must be "
     "able to learn."
 )
 SCALED_BY_THE_TOKENS = (
@@ -181,9 +181,9 @@ ROWS = [
     row("dot_product", "fractions_cut_off", replace("x * y", "int(x * y)"), CUT_OFF_BY_INT),
     row("dot_product", "fraction_of_the_sum_cut_off", replace("return total", "return int(total)"), CUT_OFF_BY_INT),
     row("dot_product", "fractions_of_the_numbers_cut_off", replace("x * y", "int(x) * int(y)"), CUT_OFF_BY_INT),
-    row("dot_product", "printed_instead_of_returned", replace("    return total\n", ""),
-        "The function printed the result and returned None. Use `return`, so that other code can compute with the "
-        "result."),
+    row("dot_product", "result_not_returned", replace("    return total\n", ""),
+        "The function returned None. `print` only shows a result: use `return`, so that other code can compute with "
+        "it."),
     row("dot_product", "numbers_taken_out",
         replace("for x, y in zip(a, b, strict=True)", "while len(a)").replace("x * y", "a.pop() * b.pop()"),
         EATEN_UP),
@@ -262,11 +262,11 @@ ROWS = [
     row("attention_scores", "scores_in_float32_only", replace("inputs @", "inputs.float() @"),
         "The inputs are made float32, so they do not match a float64 query. Use the dtype of the arguments."),
     row("attention_scores", "scores_cut_off", replace("inputs @ query", "(inputs @ query).detach()"),
-        "Gradients stop at the scores: `.item()`, `.numpy()` or `torch.tensor([…])` took the numbers out of their "
-        "tensors, or the code runs under `no_grad`. Compute with tensors, and join them with `torch.stack`."),
+        "Gradients stop at the scores, for example because of `.item()`, `.numpy()`, `torch.tensor([…])` or "
+        "`no_grad`. Compute with tensors, and join them with `torch.stack`."),
     row("attention_scores", "query_cut_off", replace("@ query", "@ query.detach()"),
-        "No gradient reaches the query: `.detach()`, `.data` or `.item()` cut it off. In later units the query is "
-        "computed with weights that learn."),
+        "No gradient reaches the query: does `.detach()`, `.data` or `.item()` cut it off? In later units the query "
+        "is computed with weights that learn."),
     row("attention_scores", "inputs_multiplied_in_place", replace("inputs @ query", "inputs.mul_(query).sum(dim=-1)"),
         "The caller's inputs were multiplied in place, by `*=` or `mul_`. The next step needs the old inputs: `*` "
         "makes a new tensor."),
@@ -325,11 +325,11 @@ ROWS = [
         replace("scores.sum()", "torch.dot(torch.ones(len(scores)), scores)"),
         "The code always computes in float32, and float64 scores do not match. Use the dtype of the scores."),
     row("normalize_by_sum", "sum_as_a_constant", replace("sum()", "sum().item()"),
-        "`.item()` or `.detach()` took the sum out of the graph, so gradients treat it as a constant. But the sum "
-        "depends on the scores: if one score grows, every result changes."),
+        "Gradients treat the sum as a constant, for example because of `.item()` or `.detach()`. But the sum depends "
+        "on the scores: if one score grows, every result changes."),
     row("normalize_by_sum", "shares_cut_off", replace("scores / scores.sum()", "(scores / scores.sum()).detach()"),
-        "Gradients stop at the result. It was computed under `torch.no_grad()` or detached. The layers that made the "
-        "scores must be able to learn."),
+        "Gradients stop at the result. Was it computed under `torch.no_grad()`, or detached? The layers that made "
+        "the scores must be able to learn."),
     row("normalize_by_sum", "divided_in_place", replace("scores / scores.sum()", "scores.div_(scores.sum())"),
         "The caller's scores were divided in place, by `/=` or `div_`. The caller may still need the old scores: `/` "
         "makes a new tensor."),
@@ -533,13 +533,13 @@ ROWS = [
     row("context_vector", "context_in_float32_only", replace("@ inputs", "@ inputs.float()"),
         "The inputs are made float32, so they do not match float64 weights. Use the dtype of the arguments."),
     row("context_vector", "weights_cut_off", replace("weights @", "weights.detach() @"),
-        "No gradient reaches the weights: `.item()` read them, or they were detached. Through the weights the scores "
-        "learn which tokens are important."),
+        "No gradient reaches the weights: did `.item()` read them, or were they detached? Through the weights the "
+        "scores learn which tokens are important."),
     row("context_vector", "inputs_cut_off", replace("@ inputs", "@ inputs.detach()"),
-        "No gradient reaches the inputs: `.detach()` or `.data` cut them off. The embeddings learn through the "
+        "No gradient reaches the inputs: does `.detach()` or `.data` cut them off? The embeddings learn through the "
         "inputs."),
     row("context_vector", "context_cut_off", replace("weights @ inputs", "(weights @ inputs).detach()"),
-        "Gradients stop at the context. It was computed under `torch.no_grad()` or detached. Everything before it "
+        "Gradients stop at the context. Was it computed under `torch.no_grad()`, or detached? Everything before it "
         "must be able to learn."),
     row("context_vector", "inputs_weighted_in_place",
         replace("weights @ inputs", "inputs.mul_(weights[:, None]).sum(dim=0)"),
@@ -636,11 +636,11 @@ ROWS = [
     row("simple_self_attention", "attention_in_float32_only", replace("weights @", "weights.float() @"),
         "The result is written into float32 tensors, which do not match float64 inputs. Use the dtype of the inputs."),
     row("simple_self_attention", "weights_detached", replace("dim=-1)", "dim=-1).detach()"),
-        "No gradient flows through the weights: `.detach()` or `.item()` cut them off. Attention learns through the "
-        "scores which tokens are important."),
+        "No gradient flows through the weights: does `.detach()` or `.item()` cut them off? Attention learns through "
+        "the scores which tokens are important."),
     row("simple_self_attention", "attention_cut_off",
         replace("return contexts, weights", "return contexts.detach(), weights.detach()"),
-        "Gradients stop at the results. They were computed under `torch.no_grad()` or detached. The embeddings "
+        "Gradients stop at the results. Were they computed under `torch.no_grad()`, or detached? The embeddings "
         "before them must be able to learn."),
     row("simple_self_attention", "contexts_over_the_inputs",
         replace("return contexts", "inputs.copy_(contexts)\n    return inputs"),

@@ -221,15 +221,16 @@ ROWS = [
         "`training=self.training`; an nn.Dropout that is made in `__init__` knows the mode."),
     # SmallGPT: gradients
     row("SmallGPT", "logits_detached", replace("return self.output(x)", "return self.output(x).detach()"),
-        "The logits are cut off from the gradients, by `.detach()`, `.data` or `torch.no_grad()`. So no part of the "
-        "model could learn."),
+        "The logits are cut off from the gradients, for example by `.detach()`, `.data` or `torch.no_grad()`. So no "
+        "part of the model could learn."),
     row("SmallGPT", "embeddings_detached",
         replace("x = self.final_norm", "x = x.detach()\n        x = self.final_norm"),
         "The sum of the embeddings is cut off from the gradients, so the two tables could not learn."),
     row("SmallGPT", "blocks_without_gradients",
         replace("x = self.final_norm(self.blocks(x))",
                 "with torch.no_grad():\n            more = self.blocks(x) - x\n        x = self.final_norm(x + more)"),
-        "The blocks run without gradients, because of `.detach()` or `torch.no_grad()`. Then they could not learn."),
+        "The blocks run without gradients, for example because of `.detach()` or `torch.no_grad()`. Then they could "
+        "not learn."),
     row("SmallGPT", "positions_do_not_learn",
         replace("nn.Embedding(context_length, emb_dim)", "nn.Embedding(context_length, emb_dim).requires_grad_(False)"),
         "The position embedding requires no gradients, so its random rows never change. GPT-2 learns its positions."),
@@ -365,7 +366,7 @@ ROWS = [
         "generator that was passed in."),
     row("generate_text", "always_the_same_tokens",
         replace(LOOP, f"generator = generator or torch.Generator()\n        {LOOP}"),
-        "Without a generator every call draws the same: the code sets a seed, or makes a generator with a fixed "
+        "Without a generator every call draws the same, as if the code set a seed or made a generator with a fixed "
         "start. None means torch's global generator in its current state."),
     row("generate_text", "global_state_put_back",
         replace(LOOP, f"state = torch.get_rng_state()\n        {LOOP}")

@@ -14,12 +14,12 @@ TOKENS_AND_FEATURES = (
     "and variance: only the last dimension."
 )
 DETACHED = (
-    "The input is cut off from the gradients, by `.detach()`, `.data` or `torch.no_grad()`. So nothing below this "
-    "module could learn."
+    "The input is cut off from the gradients, for example by `.detach()`, `.data` or `torch.no_grad()`. So nothing "
+    "below this module could learn."
 )
 ALL_DETACHED = (
-    "The output is cut off from the gradients, by `.detach()` or `.data` at the end, or by `torch.no_grad()` around "
-    "everything. So neither this module nor anything below it could learn."
+    "The output is cut off from the gradients, for example by `.detach()` or `.data` at the end, or by "
+    "`torch.no_grad()` around everything. So neither this module nor anything below it could learn."
 )
 CHANGED = (
     "The caller's x was changed: `-=`, `+=` and methods with an underscore change the tensor itself. Write `x = x + "
@@ -86,8 +86,8 @@ ROWS = [
         "The default of eps is wrong. Models use different values: BERT has 1e-12 and many others 1e-6. Here, as in "
         "GPT-2 and nn.LayerNorm, it is 1e-5."),
     row("LayerNorm", "eps_as_a_lower_bound", replace("variance + self.eps", "variance.clamp(min=self.eps)"),
-        "eps is only a lower bound of the variance, because of `clamp` or `max`. Add it to every variance, large or "
-        "small."),
+        "eps is only a lower bound of the variance, for example because of `clamp` or `max`. Add it to every "
+        "variance, large or small."),
     row("LayerNorm", "root_forgotten", replace("torch.sqrt", ""),
         "The differences are divided by the variance itself. Divide by its root, the standard deviation, which has "
         "the size of the features."),
@@ -192,8 +192,8 @@ ROWS = [
         "Mean and variance are cut off from the gradients, as if they were constants. They depend on x too, so "
         "gradients must flow through them."),
     row("LayerNorm", "made_float32", replace("return ", "return (").replace("+ self.shift", "+ self.shift).float()"),
-        "The output is always float32, because of `.float()` or a float32 tensor. If x and the parameters are "
-        "float64, the output should be float64."),
+        "The output is always float32, for example because of `.float()` or a float32 tensor. If x and the "
+        "parameters are float64, the output should be float64."),
     row("LayerNorm", "x_centred_in_place",
         replace("variance = ", "x -= mean\n        variance = ").replace("x - mean", "x"),
         CHANGED),
@@ -310,8 +310,8 @@ ROWS = [
         "The module takes only batches of texts: it reads three sizes from x. nn.Linear works on the last dimension, "
         "with any number of dimensions in front."),
     row("FeedForward", "hidden_layer_detached", replace("self.widen(x)", "self.widen(x).detach()"),
-        "The hidden layer is cut off from the gradients, by `.detach()`, `.data` or `torch.no_grad()`. So the first "
-        "layer, and everything below this module, could never learn."),
+        "The hidden layer is cut off from the gradients, for example by `.detach()`, `.data` or `torch.no_grad()`. "
+        "So the first layer, and everything below this module, could never learn."),
     row("FeedForward", "feed_forward_detached", replace("self.narrow(hidden)", "self.narrow(hidden).detach()"),
         ALL_DETACHED),
     row("FeedForward", "x_made_float32", replace("self.widen(x)", "self.widen(x.float())"),
@@ -379,10 +379,10 @@ ROWS = [
         "`squeeze()` removes every dimension of size one, so a text of a single token loses its shape. Keep the "
         "shape."),
     row("Residual", "way_around_detached", replace("x + ", "x.detach() + "),
-        "The path around sublayer is cut off from the gradients, by `.detach()` or `.data`. This path exists for the "
-        "gradients."),
+        "The path around sublayer is cut off from the gradients, for example by `.detach()` or `.data`. This path "
+        "exists for the gradients."),
     row("Residual", "sublayer_detached", replace("sublayer(x)", "sublayer(x).detach()"),
-        "The path through sublayer is cut off from the gradients, before or after it, by `.detach()` or "
+        "The path through sublayer is cut off from the gradients, before or after it, for example by `.detach()` or "
         "`torch.no_grad()`. Both sublayer and the layers below it should learn."),
     row("Residual", "residual_detached", replace("x + self.sublayer(x)", "(x + self.sublayer(x)).detach()"),
         ALL_DETACHED),
@@ -397,8 +397,8 @@ ROWS = [
     # TransformerBlock
     row("TransformerBlock", "norms_without_parameters",
         replace("LayerNorm(emb_dim)", "nn.LayerNorm(emb_dim, elementwise_affine=False)", times=2),
-        "The norms have no scale and no shift, because of `elementwise_affine=False` or F.layer_norm. Some features "
-        "need a larger scale than others, and the model should learn it."),
+        "The norms have no scale and no shift, for example because of `elementwise_affine=False` or F.layer_norm. "
+        "Some features need a larger scale than others, and the model should learn it."),
     row("TransformerBlock", "root_mean_square_norms",
         replace("LayerNorm(emb_dim)", "nn.RMSNorm(emb_dim, 1e-5)", times=2),
         "norm1 and norm2 are RMSNorms, which subtract no mean and have no shift. The block needs layer norms."),
@@ -576,7 +576,7 @@ ROWS = [
     row("TransformerBlock", "always_the_same_draws",
         dropping("given * torch.full_like(given, 1 - dropout).bernoulli(generator=torch.Generator().manual_seed(42))"
                  " / (1 - dropout) if self.training else given"),
-        "Every call drops the same numbers: the code sets a seed, or draws only once. Draw again in each call, so "
+        "Every call drops the same numbers, as if the code set a seed or drew only once. Draw again in each call, so "
         "that the model cannot rely on any number."),
     row("TransformerBlock", "block_squeezed", replace(f"x + {THINK}", f"(x + {THINK}).squeeze()"),
         "`squeeze()` removes every dimension of size one, so a single text or a single token loses its shape. Keep "
@@ -584,8 +584,8 @@ ROWS = [
     row("TransformerBlock", "block_detached", replace("x = x", "x = x.detach()\n        x = x"), DETACHED),
     row("TransformerBlock", "block_output_detached", replace(f"x + {THINK}", f"(x + {THINK}).detach()"), ALL_DETACHED),
     row("TransformerBlock", "ways_around_detached", replace("x + ", "x.detach() + ", times=2),
-        "x is cut off from the gradients in the sums, by `.detach()` or `.data`. The path around the modules exists "
-        "for the gradients."),
+        "x is cut off from the gradients in the sums, for example by `.detach()` or `.data`. The path around the "
+        "modules exists for the gradients."),
     row("TransformerBlock", "x_changed_by_the_block",
         replace("x = x +", "x +=").replace(f"return x + {THINK}", f"x += {THINK}\n        return x"),
         CHANGED),
@@ -668,11 +668,11 @@ ROWS = [
         "Make them once, and store them."),
     row("stack_blocks", "detached_between_blocks",
         stack_that("for block in self:", "    x = block(x.detach())", "return x"),
-        "The gradients are cut off in the stack: the input of a block is detached, either x or the output of the "
-        "block before it. So nothing below it could learn."),
+        "The gradients are cut off in the stack, as if the input of a block were detached, either x or the output of "
+        "the block before it. So nothing below it could learn."),
     row("stack_blocks", "stack_detached", stack_that("return super().forward(x).detach()"),
-        "The output of the last block is cut off from the gradients, by `.detach()` or `.data`, or all blocks run "
-        "under `torch.no_grad()`. So neither a block nor anything below the stack could learn."),
+        "The output of the last block is cut off from the gradients, for example by `.detach()` or `.data`, or all "
+        "blocks run under `torch.no_grad()`. So neither a block nor anything below the stack could learn."),
     row("stack_blocks", "x_changed_by_the_stack",
         stack_that("output = super().forward(x)", "with torch.no_grad():", "    x.copy_(output)", "return output"),
         CHANGED),
