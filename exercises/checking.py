@@ -22,9 +22,8 @@ from grader.testing.recorder import note
 from grader.testing.student import Raised, RemoteObject
 
 WORKED_EXAMPLES = json.loads(Path(__file__).with_name("worked_examples.json").read_text(encoding="utf-8"))
-# What a sentence begins with: a word, or else a name of the code such as `weights[0]`.
-FIRST_WORDS = {"a", "any", "data", "each", "in", "the", "two", "with", "without"}
-FIRST_NAME = re.compile(r"^([a-z]\w*(?:\.\w+)*(?:\[[^\]]*\])*)(?= )")
+# A name of the code at the beginning of a sentence, such as `weights` or `heads[0].W_query`: "weights should be …".
+FIRST_NAME = re.compile(r"^([a-z]\w*(?:\.\w+)*(?:\[[^\]]*\])*)(?= should )|^([a-z]\w*[._\[]\S*)(?= )")
 # What the solution gives in each test that calls expect_solution. `grader build` writes the file.
 SOLUTION_VALUES = read_values(Path(__file__).with_name(FILENAME))
 
@@ -167,9 +166,8 @@ def fail(text: str) -> NoReturn:
 
 def sentence(text: str) -> str:
     """Begin a text with a capital letter, or with a name of the code in backticks."""
-    if text.partition(" ")[0] in FIRST_WORDS:
-        return text[0].upper() + text[1:]
-    return FIRST_NAME.sub(r"`\1`", text)
+    quoted = FIRST_NAME.sub(r"`\g<0>`", text)
+    return quoted[0].upper() + quoted[1:]
 
 
 def described(result: Any) -> str:
