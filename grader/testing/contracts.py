@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from grader.sandbox import protocol
 from grader.testing.checks import (
     CheckFailed,
     dtype_name,
     expect_close,
     expect_gradients,
     expect_same,
-    expect_tensor,
     expect_true,
     expect_values,
     oracle_gradients,
@@ -27,6 +25,7 @@ from grader.testing.checks import (
 from grader.testing.differences import difference
 from grader.testing.draws import Draw, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
 from grader.testing.recorder import note
+from grader.testing.slopes import direction_of, slope_of, tensors_of
 from grader.testing.student import Raised, Refused, RemoteCallable, RemoteObject, Student
 
 if TYPE_CHECKING:
@@ -119,24 +118,25 @@ def expect_each_alone(call: RemoteCallable, /, batched: Sequence[str] = (), **ar
     batched: the arguments whose first dimension is the batch; by default all tensors.
     """
     chosen = batched or [name for name, value in arguments.items() if isinstance(value, torch.Tensor)]
-    together = _tensors_of(call(*arguments.values()))
+    together = tensors_of(call(*arguments.values()))
     for n in range(len(arguments[chosen[0]])):
         one = {name: value[n : n + 1] if name in chosen else value for name, value in arguments.items()}
-        alone = _tensors_of(call(*one.values()))
-        where = f"for element {n} of the batch alone"
-        _expect_alike(alone, [each[n : n + 1] for each in together], where, "in the batch", "Do not mix the elements.")
+        alone = tensors_of(call(*one.values()))
+        here, there = f"for element {n} of the batch alone", "in the batch"
+        expected = [each[n : n + 1] for each in together]
+        _expect_alike(call, one.values(), alone, expected, here, there, "Do not mix the elements.")
 
 
 def expect_any_layout(call: RemoteCallable, /, **arguments: Any) -> None:
     """Expect the same result if the tensors, of two or more dimensions, are transposed in memory."""
-    plain = _tensors_of(call(*arguments.values()))
+    plain = tensors_of(call(*arguments.values()))
     views = [
         value.mT.contiguous().mT if isinstance(value, torch.Tensor) and value.dim() > 1 else value
         for value in arguments.values()
     ]
     advice = "Non-contiguous tensors have the same numbers in another order in memory: use `reshape`, not `view`."
-    found = _tensors_of(_unless_raised(call, views, f"if {_listed(arguments)} non-contiguous. {advice}"))
-    _expect_alike(found, plain, "for non-contiguous arguments", "for contiguous ones", advice)
+    found = tensors_of(_unless_raised(call, views, f"if {_listed(arguments)} non-contiguous. {advice}"))
+    _expect_alike(call, views, found, plain, "for non-contiguous arguments", "for contiguous ones", advice)
 
 
 def expect_float64(call: RemoteCallable, /, keeps: bool = True, **arguments: Any) -> None:
@@ -144,13 +144,13 @@ def expect_float64(call: RemoteCallable, /, keeps: bool = True, **arguments: Any
 
     A module is converted to float64, and back.
     """
-    plain = _tensors_of(call(*_converted(arguments, torch.float32)))
+    plain = tensors_of(call(*_converted(arguments, torch.float32)))
     if isinstance(call, RemoteObject):
         call.to(torch.float64)
     advice = "A new tensor needs the dtype of the argument, for example `dtype=x.dtype`."
     values = _converted(arguments, torch.float64)
-    found = _tensors_of(_unless_raised(call, values, f"if {_listed(arguments)} float64. {advice}"))
-    _expect_alike(found, plain, "in float64", "in float32", advice)
+    found = tensors_of(_unless_raised(call, values, f"if {_listed(arguments)} float64. {advice}"))
+    _expect_alike(call, values, found, plain, "in float64", "in float32", advice)
     for one, dtype in [(one, torch.float32) for one in plain] + [(one, torch.float64) for one in found]:
         if keeps and one.is_floating_point():
             note(dtype_name(one.dtype))
@@ -161,7 +161,6 @@ def expect_float64(call: RemoteCallable, /, keeps: bool = True, **arguments: Any
         call.to(torch.float32)
 
 
-STEP = 1e-2
 CUT_OFF = (
     "Do not cut it off with `.detach()`, `.item()`, `.data`, `.numpy()`, `float(…)`, `torch.tensor(…)` or "
     "`torch.no_grad()`."
@@ -181,12 +180,13 @@ def expect_gradients_fit(call: RemoteCallable, /, parameters: Sequence[str] = ()
     names = list(arguments)
     for key, value in {**floats, **{name: initial[name].detach() for name in parameters}}.items():
         name = names[int(key)] if key in floats else key
-        direction, gradient = _direction(value), found.get(key)
-        slope = _slope(call, values, key, value, direction)
+        direction, gradient = direction_of(value), found.get(key)
+        slope = slope_of(call, values, key, value, direction)
         note(torch.zeros_like(value) if gradient is None else gradient)
         what = f"No gradient reaches `{name}`" if gradient is None else f"The gradient of `{name}` is incomplete"
         along = 0.0 if gradient is None else (gradient.double() * direction).sum().item()
         if not abs(along - slope) <= 0.01 * abs(slope) + 0.002:
+            _expect_repeatable(call, values)
             raise CheckFailed(f"{what}, although the result depends on it. {CUT_OFF}")
 
 
@@ -207,30 +207,6 @@ def _gradients(call: RemoteCallable, values: Sequence[Any]) -> dict[str, torch.T
         raise CheckFailed(f"No gradient flows back from the result. {CUT_OFF}") from None
 
 
-def _direction(value: torch.Tensor) -> torch.Tensor:
-    """Return a fixed direction of length one, in float64, along which every entry changes by another step."""
-    steps = (torch.arange(value.numel(), dtype=torch.float64) + 0.5).cos().reshape(value.shape)
-    direction: torch.Tensor = steps / steps.norm()
-    return direction
-
-
-def _slope(call: RemoteCallable, values: list[Any], key: str, value: torch.Tensor, direction: torch.Tensor) -> float:
-    """Return the change of the weighted sum of the result along a direction, divided by the step."""
-    ends = []
-    for step in (STEP, -STEP):
-        moved = (value.double() + step * direction).to(value.dtype)
-        if key.isdigit():
-            result = call(*(moved if n == int(key) else one for n, one in enumerate(values)))
-        else:
-            assert isinstance(call, RemoteObject)
-            call.set({key: moved})
-            result = call(*values)
-            call.set({key: value})
-        outputs = [one.double() for one in _tensors_of(result) if one.is_floating_point()]
-        ends.append(sum((one * protocol.cotangent(one.shape, one.dtype)).sum().item() for one in outputs))
-    return (ends[0] - ends[1]) / (2 * STEP)
-
-
 def expect_generator_used(student: Student, draw: Draw) -> None:
     """Expect draws to come from the generator that is given, and else from torch's global one."""
     other = "Two generators with other states give the same draws: draw from `generator`."
@@ -241,8 +217,10 @@ def expect_generator_used(student: Student, draw: Draw) -> None:
         student,
         draw,
         "Without a generator, `torch.manual_seed` should fix the draws: draw from torch's global generator.",
-        "Without a generator, another `torch.manual_seed` gives the same draws: set no seed yourself.",
-        "Without a generator, a second call repeats the draws of the first: set no seed yourself.",
+        "Without a generator, another `torch.manual_seed` gives the same draws: draw from torch's global generator, "
+        "and set no seed yourself.",
+        "Without a generator, a second call repeats the draws of the first: draw again in each call, and set no seed "
+        "yourself.",
     )
 
 
@@ -251,11 +229,6 @@ def _converted(arguments: dict[str, Any], dtype: torch.dtype) -> list[Any]:
         one.to(dtype) if isinstance(one, torch.Tensor) and one.is_floating_point() else one
         for one in arguments.values()
     ]
-
-
-def _tensors_of(result: Any) -> list[torch.Tensor]:
-    """Return the tensors of a result: itself, or those in a tuple or list."""
-    return [expect_tensor(one) for one in (result if isinstance(result, tuple | list) else (result,))]
 
 
 def _unless_raised(call: RemoteCallable, values: Sequence[Any], when: str) -> Any:
@@ -275,8 +248,16 @@ def _place(error: Raised) -> str:
     return f" (line {error.line} of {error.file})" if is_plain else ""
 
 
-def _expect_alike(found: list[torch.Tensor], others: list[torch.Tensor], here: str, there: str, advice: str) -> None:
-    """Expect the same tensors from two calls of the student's own function."""
+def _expect_alike(
+    call: RemoteCallable,
+    arguments: Iterable[Any],
+    found: list[torch.Tensor],
+    others: list[torch.Tensor],
+    here: str,
+    there: str,
+    advice: str,
+) -> None:
+    """Expect the same tensors from two calls of the student's own function, the first one with these arguments."""
     expect_true(len(found) == len(others), f"It returns {len(found)} results {here}, and {len(others)} {there}.")
     for n, (one, other) in enumerate(zip(found, others, strict=True)):
         note(one)
@@ -286,8 +267,20 @@ def _expect_alike(found: list[torch.Tensor], others: list[torch.Tensor], here: s
                 f"{result} has shape {tuple(one.shape)} {here}, and {tuple(other.shape)} {there}. {advice}"
             )
         if apart := difference(one, other):
+            _expect_repeatable(call, arguments)
             where = f" at {apart.place}" if apart.place else ""
             raise CheckFailed(f"{result}{where} is {apart.yours} {here}, and {apart.expected} {there}. {advice}")
+
+
+def _expect_repeatable(call: RemoteCallable, arguments: Iterable[Any]) -> None:
+    """Expect two equal calls to have the same result: else what differs between two others shows nothing about them."""
+    given = list(arguments)
+    for one, other in zip(tensors_of(call(*given)), tensors_of(call(*given)), strict=False):
+        if one.shape != other.shape or difference(one, other):
+            raise CheckFailed(
+                "Two calls with the same arguments have different results. Is something random, or does a call change "
+                "what the next one uses?"
+            )
 
 
 def _listed(names: Iterable[str]) -> str:
