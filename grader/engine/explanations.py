@@ -12,7 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.engine.characters import hint_on_characters
-from grader.engine.hints import MISSING_IMPORT, MISSING_NAME, hint_for, similar
+from grader.engine.hints import hint_for
+from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, attributes_of, similar
+from grader.engine.source_lines import in_scope
 from grader.text import in_words
 
 if TYPE_CHECKING:
@@ -33,7 +35,14 @@ LOOPS = (ast.While, ast.For)
 MOST_PLACES = 3
 
 
-def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str], lines: SourceLines) -> Outcome:
+def explained(
+    outcome: Outcome,
+    unit: str,
+    exercise: str,
+    others: Collection[str],
+    lines: SourceLines,
+    lost: Sequence[FailedStatement] = (),
+) -> Outcome:
     """Return the outcome of a failed test with what the source says about it.
 
     Args:
@@ -42,6 +51,7 @@ def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str
         exercise: The exercise that was tested.
         others: The other exercises and the units.
         lines: The submission.
+        lost: The statements of the unit that failed.
     """
     if outcome.passed or outcome.kind == "waiting":
         return outcome
@@ -57,7 +67,7 @@ def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str
     if hints:
         label, node = own[-1] if own else next(one for one in definitions if one[1].name == near)
         hints = [hint_on_characters(hint, "", label, node.lineno, lines) for hint in hints]
-    if len(own) > 1:
+    if len(own) > 1 and not any(exercise in one.names for one in lost):
         places = [
             _lines_of(label, [str(node.lineno) for _, node in some])
             for label, some in itertools.groupby(own, lambda one: one[0])
@@ -104,8 +114,12 @@ def _on_source(outcome: Outcome, definition: Definition) -> list[str]:
 
 
 def _on_loops(definition: Definition) -> list[str]:
-    """Return a sentence on the first loop that a `return` ends in its first pass."""
-    loops = (one for one in ast.walk(definition) if isinstance(one, LOOPS))
+    """Return a sentence on the first loop that a `return` ends in its first pass: unless it can skip the `return`."""
+    loops = (
+        one
+        for one in ast.walk(definition)
+        if isinstance(one, LOOPS) and not any(isinstance(inner, ast.Continue) for inner in in_scope(one.body))
+    )
     found = [node.lineno for loop in loops for node in loop.body if isinstance(node, ast.Return)]
     return [
         f"The `return` in line {line} ends the loop in its first pass: is it indented too far?" for line in found[:1]
@@ -137,22 +151,30 @@ def _cuts_off(node: ast.expr) -> str | None:
 def _on_parameter(name: str, definition: Definition) -> list[str]:
     """Return a sentence on a parameter that a class does not have: it is no parameter, or has another name."""
     first, _, rest = name.partition(".")
-    nodes = [node for node in ast.walk(definition) if isinstance(node, ast.Attribute)]
-    assigned = {node.attr for node in nodes if isinstance(node.ctx, ast.Store)}
+    assigned = attributes_of(definition)
     if first not in assigned:
-        near = similar(first, assigned)
+        # What the rules name is not to be renamed, as `norm2` to `norm1`.
+        others = set(re.findall(r"\w+", ast.get_docstring(definition) or "")) | {
+            name for name in assigned if name.rstrip("0123456789") == first.rstrip("0123456789")
+        }
+        near = similar(first, assigned - others, NEAR)
         return [f"Your class assigns `self.{near}`: rename it to `self.{first}`."] if near else []
     return [] if rest else [f"Make `self.{first}` with `nn.Parameter(…)` in `__init__`."]
 
 
 def _on_return(definition: Definition) -> list[str]:
-    """Return a sentence on each function of an exercise that returns nothing."""
+    """Return a sentence on each function of an exercise that returns nothing, although it is called for a value."""
     functions = definition.body if isinstance(definition, ast.ClassDef) else [definition]
+    called = [node.value for node in ast.walk(definition) if isinstance(node, ast.Expr)]
+    as_statements = {
+        node.func.attr for node in called if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
     found = [
         f"`{one.name}` has no `return`."
         for one in functions
         if isinstance(one, ast.FunctionDef)
         and not one.name.startswith("__")
+        and one.name not in as_statements
         and not any(isinstance(inner, ast.Return | ast.Yield | ast.YieldFrom | ast.Raise) for inner in ast.walk(one))
     ]
     if found or isinstance(definition, ast.ClassDef):
@@ -174,19 +196,25 @@ def _place_of_loop(outcome: Outcome, lines: SourceLines) -> Outcome:
 
 
 def _still_raises(outcome: Outcome, exercise: str, lines: SourceLines) -> Outcome:
-    """Return the outcome of code that is not written with the line to delete, if there is other code beside it."""
+    """Return the outcome of code that raises NotImplementedError with what raises it, unless that is a whole stub."""
     around = lines.around(outcome.file, outcome.line) if outcome.kind == "not written" else []
-    if len(around) < 2 or getattr(around[0], "name", None) != exercise:
-        return outcome
-    *_, function, statement = around
-    if not (isinstance(function, ast.FunctionDef) and isinstance(statement, ast.Raise)):
-        return outcome
-    where = f"Line {outcome.line} of {_name_of(outcome.file)} still raises NotImplementedError"
+    places = [*outcome.trace, (outcome.file, outcome.line)]
+    if not around or exercise not in [_name(lines.around(*place)) for place in places]:
+        return outcome  # the test itself uses another exercise
+    where = f"Line {outcome.line} of {_name_of(outcome.file)}"
+    owner, function, statement = around[0], *([None, *around][-2:])
+    if not isinstance(statement, ast.Raise):
+        return replace(outcome, reason=f"{where} raises NotImplementedError.")
+    if not isinstance(function, ast.FunctionDef):
+        return replace(outcome, reason=f"{where} raises NotImplementedError: write what this case needs.")
+    if _name(around) != exercise or (function is not owner and isinstance(owner, ast.FunctionDef)):
+        name = owner.name if isinstance(owner, ast.ClassDef) else function.name
+        return replace(outcome, reason=f"It needs `{name}`, which is not written yet.")
     if _is_written(function):
-        return replace(outcome, reason=f"{where}: delete it.")
-    methods = around[0].body if isinstance(around[0], ast.ClassDef) else []
+        return replace(outcome, reason=f"{where} still raises NotImplementedError: delete it.")
+    methods = owner.body if isinstance(owner, ast.ClassDef) else []
     if any(isinstance(one, ast.FunctionDef) and _is_written(one) for one in methods):
-        return replace(outcome, reason=f"{where}: write `{function.name}`.")
+        return replace(outcome, reason=f"{where} still raises NotImplementedError: write `{function.name}`.")
     return outcome
 
 

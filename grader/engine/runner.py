@@ -10,7 +10,7 @@ from grader.engine.characters import hint_on_characters
 from grader.engine.explanations import advice, explained, lacks_import, trace_of
 from grader.engine.hints import hint_for_statement
 from grader.engine.newer_python import hint_for_missing, needing_newer_python
-from grader.engine.outcomes import CAUSE, Outcome
+from grader.engine.outcomes import ADVICE, CAUSE, Outcome
 from grader.engine.source_lines import SourceLines
 from grader.reports.model import Message
 from grader.sandbox.audit_hook import UNCOMPILED
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
     from grader.engine.criteria import Criterion
+    from grader.sandbox.failures import FailedStatement
     from grader.sandbox.processes import Server
     from grader.submissions.source import UnitSource
 
@@ -75,8 +76,10 @@ class Runner:
             outcome = again if again and (again.passed or not is_own) else outcome
             self.client.take_printed()  # the same output again
         cause = self._setting(criterion, outcome)
-        outcome = outcome.explained(lost, others - outcome.missing_names() if is_own else others)
-        outcome = explained(outcome, criterion.unit, criterion.exercise, others, self.lines)
+        outcome = outcome.explained(
+            self._blamed(lost, criterion), others - outcome.missing_names() if is_own else others
+        )
+        outcome = explained(outcome, criterion.unit, criterion.exercise, others, self.lines, lost)
         if cause:
             # Torch raises a NotImplementedError for what a device cannot do.
             is_written = outcome.kind != "not written"
@@ -130,7 +133,7 @@ class Runner:
                 hint = hint_on_characters(hint, lost.detail, lost.file, lost.line, self.lines)
                 if lost.kept:
                     hint = f"{hint} An earlier {in_words([f'`{name}`' for name in lost.kept])} is used instead.".strip()
-                text = f"{lost.reason} {lost.detail}"
+                text = f"{lost.reason} {ADVICE.sub('', lost.detail)}"
                 self._note(unit, None, "not run", text, lost.file, lost.line, trace=trace, hint=hint or None)
         self._note_doings(unit, None)
 
@@ -159,6 +162,12 @@ class Runner:
             case "timed out" | "ended" if not any(first.kind in kinds.get(one, {first.kind}) for one in doubtful):
                 return []  # the exercise itself is the cause
         return doubtful
+
+    def _blamed(self, lost: list[FailedStatement], criterion: Criterion) -> list[FailedStatement]:
+        """Return the statements that failed, without those that could define anything if no line has the exercise."""
+        if self.lines.may_define(criterion.unit, criterion.exercise):
+            return lost
+        return [one for one in lost if not one.may_define_anything]
 
     def _waiting_for_causes(self, outcome: Outcome) -> Outcome | None:
         """Return an outcome that waits only for exercises that have failed by themselves; None if there are none.

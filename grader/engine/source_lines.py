@@ -84,6 +84,14 @@ class SourceLines:
         """Return the functions and classes of a unit, each with the label of its source."""
         return [(label, node) for label, node in self._of_unit(unit) if isinstance(node, DEFINITIONS)]
 
+    def may_define(self, unit: str, name: str) -> bool:
+        """Return whether a line of a unit defines or imports a name, even if it is not Python."""
+        line = re.compile(
+            rf"^[ \t]*(?:(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b|{name}[ \t]*[:=]|(?:from|import)\b.*\b{name}\b)",
+            re.MULTILINE,
+        )
+        return any(line.search(cell) for cell in self._sources[unit].cells)
+
     def classes(self, name: str) -> list[ast.ClassDef]:
         """Return the classes with a name, of all units."""
         found = [node for unit in self._sources for _, node in self.definitions(unit) if node.name == name]

@@ -32,8 +32,7 @@ class Place(NamedTuple):
 
     def in_brackets(self) -> str:
         """Return the place as the end of a sentence; "" if nothing is known."""
-        words = self.words()
-        return f" ({words})" if words else ""
+        return f" ({self.words()})" if any(self) else ""
 
 
 class Line(NamedTuple):
@@ -112,8 +111,8 @@ class Entry:
     @property
     def advice(self) -> str | None:
         """The course's sentences on the mistake, or on what to fix first."""
-        waiting_for = self.exercise.waiting_for if self.state == "waiting" else None
-        return " ".join(one.sentence for one in self.exercise.misconceptions) or waiting_for
+        named = " ".join(one.sentence for one in self.exercise.misconceptions)
+        return named or (self.exercise.waiting_for if self.state == "waiting" else None)
 
     @property
     def issues(self) -> list[Issue]:

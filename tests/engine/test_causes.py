@@ -107,6 +107,18 @@ class MultiHeadAttentionWrapper(nn.Module):
     def forward(self, inputs):
         return self.heads[0](inputs)
 """
+V1 = """\
+class SelfAttention_v1(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, inputs):
+        return inputs
+"""
+STUB = "def softmax_stable(x, dim=-1):\n    raise NotImplementedError()\n"
 BROKEN_ATTENTION = "class CausalAttention(nn.Module): ...\n"
 ROWS = [
     # -- names ----------------------------------------------------------------------------------------------------
@@ -333,6 +345,93 @@ ROWS = [
     ),
     Row("Indent it like the other lines of its block.", Answer("x = 1\n  y = 2\n"), Answer("def other():\nreturn 1\n")),
     Row("Count the brackets here", Answer("x = (1\n"), Answer("x = 1 +\n")),
+    # -- what is not written, not returned or not defined ---------------------------------------------------------
+    Row(
+        "not written yet",
+        of('"""Text."""\nraise NotImplementedError()'),
+        of("return torch.softmax(scores.long(), 0)"),
+    ),
+    Row(
+        "It needs `softmax_stable`, which is not written yet.",
+        Answer(f"def softmax_naive(x, dim=-1):\n    return softmax_stable(x, dim)\n{STUB}", "softmax_naive"),
+        Answer(f"def softmax_naive(x, dim=-1):\n    raise NotImplementedError()\n{STUB}", "softmax_naive"),
+    ),
+    Row(
+        "raises NotImplementedError: write what this case needs.",
+        of("if len(scores) > 1:\n    raise NotImplementedError()\nreturn scores / scores"),
+        of("raise NotImplementedError()\nreturn scores"),
+    ),
+    Row(
+        "still raises NotImplementedError: delete it.",
+        of("raise NotImplementedError()\nreturn scores"),
+        of("if len(scores) > 1:\n    raise NotImplementedError()\nreturn scores / scores"),
+    ),
+    Row(
+        "`normalize_by_sum` has no `return`.",
+        of("scores / scores.sum()"),
+        of("if len(scores) < 1:\n    return scores"),
+    ),
+    Row(
+        "Is there a `return` on every way through it?",
+        of("if len(scores) < 1:\n    return scores"),
+        of("return scores * 2"),
+    ),
+    Row(
+        "ends the loop in its first pass: is it indented too far?",
+        of("for score in scores:\n    return scores / score"),
+        of("for score in scores:\n    if score < 1:\n        continue\n    return scores * 2\nreturn scores * 3"),
+    ),
+    Row(
+        "only the last one counts.",
+        Answer("def normalize_by_sum(x):\n    return x\ndef normalize_by_sum(y):\n    return y * 2\n"),
+        Answer("def normalize_by_sum(x):\n    return x\ndef normalize_by_sum(x, y=nothing):\n    return x\n"),
+    ),
+    Row(
+        "Your file defines `normalise_by_sum`: rename it to `normalize_by_sum`.",
+        Answer("def normalise_by_sum(scores): ...\ndel normalize_by_sum\n"),
+        Answer("def normalise_by_sum(scores): ...\ndef normalize_by_sum(scores, x=nothing): ...\n"),
+    ),
+    Row(
+        "normalize_by_sum is not defined. The cause is line",
+        Answer("def normalize_by_sum(scores, x=nothing): ...\n"),
+        Answer("def softmax_naive(x, y=nothing): ...\ndel normalize_by_sum\n"),
+    ),
+    # -- parameters and gradients ---------------------------------------------------------------------------------
+    Row(
+        "Check `.detach()` in line",
+        of("return (scores / scores.sum()).detach()"),
+        of("return (scores / scores.sum()).sign()"),
+    ),
+    Row(
+        "Your class assigns `self.W_queries`: rename it to `self.W_query`.",
+        Answer(V1.replace("W_query", "W_queries"), "SelfAttention_v1", SELF, is_hidden=True),
+        Answer(V1, "SelfAttention_v1", SELF, is_hidden=True),
+    ),
+    Row(
+        "Your class assigns",
+        Answer(V1.replace("W_query", "W_queries"), "SelfAttention_v1", SELF, is_hidden=True),
+        Answer(V1.replace("W_query", "matrix"), "SelfAttention_v1", SELF, is_hidden=True),
+    ),
+    Row(
+        "Make `self.W_query` with `nn.Parameter(…)` in `__init__`.",
+        Answer(V1.replace("nn.Parameter", ""), "SelfAttention_v1", SELF, is_hidden=True),
+        Answer(V1.replace("W_query", "matrix"), "SelfAttention_v1", SELF, is_hidden=True),
+    ),
+    Row(
+        "although the result depends on it. Do not cut it off",
+        of("return scores / scores.sum().detach()"),
+        of("return scores / scores.sum() + torch.rand(())"),
+    ),
+    Row(
+        "Two calls with the same arguments have different results.",
+        of("return scores / scores.sum() + torch.rand(())"),
+        of("return scores / scores.sum().detach()"),
+    ),
+    Row(
+        "A new tensor needs the dtype of the argument",
+        of("return scores / scores.sum() @ torch.eye(len(scores))"),
+        of("return scores / scores.sum() + torch.rand(())"),
+    ),
     # -- other exercises ------------------------------------------------------------------------------------------
     Row(
         "Depends on `softmax_stable`; fix that first.",
@@ -367,18 +466,69 @@ ROWS = [
 ]
 
 
-class Said(NamedTuple):
-    """What a report says of an answer."""
+IN_FORWARD = """\
+class SelfAttention_v1(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.sizes = d_in, d_out
 
-    text: str
-    state: str
+    def forward(self, inputs):
+        self.W_query, self.W_key, self.W_value = (nn.Parameter(torch.rand(self.sizes)) for _ in range(3))
+        return scaled_dot_product_attention(inputs @ self.W_query, inputs @ self.W_key, inputs @ self.W_value)[0]
+"""
+BY_RAND_LIKE = """\
+def attention_dropout(weights, p, generator=None):
+    if p < 0 or p > 1:
+        raise ValueError(p)
+    return weights * (torch.rand_like(weights) >= p) / (1 - p)
+"""
+SEEDED = """\
+def dot_product_variance(d_k, samples, generator=None):
+    torch.manual_seed(1)
+    queries, keys = torch.randn(samples, d_k, generator=generator), torch.randn(samples, d_k)
+    products = (queries * keys).sum(-1)
+    return products.var().item(), (products / d_k**0.5).var().item()
+"""
+KEEPS_ALL = """\
+def attention_dropout(weights, p, generator=None):
+    if p < 0 or p >= 1:
+        raise ValueError(p)
+    return weights * (torch.rand(weights.shape, generator=generator) >= p / 2) / (1 - p)
+"""
+SEED_IN_FORWARD = """\
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, inputs):
+        torch.manual_seed(123)
+        queries, keys, values = self.W_query(inputs), self.W_key(inputs), self.W_value(inputs)
+        scores = mask_then_softmax(queries @ keys.mT, queries.shape[-1])
+        return self.dropout(scores) @ values
+"""
+WITHOUT_SELF = "class SelfAttention_v2(nn.Module):\n    def forward(inputs):\n        return inputs\n"
+# What was once said of answers for which it is not true.
+UNTRUE = [
+    ("printed the result", Answer("def dot_product(a, b):\n    sum(a)\n", "dot_product", is_hidden=True)),
+    ("This is torch's own dropout", Answer(BY_RAND_LIKE, "attention_dropout", CAUSAL, is_hidden=True)),
+    ("they have other names, are in", Answer(IN_FORWARD, "SelfAttention_v1", SELF, is_hidden=True)),
+    ("come from torch's global generator", Answer(SEEDED, "dot_product_variance", SELF, is_hidden=True)),
+    ("drawn once, when the module is made.", Answer(SEED_IN_FORWARD, "CausalAttention", CAUSAL, is_hidden=True)),
+    ("`torch.sqrt` takes no plain number", Answer(WITHOUT_SELF, "SelfAttention_v2", SELF, is_hidden=True)),
+    ("Use tensor.detach().numpy()", of("return torch.tensor(scores.numpy())", is_hidden=True)),
+    ("`About`", Answer(KEEPS_ALL, "attention_dropout", CAUSAL)),
+    ("stays in force", Answer("total = 0\nfor total in [1]:\n    total += nothing\n")),
+]
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[Answer, Said]:
+def said() -> dict[Answer, str]:
     """What the reports of all these answers say: each answer is graded once."""
-    answers = list(dict.fromkeys(answer for row in ROWS for answer in (row.said, row.not_said)))
-    found: dict[Answer, Said] = {}
+    answers = list(dict.fromkeys(answer for row in ROWS for answer in row[1:]))
+    answers += [answer for _, answer in UNTRUE]
+    found: dict[Answer, str] = {}
     for suites in ("visible", "hidden"):
         graded = [answer for answer in answers if answer.is_hidden == (suites == "hidden")]
         with Engine(COURSE, suites=suites) as engine:
@@ -390,20 +540,28 @@ def said() -> dict[Answer, Said]:
                 answer = graded[int(one.student)]
                 entry = next(entry for entry in entries(report) if entry.name == answer.exercise)
                 texts = [sentence_of(message) for message in report.messages if message.kind != "printed"]
-                texts += [line.text for line in entry.feedback()]
-                found[answer] = Said("\n".join(texts), entry.state)
+                texts += [entry.state, *(line.text for line in entry.feedback())]
+                found[answer] = "\n".join(texts)
     return found
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_is_said_of_an_answer_for_which_it_is_true(said: dict[Answer, Said], row: Row) -> None:
-    assert row.sentence in said[row.said].text
+def test_a_sentence_is_said_of_an_answer_for_which_it_is_true(said: dict[Answer, str], row: Row) -> None:
+    assert row.sentence in said[row.said]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_is_not_said_of_a_near_miss(said: dict[Answer, Said], row: Row) -> None:
-    assert said[row.not_said].text
-    assert row.sentence not in said[row.not_said].text
+def test_a_sentence_is_not_said_of_a_near_miss(said: dict[Answer, str], row: Row) -> None:
+    assert said[row.not_said]
+    assert row.sentence not in said[row.not_said]
+
+
+@pytest.mark.parametrize(("sentence", "answer"), UNTRUE, ids=lambda one: one if isinstance(one, str) else "")
+def test_a_sentence_that_was_untrue_of_an_answer_is_not_said(
+    said: dict[Answer, str], sentence: str, answer: Answer
+) -> None:
+    assert "in progress" in said[answer] or "raised" in said[answer].lower()
+    assert sentence not in said[answer]
 
 
 def test_the_table_has_every_hint() -> None:

@@ -81,12 +81,20 @@ def attend():
             "Line 2 of answers.py still raises NotImplementedError: delete it.",
         ),
         # The student's own, for a case that is not written.
-        ("def scores():\n    if True:\n        raise NotImplementedError()", "It is not written yet."),
+        (
+            "def scores():\n    if True:\n        raise NotImplementedError()",
+            "Line 3 of answers.py raises NotImplementedError: write what this case needs.",
+        ),
         # Another exercise is not written.
         (
             "def scores(): softmax()\ndef softmax():\n    x = 1\n    raise NotImplementedError()",
-            "It is not written yet.",
+            "It needs `softmax`, which is not written yet.",
         ),
+        (
+            "def scores():\n    def part():\n        raise NotImplementedError()\n    return part()",
+            "It needs `part`, which is not written yet.",
+        ),
+        ("def scores():\n    raise NotImplementedError('no such dim')", "It raised a NotImplementedError."),
         (
             "def scores():\n    x = 1",
             "A tensor was expected; yours gave None. `scores` has no `return`.",

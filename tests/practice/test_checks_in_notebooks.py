@@ -99,7 +99,7 @@ def test_a_last_version_that_is_not_python_is_checked_and_not_an_earlier_one(fol
     printed = run(folder, "import torch\n%load_ext grader", RIGHT, broken, "%check normalize_by_sum")
     assert f"{UNIT}.ipynb, cell 3, line 2: It is not valid Python" in printed[3]
     assert "0 of 1 exercises pass" in printed[3]
-    assert "stays in force" not in printed[3]
+    assert "is used instead" not in printed[3]
 
 
 def test_imports_that_were_not_run_are_named_and_the_cells_keep_their_numbers(folder: Path) -> None:

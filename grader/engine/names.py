@@ -1,0 +1,199 @@
+"""What a missing name, attribute or import probably means: something is suggested only if it exists in that place."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import torch
+
+from grader.engine.source_lines import COMPREHENSIONS, DEFINITIONS, bound_by, in_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grader.engine.outcomes import Outcome
+    from grader.engine.source_lines import SourceLines
+    from grader.sandbox.failures import FailedStatement
+
+IMPORTS = {
+    "F": "import torch.nn.functional as F",
+    "math": "import math",
+    "nn": "from torch import nn",
+    "np": "import numpy as np",
+    "numpy": "import numpy",
+    "random": "import random",
+    "Tensor": "from torch import Tensor",
+    "torch": "import torch",
+}
+LONGEST_NAME, MOST_NAMES = 100, 2000
+# How similar a name of a library has to be: there are many.
+NEAR = 0.75
+MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
+MISSING_IMPORT = re.compile(
+    r"cannot import name '(?P<name>\w+)' from '(?P<source>[\w.]+)'|No module named '(?P<module>\w+)'"
+)
+MODULES = ("math", "numpy", "random", "torch")
+# Loaded with torch.
+PARTS = (*MODULES, "torch.nn", "torch.nn.functional", "torch.nn.init")
+MISSING_ATTRIBUTE = re.compile(
+    r"(?:'(?P<kind>\w+)' object|module '(?P<module>[\w.]+)') has no attribute '(?P<name>\w+)'"
+)
+
+
+def _public(owner: object) -> set[str]:
+    """Return the public names of a module, or of the objects of a class."""
+    return {name for name in (*dir(owner), *getattr(owner, "__annotations__", ())) if not name.startswith("_")}
+
+
+PYTHONS = _public(builtins)
+
+
+def on_missing_name(
+    name: str, outcome: Outcome, around: list[ast.AST], lines: SourceLines, lost: Sequence[FailedStatement]
+) -> str:
+    """Return a sentence on a name that does not exist in a function."""
+    unit, (owner, method) = lines.unit_of(outcome.file), (*around, None, None)[:2]
+    if _is_lost(name, lost):
+        return ""  # that statement has a message of its own
+    if hint := _on_import(name, outcome.file, lines, None):
+        return hint
+    if isinstance(owner, ast.ClassDef) and (this := self_of(method)) and name in attributes_of(owner):
+        return f"Did you mean `{this}.{name}`?"
+    if name in lines.names_of_program(unit):
+        return (
+            'It has a value only under `if __name__ == "__main__":`, which does not run here: make it an argument, or '
+            "give it a value in this function."
+        )
+    own = _variables(around, outcome.line or 0) | lines.names_at_top(unit, lost)
+    if near := similar(name, own) or similar(name, PYTHONS, NEAR):
+        return f"Did you mean `{near}`?"
+    is_inside = any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in around)
+    return "Give it a value in this function: names inside other functions do not exist here." if is_inside else ""
+
+
+def on_missing_name_at_top(
+    name: str, failed: FailedStatement, lines: SourceLines, lost: Sequence[FailedStatement]
+) -> str:
+    """Return a sentence on a name that does not exist outside of functions."""
+    unit, place = lines.unit_of(failed.file), (failed.file or "", failed.line or 0)
+    if _is_lost(name, [one for one in lost if one != failed]):
+        return ""
+    if hint := _on_import(name, failed.file, lines, place):
+        return hint
+    if name in lines.names_at_top(unit, lost):
+        return "It gets its value below this line: move that up, or this line down."
+    if near := similar(name, lines.names_at_top(unit, lost, place)) or similar(name, PYTHONS, NEAR):
+        return f"Did you mean `{near}`?"
+    if any(isinstance(node, DEFINITIONS) for node in lines.around(*place)[:1]):
+        return "It is needed when the definition is read, before any call: give it a value above."
+    return "It is outside of every function: indent it if it belongs to one."
+
+
+def _is_lost(name: str, lost: Sequence[FailedStatement]) -> bool:
+    """Return whether a statement that failed would have bound a name."""
+    return any(name in one.names and name not in one.kept for one in lost)
+
+
+def _on_import(name: str, file: str | None, lines: SourceLines, before: tuple[str, int] | None) -> str:
+    """Return a sentence on the import of a name that is missing or does not count; "" if it is not one to import.
+
+    before: the label and line of the statement that lacks it, outside of functions.
+    """
+    unit, where = lines.unit_of(file), "at the top of the file"
+    if ".ipynb, cell " in (file or ""):
+        where = "in the first code cell"
+    found = lines.import_in(unit, name)
+    if not found:
+        needed = IMPORTS.get(name) or lines.import_of(name, unit)
+        return f"Add `{needed}` {where}." if needed else ""
+    label, line, is_at_top = found
+    place = f"line {line}" if label == file else f"line {line} of {label}"
+    if is_at_top and name in lines.names_at_top(unit, (), before):
+        return f"{place[0].upper()}{place[1:]} imports `{name}`: is it deleted afterwards?"
+    return f"The import of `{name}` in {place} does not count here: it belongs {where}."
+
+
+def near_import(detail: str, lines: SourceLines) -> str | None:
+    """Return what an import probably means: a name of another unit or of a library, or a module."""
+    missing = MISSING_IMPORT.match(detail)
+    if not missing:
+        return None
+    if source := missing["source"]:
+        known = _public(sys.modules[source]) if source in PARTS else lines.names_at_top(source)
+        # A name that is there in the source has failed.
+        return None if missing["name"] in known else similar(missing["name"], known)
+    known = {*MODULES, *lines.exercises}
+    return None if missing["module"] in known else similar(missing["module"], known, NEAR)
+
+
+def on_missing_attribute(detail: str, lines: SourceLines) -> str:
+    """Return a sentence on an attribute that an object or a module does not have, or ""."""
+    missing = MISSING_ATTRIBUTE.search(detail)
+    if not missing:
+        return ""
+    own = lines.classes(missing["kind"] or "")
+    if module := missing["module"]:
+        near = similar(missing["name"], _public(sys.modules[module]), NEAR) if module in PARTS else None
+    elif own:
+        attributes = attributes_of(own[-1])
+        if missing["name"] in attributes:
+            return f"The class gives `{missing['name']}` a value: does that line run before this one?"
+        near = similar(missing["name"], attributes) or similar(missing["name"], _public(torch.nn.Module), NEAR)
+    else:
+        places = (torch, builtins, torch.nn, torch.nn.parameter)
+        kinds = [getattr(place, missing["kind"], None) for place in places]
+        near = next((similar(missing["name"], _public(kind), NEAR) for kind in kinds if isinstance(kind, type)), None)
+    return f"Did you mean `{near}`?" if near else ""
+
+
+def similar(name: str, names: set[str], cutoff: float = 0.6) -> str | None:
+    """Return the other name that is most similar to this one, if there is one."""
+    # Sorted, so that the result is always the same; bounded, because a student may define any number.
+    some = sorted(one for one in names - {name} if len(one) <= LONGEST_NAME)[:MOST_NAMES]
+    found = difflib.get_close_matches(name[:LONGEST_NAME], some, n=1, cutoff=cutoff)
+    return found[0] if found else None
+
+
+def _variables(around: list[ast.AST], line: int) -> set[str]:
+    """Return the arguments and variables that a line in these functions can use."""
+    found: set[str] = set()
+    for function in around:
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            found |= {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+            for node in in_scope(function.body):
+                found.update(bound_by(node))
+                if isinstance(node, COMPREHENSIONS) and node.lineno <= line <= (node.end_lineno or 0):
+                    found |= {name for one in ast.walk(node) for name in bound_by(one)}
+    return found
+
+
+def methods_of(owner: ast.AST, name: str | None = None) -> list[ast.FunctionDef]:
+    """Return the methods of a class, or those of this name."""
+    body = owner.body if isinstance(owner, ast.ClassDef) else []
+    return [one for one in body if isinstance(one, ast.FunctionDef) and name in (None, one.name)]
+
+
+def self_of(method: ast.AST | None) -> str | None:
+    """Return what a method calls its object."""
+    arguments = method.args.args if isinstance(method, ast.FunctionDef) else []
+    return arguments[0].arg if arguments else None
+
+
+def attributes_of(owner: ast.AST) -> set[str]:
+    """Return the attributes that a class gives its objects, with its methods."""
+    found = {name for node in in_scope(getattr(owner, "body", [])) for name in bound_by(node)}
+    for method in methods_of(owner):
+        for node in ast.walk(method):
+            match node:
+                case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Store()):
+                    if name == self_of(method):
+                        found.add(attribute)
+                case ast.Call(func=ast.Attribute(attr=function), args=[ast.Constant(value=str(attribute)), *_]):
+                    if function in ("register_buffer", "register_parameter", "register_module", "add_module"):
+                        found.add(attribute)
+    return found
