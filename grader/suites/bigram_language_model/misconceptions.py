@@ -194,8 +194,8 @@ ROWS = [
     row("encode", "vocabulary_popped",
         replace("character: place for place, character in enumerate(vocabulary)",
                 "vocabulary.pop(): len(vocabulary) for _ in range(len(vocabulary))"),
-        "The caller's list is changed: `pop` removes the characters from the vocabulary. Read them with a `for` "
-        "loop, which does not change the list."),
+        "The caller's list is changed, as `pop` does. Read the items with a `for` loop, which does not change the "
+        "list."),
     # decode
     row("decode", "ids_not_checked", replace("not 0 <= number < len(vocabulary)", "False"),
         "The ids are not checked. A list counts negative indices from its end, so -1 silently becomes the last "
@@ -242,8 +242,8 @@ ROWS = [
         "The code calls a tensor method on the ids. The argument is a plain list of int, as encode returns it."),
     row("decode", "ids_popped",
         replace("vocabulary[number] for number in ids", "vocabulary[ids.pop(0)] for _ in range(len(ids))"),
-        "The caller's list is changed: `pop` removes the ids one by one. Read them with a `for` loop, which does not "
-        "change the list."),
+        "The caller's list is changed, as `pop` does. Read the items with a `for` loop, which does not change the "
+        "list."),
     # sample_batch
     row("sample_batch", "short_data_left_to_torch", replace("num_starts < 1", "False"),
         "For data that is too short, PyTorch raises a RuntimeError about a range, which the caller does not "
@@ -589,8 +589,8 @@ ROWS = [
         "first."),
     row("running_mean_softmax", "zero_times_infinity",
         replace(".masked_fill(future, -torch.inf)", " + future * -torch.inf"),
-        "A mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN. Fill the masked "
-        "entries instead, with `masked_fill` or `torch.where`."),
+        "The result is NaN, as if a mask of zeros and ones were multiplied by infinity: zero times infinity is NaN. "
+        "Fill the masked entries instead, with `masked_fill` or `torch.where`."),
     row("running_mean_softmax", "scores_from_the_tokens",
         replace("torch.zeros(num_tokens, num_tokens, dtype=x.dtype)", "(x @ x.mT)"),
         "The scores are already those of attention, dot products of tokens. Here all scores are zero, so that all "

@@ -85,8 +85,8 @@ NO_BATCH_HERE = (
     "Count from the end: -1 is always the last dimension."
 )
 THROWN_AWAY = (
-    "The future is still visible: the masked tensor was not used. `masked_fill` without an underscore returns a new "
-    "tensor. Use its result."
+    "The future is still visible, as if nothing hid it. `masked_fill` without an underscore returns a new tensor: use "
+    "its result."
 )
 ZEROS = (
     "The future's scores are set to zero (or multiplied by a mask of zeros and ones). Zero is a normal score: its "
@@ -183,8 +183,8 @@ ROWS = [
     row("mask_then_renormalize", "not_renormalized", replace("past / past.sum(dim=-1, keepdim=True)", "past"),
         "The future is zero, but the rows no longer sum to one. Divide each row by the sum of its remaining weights."),
     row("mask_then_renormalize", "masked_result_thrown_away", replace("past = ", "past = weights\n    "),
-        "The future is still there: the masked tensor was not used. `masked_fill` without an underscore returns a "
-        "new tensor. Use its result."),
+        "The future is still there, as if nothing hid it. `masked_fill` without an underscore returns a new tensor: "
+        "use its result."),
     row("mask_then_renormalize", "past_removed", replace("masked_fill(causal_mask(weights.shape[-1]), 0)", "triu()"),
         "The mask is inverted: the past is zero, and the future is kept. Set the part above the diagonal to zero."),
     row("mask_then_renormalize", "own_weight_removed",
@@ -311,8 +311,8 @@ ROWS = [
         "softmax: it makes them positive, zero for the future, and with the sum one in each row."),
     row("mask_then_softmax", "zero_times_infinity",
         replace(".masked_fill(", " + ").replace("), -torch.inf)", ") * -torch.inf"),
-        "A mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN. Fill only the masked "
-        "entries: `masked_fill`, or `torch.where`."),
+        "The result is NaN, as if a mask of zeros and ones were multiplied by infinity: zero times infinity is NaN. "
+        "Fill only the masked entries: `masked_fill`, or `torch.where`."),
     row("mask_then_softmax", "plus_infinity", replace(", -torch.inf)", ", torch.inf)"),
         "The future is set to plus infinity, which gives NaN after softmax. The exponential of minus infinity is "
         "zero: use minus infinity."),
@@ -520,8 +520,8 @@ ROWS = [
         "The function does not take a generator, so a call with one fails. Add the argument, with the default None, "
         "and pass it on to the draw."),
     row("attention_dropout", "global_seed_in_every_call", replace("keep =", "torch.manual_seed(123)\n    keep ="),
-        "Each call sets torch's global seed, so without a generator it always drops the same weights, and the caller's "
-        "random state is lost. Do not set a seed here."),
+        "Without a generator every call drops the same weights, and the caller's random state is lost, as if each "
+        "call set torch's global seed. Do not set a seed here."),
     row("attention_dropout", "columns_of_the_whole_batch", replace("weights.shape", "weights.shape[-1]"),
         "Whole columns are kept or dropped: there is one draw for a token, for all rows and matrices. Draw for each "
         "weight, with the shape of the weights."),

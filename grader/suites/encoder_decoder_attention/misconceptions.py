@@ -437,8 +437,8 @@ ROWS = [
         "Minus infinity, or a number as low as -1e9, is below all of them."),
     row("CrossAttention", "zero_times_infinity",
         replace(HIDDEN, "scores = scores + padding_mask.unsqueeze(1) * -torch.inf"),
-        "A mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN. Fill only the masked "
-        "entries: `masked_fill`, or `torch.where`."),
+        "The result is NaN, as if a mask of zeros and ones were multiplied by infinity: zero times infinity is NaN. "
+        "Fill only the masked entries: `masked_fill`, or `torch.where`."),
     row("CrossAttention", "equal_widths_not_projected",
         replace("values = self.W_value(context)",
                 "values = context if context.shape[-1] == keys.shape[-1] else self.W_value(context)"),

@@ -471,8 +471,9 @@ ROWS = [
         weighed("(queries @ keys.mT / inputs.shape[-1] ** 0.5).softmax(-1)"), BY_D_IN),
     row("SelfAttention_v1", "plain_tensors",
         replace("nn.Parameter(torch.rand(d_in, d_out))", "torch.rand(d_in, d_out)", times=3),
-        "The module has no parameters. Optimisers, `state_dict()` and `.double()` do not find plain tensors or "
-        "tensors in a Python list. Make each matrix an nn.Parameter, in its own attribute."),
+        "The new module has no parameters. Optimisers, `state_dict()` and `.double()` do not find plain tensors, "
+        "tensors in a Python list, or those that are made in `forward`. Make each matrix an nn.Parameter in "
+        "`__init__`, in its own attribute."),
     row("SelfAttention_v1", "matrices_under_other_names",
         replace("self.W_query", "self.W_q", times=2).replace("self.W_key", "self.W_k", times=2)
         .replace("self.W_value", "self.W_v", times=2),
@@ -562,8 +563,9 @@ ROWS = [
         "its own weight."),
     row("SelfAttention_v2", "layers_in_a_list",
         replace(LAYER, f"[{LAYER}]", times=3).replace("(inputs)", "[0](inputs)", times=3),
-        "The module has no parameters. It does not find layers in a plain list or dict, and plain tensors are not "
-        "parameters. Assign each nn.Linear to its own attribute: W_query, W_key and W_value."),
+        "The new module has no parameters. It does not find layers in a plain list or dict, nor those that are made "
+        "in `forward`, and plain tensors are not parameters. In `__init__`, assign each nn.Linear to its own "
+        "attribute: W_query, W_key and W_value."),
     row("SelfAttention_v2", "layers_under_other_names",
         replace("self.W_query", "self.W_q", times=2).replace("self.W_key", "self.W_k", times=2)
         .replace("self.W_value", "self.W_v", times=2),

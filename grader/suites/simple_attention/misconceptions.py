@@ -35,8 +35,8 @@ CUT_OFF_BY_INT = (
     "decimal point."
 )
 EATEN_UP = (
-    "`pop` removed the numbers from the caller's lists, or the code overwrote them. Only read the numbers: the caller "
-    "may need them later."
+    "The numbers in the caller's lists were changed, as by `pop` or by an assignment to a position. Only read the "
+    "numbers: the caller may need them later."
 )
 A_LIST = (
     "The function returned the scores as a list of numbers. Put them into a tensor, (T,): tensors can be computed "
@@ -150,7 +150,7 @@ ROWS = [
         "The products were not added up. A dot product is one number: the sum of the products at all positions."),
     row("dot_product", "returned_inside_the_loop",
         replace("    return total\n", "").replace("total = total +", "return total +"),
-        "The `return` is inside the loop, so only the first product counts. Put the `return` after the loop, with "
+        "Only the first product counts, as with a `return` inside the loop. Put the `return` after the loop, with "
         "the same indentation as `for`."),
     row("dot_product", "only_the_last_product", replace("total + x * y", "x * y"),
         "Each product replaces the one before, so only the last one is left. The total so far must stay: add each "
@@ -425,10 +425,10 @@ ROWS = [
         "the maximum keeps all their differences."),
     row("softmax_stable", "not_a_number_replaced",
         replace("x - largest", "x").replace(SHARES, f"({SHARES}).nan_to_num()"),
-        "`nan_to_num` or similar replaced the values that are not a number. At this point the code cannot know which "
+        "Values that are not a number were replaced, as `nan_to_num` does. At this point the code cannot know which "
         "entry was larger. Subtract the maximum before the exponential."),
     row("softmax_stable", "float64_instead_of_a_maximum", replace("x - largest", "x.double()"),
-        "The code computes in float64 to avoid overflow. But float64 overflows at about e to the power of 709, far "
+        "The code avoids overflow as far as float64 does. But float64 overflows at about e to the power of 709, far "
         "below 10,000. Also, the result is float64. Subtracting the maximum helps in every dtype."),
     row("softmax_stable", "maximum_along_the_last_dimension", replace("max(dim=dim", "max(dim=-1"),
         "The maximum is always taken along the last dimension, but the sum along `dim`. All entries that share a sum "

@@ -257,7 +257,7 @@ ROWS = [
         "The new tokens are put below the texts, as new rows of the batch. They belong at the end of their own text, "
         "along dim 1."),
     row("generate_text", "returned_in_the_loop", replace("    return idx", "            return idx"),
-        "The function returns inside the loop, after the first new token. Move the return out of the loop."),
+        "There is only one new token, as with a `return` inside the loop. Move the return out of the loop."),
     row("generate_text", "one_token_too_few", replace("range(max_new_tokens)", "range(1, max_new_tokens)"),
         "There is one new token too few. A loop from 1 to max_new_tokens leaves out one step: count from 0."),
     row("generate_text", "length_of_the_whole_text",
