@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from grader.testing import checks
+from grader.testing import checks, draws
 from grader.testing.checks import RAISED, REFUSALS, CheckFailed, dtype_name
 from grader.testing.differences import difference, number
 from grader.testing.expected_values import FILENAME, read_values, solution_value
@@ -156,6 +156,11 @@ def kept(module: RemoteObject, name: str) -> Any:
 def expect_true(condition: bool, text: str) -> None:
     """Fail with this text, as a sentence, if a condition does not hold."""
     checks.expect_true(condition, sentence(text))
+
+
+def expect_count(marks: torch.Tensor, probability: float, text: str) -> None:
+    """Fail with this text, as a sentence, unless about this share of the marks is true."""
+    draws.expect_count(marks, probability, sentence(text))
 
 
 def fail(text: str) -> NoReturn:

@@ -17,6 +17,7 @@ import pytest
 import torch
 from checking import (
     described,
+    expect_count,
     expect_error,
     expect_module,
     expect_results,
@@ -40,7 +41,6 @@ from grader.testing.contracts import (
     expect_generator_used,
     expect_gradients_fit,
 )
-from grader.testing.draws import expect_count
 from grader.testing.student import RemoteCallable, RemoteObject, Student
 
 

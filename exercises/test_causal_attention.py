@@ -16,6 +16,7 @@ import torch
 from checking import (
     WORKED_EXAMPLES,
     described,
+    expect_count,
     expect_error,
     expect_linear,
     expect_module,
@@ -24,6 +25,7 @@ from checking import (
     expect_values,
     fail,
     numbers,
+    sentence,
     set_training,
     worked_example,
 )
@@ -37,7 +39,7 @@ from grader.testing.contracts import (
     expect_generator_used,
     expect_gradients_fit,
 )
-from grader.testing.draws import expect_count, expect_own_draws
+from grader.testing.draws import expect_own_draws
 from grader.testing.student import Refused, RemoteObject, Student
 
 INPUTS = worked_example("inputs")
@@ -224,7 +226,8 @@ def expect_independent(kept: torch.Tensor, p: float, pairs: dict[str, torch.Tens
     """
     share = f"about {1 - p:.0%} of the weights should be kept and the others become 0, yours keeps another share."
     expect_true(0.05 < kept.double().mean().item() < 0.95, share)
-    reasons = {f"{what} dropped together: draw for each weight separately.": alike for what, alike in pairs.items()}
+    together = "dropped together: draw again in each call, without a seed, and for each weight separately."
+    reasons = {sentence(f"{what} {together}"): alike for what, alike in pairs.items()}
     expect_own_draws(kept, reasons)
     expect_count(kept, 1 - p, share)
     for reason, alike in reasons.items():
@@ -272,10 +275,10 @@ def test_each_weight_is_dropped_independently(student: Student) -> None:
     rows, columns = kept[0::2] == kept[1::2], kept[:, 0::2] == kept[:, 1::2]
     expect_independent(kept, 0.5, {"whole columns of weights are": rows, "whole rows of weights are": columns})
     # With 50 or 3,000 weights, no count is likelier than 0.12 or 0.015. These are 60 rows, and 6 calls.
-    sentence = "the same number of weights is kept in {}: draw again in each call, and for each weight separately."
-    expect_true(len(set(kept.sum(-1).tolist())) > 1, sentence.format("every row"))
+    text = "the same number of weights is kept in {}: draw again in each call, and for each weight separately."
+    expect_true(len(set(kept.sum(-1).tolist())) > 1, text.format("every row"))
     counts = {kept.sum().item(), *(kept_of(student, 0.5, 60, 50).sum().item() for _ in range(5))}
-    expect_true(len(counts) > 1, sentence.format("every call"))
+    expect_true(len(counts) > 1, text.format("every call"))
 
 
 @pytest.mark.example("attention_dropout", rule="p = 0 changes nothing")

@@ -15,6 +15,7 @@ import pytest
 import torch
 from checking import (
     described,
+    expect_count,
     expect_module,
     expect_solution,
     expect_true,
@@ -30,7 +31,6 @@ from grader.testing.contracts import (
     expect_generator_used,
     expect_gradients_fit,
 )
-from grader.testing.draws import expect_count
 from grader.testing.student import Raised, RemoteObject, Student
 
 # -- SmallGPT: its parts ---------------------------------------------------------------------------------------------

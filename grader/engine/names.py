@@ -64,13 +64,14 @@ def on_missing_name(
         return hint
     if isinstance(owner, ast.ClassDef) and (this := self_of(method)) and name in attributes_of(owner):
         return f"Did you mean `{this}.{name}`?"
+    if near := similar(name, _variables(around, outcome.line or 0)):
+        return f"Did you mean `{near}`?"
     if name in lines.names_of_program(unit):
         return (
             'It has a value only under `if __name__ == "__main__":`, which does not run here: make it an argument, or '
             "give it a value in this function."
         )
-    own = _variables(around, outcome.line or 0) | lines.names_at_top(unit, lost)
-    if near := similar(name, own) or similar(name, PYTHONS, NEAR):
+    if near := similar(name, lines.names_at_top(unit, lost)) or similar(name, PYTHONS, NEAR):
         return f"Did you mean `{near}`?"
     is_inside = any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in around)
     return "Give it a value in this function: names inside other functions do not exist here." if is_inside else ""
@@ -167,8 +168,9 @@ def _variables(around: list[ast.AST], line: int) -> set[str]:
             found |= {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
             for node in in_scope(function.body):
                 found.update(bound_by(node))
-                if isinstance(node, COMPREHENSIONS) and node.lineno <= line <= (node.end_lineno or 0):
+                if isinstance(node, (*COMPREHENSIONS, ast.Lambda)) and node.lineno <= line <= (node.end_lineno or 0):
                     found |= {name for one in ast.walk(node) for name in bound_by(one)}
+                    found |= {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
     return found
 
 

@@ -161,6 +161,7 @@ def expect_float64(call: RemoteCallable, /, keeps: bool = True, **arguments: Any
         call.to(torch.float32)
 
 
+NO_GRADIENT = "No gradient flows through it."
 CUT_OFF = (
     "Do not cut it off with `.detach()`, `.item()`, `.data`, `.numpy()`, `float(…)`, `torch.tensor(…)` or "
     "`torch.no_grad()`."
@@ -201,8 +202,8 @@ def _gradients(call: RemoteCallable, values: Sequence[Any]) -> dict[str, torch.T
             f"It changes a tensor in place{_place(error)}, so it has no gradients. Make a new tensor instead."
         ) from None
     except Refused as error:
-        if type(error) is not Refused:
-            raise
+        if error.reason != NO_GRADIENT:
+            raise  # about a parameter, for example
         note("no gradient")
         raise CheckFailed(f"No gradient flows back from the result. {CUT_OFF}") from None
 

@@ -118,6 +118,16 @@ class SelfAttention_v1(nn.Module):
     def forward(self, inputs):
         return inputs
 """
+IN_FORWARD = """\
+class SelfAttention_v1(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.sizes = d_in, d_out
+
+    def forward(self, inputs):
+        self.W_query, self.W_key, self.W_value = (nn.Parameter(torch.rand(self.sizes)) for _ in range(3))
+        return scaled_dot_product_attention(inputs @ self.W_query, inputs @ self.W_key, inputs @ self.W_value)[0]
+"""
 STUB = "def softmax_stable(x, dim=-1):\n    raise NotImplementedError()\n"
 BROKEN_ATTENTION = "class CausalAttention(nn.Module): ...\n"
 ROWS = [
@@ -423,6 +433,11 @@ ROWS = [
         of("return scores / scores.sum() + torch.rand(())"),
     ),
     Row(
+        "No gradient flows back from the result.",
+        of("return (scores / scores.sum()).detach()"),
+        Answer(IN_FORWARD, "SelfAttention_v1", SELF),
+    ),
+    Row(
         "Two calls with the same arguments have different results.",
         of("return scores / scores.sum() + torch.rand(())"),
         of("return scores / scores.sum().detach()"),
@@ -466,16 +481,6 @@ ROWS = [
 ]
 
 
-IN_FORWARD = """\
-class SelfAttention_v1(nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.sizes = d_in, d_out
-
-    def forward(self, inputs):
-        self.W_query, self.W_key, self.W_value = (nn.Parameter(torch.rand(self.sizes)) for _ in range(3))
-        return scaled_dot_product_attention(inputs @ self.W_query, inputs @ self.W_key, inputs @ self.W_value)[0]
-"""
 BY_RAND_LIKE = """\
 def attention_dropout(weights, p, generator=None):
     if p < 0 or p > 1:
@@ -508,9 +513,15 @@ class CausalAttention(nn.Module):
         scores = mask_then_softmax(queries @ keys.mT, queries.shape[-1])
         return self.dropout(scores) @ values
 """
+UNMASKED = SEED_IN_FORWARD.replace("        torch.manual_seed(123)\n", "").replace(
+    "mask_then_softmax(queries @ keys.mT, queries.shape[-1])",
+    "torch.softmax(queries @ keys.mT / queries.shape[-1] ** 0.5, dim=-1)",
+)
 WITHOUT_SELF = "class SelfAttention_v2(nn.Module):\n    def forward(inputs):\n        return inputs\n"
 # What was once said of answers for which it is not true.
 UNTRUE = [
+    ("the masked tensor was not used", Answer(UNMASKED, "CausalAttention", CAUSAL, is_hidden=True)),
+    ("Make each matrix an nn.Parameter, in its", Answer(IN_FORWARD, "SelfAttention_v1", SELF, is_hidden=True)),
     ("printed the result", Answer("def dot_product(a, b):\n    sum(a)\n", "dot_product", is_hidden=True)),
     ("This is torch's own dropout", Answer(BY_RAND_LIKE, "attention_dropout", CAUSAL, is_hidden=True)),
     ("they have other names, are in", Answer(IN_FORWARD, "SelfAttention_v1", SELF, is_hidden=True)),
