@@ -86,7 +86,7 @@ def changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: M
         calls: The exercises that the changed answers to an exercise call by their public names, by exercise.
 
     Raises:
-        MisconceptionError: A row does not apply, or the solution does not define an exercise in `calls`.
+        MisconceptionError: A row does not apply, two have one name, or the solution lacks an exercise in `calls`.
     """
     source = course.solutions / f"{unit}.py"
     imports, definitions = _parts_of(source)
@@ -99,8 +99,14 @@ def changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: M
             )
     right = {name: f"{RIGHT}{name}" for name in exercises}
     changed = []
+    taken: dict[str, Row] = {}
     for one in rows:
         for exercise in one.exercises:
+            if (first := taken.setdefault(attribute(one, exercise), one)) is not one:
+                raise MisconceptionError(
+                    f"{course.shown(one.file)}:{one.line}: line {first.line} has a row {one.name} too: give one of the "
+                    "two another name."
+                )
             # An exercise that is called by its own name counts as the student's, and can be substituted.
             private = {name: new for name, new in right.items() if name not in calls.get(exercise, ())}
             changed.append(

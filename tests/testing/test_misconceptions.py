@@ -85,6 +85,16 @@ def test_a_row_that_cannot_be_applied_is_named_with_its_line(course: Path, old: 
     assert f"grader/suites/sums/misconceptions.py:4: {sentence}" in " ".join(done.stderr.split())
 
 
+def test_two_rows_of_one_name_are_refused(course: Path) -> None:
+    """The second would silently take the place of the first."""
+    again = '    row("Scale", "subtracts", replace("return", "return -1 *"), "Keep the sign."),\n]'
+    write(course, again.join(ROWS.rsplit("]", 1)))
+    done = run_grader(course, "build")
+    assert done.returncode == 2
+    sentence = "sums/misconceptions.py:8: line 4 has a row subtracts too: give one of the two another name."
+    assert sentence in " ".join(done.stderr.split())
+
+
 def test_calls_of_unknown_exercises_are_refused(course: Path) -> None:
     write(course, f'{ROWS}CALLS = {{"add": ["plus"]}}\n')
     done = run_grader(course, "build")

@@ -1114,7 +1114,7 @@ ROWS = [
         .replace("return idx", "prompt[:] = idx[:, -prompt.shape[1] :]\n        return idx"),
         "The caller's idx was changed. Methods with an underscore and `idx[…] = …` change the tensor itself; "
         "`torch.cat` makes a new one."),
-    row("BigramLanguageModel", "targets_flattened_in_place",
+    row("BigramLanguageModel", "targets_flattened_in_place_in_the_model",
         replace(f"return logits, {LOSS}",
                 f"loss = {LOSS}\n        targets.resize_(targets.numel())\n        return logits, loss"),
         "The caller's targets, or idx, were changed. Methods with an underscore, such as `resize_`, change the "

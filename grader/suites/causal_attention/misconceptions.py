@@ -198,7 +198,7 @@ ROWS = [
     row("mask_then_renormalize", "columns_renormalized", replace("dim=-1", "dim=0"),
         "The columns sum to one, not the rows. A row contains the weights of one token, and these should sum to one: "
         "sum over the last dimension."),
-    row("mask_then_renormalize", "sums_without_keepdim", replace(", keepdim=True", ""),
+    row("mask_then_renormalize", "renormalized_without_keepdim", replace(", keepdim=True", ""),
         "Without `keepdim=True` the sums lie along the columns, and each weight is divided by the sum of another row. "
         "Keep the sums as a column, (T, 1)."),
     row("mask_then_renormalize", "everything_renormalized_at_once", replace("sum(dim=-1, keepdim=True)", "sum()"),
