@@ -40,6 +40,19 @@ UNREPEATABLE = "generator or torch.Generator().manual_seed(__import__('random').
 
 # -- sentences that several rows share ---------------------------------------------------------------------------
 
+# About attention
+FIXED = (
+    "The divisor is a fixed number, such as 8 or the root of 8, whatever the width is. Divide by the root of the width "
+    "of queries and keys."
+)
+VALUES_AS_QUERIES = (
+    "The values are compared with the keys, as if they were queries. A query says what a token looks for, and has its "
+    "own weights."
+)
+VALUES_AS_KEYS = (
+    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
+    "own weights."
+)
 # About generators
 IGNORED = "The generator is not used. Pass it on to the draw, as `generator=generator`."
 SEEDED = (
@@ -644,6 +657,8 @@ ROWS = [
     row("Head", "scaled_for_the_notebook", replace("head_size**0.5", "16**0.5"),
         "The divisor is a fixed number, the root of one head_size. Use the class's own arguments, or the width of "
         "the keys."),
+    row("Head", "scaled_by_root_of_eight", replace("head_size**0.5", "8**0.5"), FIXED),
+    row("Head", "scaled_by_eight", replace("head_size**0.5", "8"), FIXED),
     row("Head", "scaled_after_softmax", replace(" / head_size**0.5", "").replace("dim=-1)", "dim=-1) / head_size**0.5"),
         "The weights are divided after the softmax. Then they no longer sum to one, and their ratios stay the same. "
         "Scale the scores, before softmax."),
@@ -873,6 +888,8 @@ ROWS = [
         "query is made but never used: keys are compared with keys. Compare each query, query(x), with the keys."),
     row("Head", "keys_and_values_exchanged", replace("self.key(x), self.value(x)", "self.value(x), self.key(x)"),
         "Keys and values are swapped: queries are compared with the values, and the weights mix the keys."),
+    row("Head", "values_as_queries", replace("self.query(x)", "self.value(x)"), VALUES_AS_QUERIES),
+    row("Head", "values_as_keys", replace("self.key(x)", "self.value(x)"), VALUES_AS_KEYS),
     row("Head", "keys_handed_over", replace("self.value(x)", "self.key(x)"),
         "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
     row("Head", "value_layer_unused", replace("self.value(x)", "x"),

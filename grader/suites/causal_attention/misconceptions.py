@@ -116,6 +116,18 @@ WRONG_DIM = (
     "Softmax runs over the queries: the columns sum to one, not the rows. The weights of each token should sum to one "
     "over the tokens that it sees, which lie along the last dimension."
 )
+FIXED = (
+    "The divisor is a fixed number, such as 8 or the root of 8, whatever the width is. Divide by the root of the width "
+    "of queries and keys."
+)
+VALUES_AS_QUERIES = (
+    "The values are compared with the keys, as if they were queries. A query says what a token looks for, and has its "
+    "own weights."
+)
+VALUES_AS_KEYS = (
+    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
+    "own weights."
+)
 WHOLE_TENSOR = (
     "Softmax runs over all scores at once, so all tokens together share one sum. Each token has its own weights: apply "
     "softmax over the last dimension."
@@ -279,6 +291,8 @@ ROWS = [
         "The scores are multiplied by √d_k, so large scores become even larger. Divide by √d_k."),
     row("mask_then_softmax", "scaled_for_the_worked_example", replace("d_k**0.5", "2**0.5"),
         "The divisor is always √2, which is correct only for the width of the worked example. Use the argument d_k."),
+    row("mask_then_softmax", "scaled_by_root_of_eight", replace("d_k**0.5", "8**0.5"), FIXED),
+    row("mask_then_softmax", "scaled_by_eight", replace("d_k**0.5", "8"), FIXED),
     row("mask_then_softmax", "scaled_after_softmax",
         replace("masked / d_k**0.5, dim=-1)", "masked, dim=-1) / d_k**0.5"), SCALED_LATE),
     row("mask_then_softmax", "masked_scores_thrown_away", replace("masked = ", "masked = scores\n    "), THROWN_AWAY),
@@ -542,6 +556,8 @@ ROWS = [
     row("CausalAttention", "scaled_for_the_worked_example_in_module", replace("d_out**0.5", "2**0.5"),
         "The divisor is a fixed number, √2, which is correct only for the worked example. Use the class's own "
         "arguments: d_out, or the width of the keys."),
+    row("CausalAttention", "scaled_by_root_of_eight_in_module", replace("d_out**0.5", "8**0.5"), FIXED),
+    row("CausalAttention", "scaled_by_eight_in_module", replace("d_out**0.5", "8"), FIXED),
     row("CausalAttention", "scaled_after_softmax_in_module",
         replace("masked / d_out**0.5, dim=-1)", "masked, dim=-1) / d_out**0.5"), SCALED_LATE),
     row("CausalAttention", "fifth_power_in_module", replace("0.5", "5"), FIFTH),
@@ -822,6 +838,8 @@ ROWS = [
         "W_key."),
     row("CausalAttention", "keys_ask_each_other", replace("queries @ keys", "keys @ keys"),
         "The queries are made but never used: keys are compared with keys. Compare each query with every key."),
+    row("CausalAttention", "values_as_queries", replace("queries @ keys", "values @ keys"), VALUES_AS_QUERIES),
+    row("CausalAttention", "values_as_keys", replace("queries @ keys", "queries @ values"), VALUES_AS_KEYS),
     row("CausalAttention", "inputs_compared", replace("queries @ keys", "inputs @ inputs"),
         "The inputs are compared with each other, as in unit 1. Here the dot products are between queries and keys, "
         "which are made from the inputs."),

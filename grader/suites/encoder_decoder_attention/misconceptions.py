@@ -29,6 +29,14 @@ DOT_PRODUCTS = (
     "These are dot products of the states. Additive attention is older: it adds the two projections, takes the tanh, "
     "and multiplies with v."
 )
+FIXED = (
+    "The divisor is a fixed number, such as 8 or the root of 8, whatever the width is. Divide by the root of the width "
+    "of queries and keys."
+)
+VALUES_AS_KEYS = (
+    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
+    "own weights."
+)
 NO_MASK = (
     "Without a mask there is an error. The mask is optional, so its default is None: `padding_mask=None`. Check `if "
     "padding_mask is not None` before you use it."
@@ -331,6 +339,8 @@ ROWS = [
     row("CrossAttention", "scaled_by_the_length_of_the_context", replace("keys.shape[-1]", "keys.shape[1]"),
         "The scores are divided by the root of the number of tokens in the context. A dot product sums over "
         "features, so divide by the root of their number, d_out."),
+    row("CrossAttention", "scaled_by_root_of_eight", replace("keys.shape[-1] ** 0.5", "8**0.5"), FIXED),
+    row("CrossAttention", "scaled_by_eight", replace("keys.shape[-1] ** 0.5", "8"), FIXED),
     row("CrossAttention", "scaled_after_softmax",
         replace(" / keys.shape[-1] ** 0.5, dim=-1)", ", dim=-1) / keys.shape[-1] ** 0.5"),
         "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."),
@@ -358,6 +368,7 @@ ROWS = [
     row("CrossAttention", "keys_and_values_exchanged",
         replace("keys = self.W_key", "keys = self.W_value").replace("values = self.W_value", "values = self.W_key"),
         "W_key and W_value are swapped: queries are compared with the values, and the weights mix the keys."),
+    row("CrossAttention", "values_as_keys", replace("keys = self.W_key", "keys = self.W_value"), VALUES_AS_KEYS),
     row("CrossAttention", "keys_ask_the_queries", replace("queries @ keys", "keys @ queries"),
         "Queries and keys are swapped in the scores. Row i should belong to query i and contain its dot products "
         "with every key: queries @ transposed keys."),

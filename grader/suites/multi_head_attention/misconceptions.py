@@ -112,6 +112,18 @@ BY_TOKENS = (
     "The scores are divided by the root of the number of tokens. A dot product sums over a head's features, so it "
     "grows with their number, head_dim."
 )
+FIXED = (
+    "The divisor is a fixed number, such as 8 or the root of 8, whatever the width is. Divide by the root of the width "
+    "of queries and keys."
+)
+VALUES_AS_QUERIES = (
+    "The values are compared with the keys, as if they were queries. A query says what a token looks for, and has its "
+    "own weights."
+)
+VALUES_AS_KEYS = (
+    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
+    "own weights."
+)
 BY_WIDTH = (
     "The scores are divided by √d_out, the width of all heads together. Each dot product sums only head_dim features: "
     "divide by √head_dim."
@@ -334,6 +346,8 @@ ROWS = [
     row("head_weights", "scaled_by_all_heads_together", replace("head_dim**0.5", "(scores.shape[1] * head_dim) ** 0.5"),
         BY_WIDTH),
     row("head_weights", "scaled_by_number_of_heads", replace("head_dim**0.5", "scores.shape[1] ** 0.5"), BY_HEADS),
+    row("head_weights", "scaled_by_root_of_eight", replace("head_dim**0.5", "8**0.5"), FIXED),
+    row("head_weights", "scaled_by_eight", replace("head_dim**0.5", "8"), FIXED),
     row("head_weights", "scaled_after_softmax", replace(" / head_dim**0.5, dim=-1)", ", dim=-1) / head_dim**0.5"),
         SCALED_LATE),
     row("head_weights", "future_visible", replace("masked / ", "scores / "), FUTURE_VISIBLE),
@@ -804,6 +818,7 @@ ROWS = [
         replace("return ", "inputs -= inputs.mean(dim=-1, keepdim=True)\n        return "), INPUTS_CHANGED),
     *(row("MultiHeadAttention", f"{name}_in_the_module", replace("head_weights", name), sentence)
       for name, sentence in [
+          ("scaled_by_root_of_eight", FIXED), ("scaled_by_eight", FIXED),
           ("fifth_power", FIFTH), ("square_instead_of_root", SQUARE), ("multiplied_by_half", MULTIPLIED_BY_HALF),
           ("divided_by_half", DIVIDED_BY_HALF), ("softmax_twice", SOFTMAX_TWICE),
           ("softmax_before_and_after_the_mask", BEFORE_AND_AFTER),
@@ -811,6 +826,8 @@ ROWS = [
           ("all_weights_one", ALL_ONE), ("only_the_future_seen", ONLY_FUTURE_SEEN),
           ("only_the_future_seen_beside_low_numbers", ONLY_FUTURE_SEEN), ("large_number_for_the_future", PLUS_LARGE),
       ]),
+    row("MultiHeadAttention", "values_as_queries", replace("queries, keys)", "values, keys)"), VALUES_AS_QUERIES),
+    row("MultiHeadAttention", "values_as_keys", replace("queries, keys)", "queries, values)"), VALUES_AS_KEYS),
     row("MultiHeadAttention", "query_projection_unused", replace("queries, keys)", "keys, keys)"),
         "The queries are made but never used: keys are compared with keys. Compare each query with the keys."),
     row("MultiHeadAttention", "shapes_or_dtypes_do_not_match",

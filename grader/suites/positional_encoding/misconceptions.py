@@ -175,6 +175,10 @@ ROWS = [
         "the powers: each hand should be slower."),
     row("sinusoidal_encoding", "base_of_one_thousand", replace("10000", "1000"),
         "The powers are of 1000 and not of 10000, so the slow hands are too fast."),
+    row("sinusoidal_encoding", "exponent_doubled_with_base_of_one_thousand",
+        replace("10000 ** (two_i / d_model)", "1000 ** (2 * two_i / d_model)"),
+        "The powers are of 1000 and not of 10000, and their exponents are doubled. In the formula i counts pairs. If "
+        "your i is 0, 2, 4, …, it is already 2i."),
     row("sinusoidal_encoding", "base_of_one_hundred_thousand", replace("10000", "100000"),
         "The powers are of 100000 and not of 10000, so the hands are too slow. Count the zeros."),
     row("sinusoidal_encoding", "powers_of_e", replace("10000 ** (two_i / d_model)", "torch.exp(two_i / d_model)"),

@@ -40,6 +40,10 @@ DIVIDED_BY_HALF = "The scores are divided by half of d_k. The half is an exponen
 FOR_THE_EXAMPLE = (
     "The divisor is always √2, which is correct only for the width of the worked example. Read d_k from the arguments."
 )
+FIXED = (
+    "The divisor is a fixed number, such as 8 or the root of 8, whatever the width is. Divide by the root of the width "
+    "of queries and keys."
+)
 SOFTMAX_TWICE = (
     "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
     "nearly equal."
@@ -75,6 +79,14 @@ INPUTS_COMPARED = (
 VALUES_COMPARED = (
     "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the tokens "
     "that find it."
+)
+VALUES_AS_QUERIES = (
+    "The values are compared with the keys, as if they were queries. A query says what a token looks for, and has its "
+    "own weights."
+)
+VALUES_AS_KEYS = (
+    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
+    "own weights."
 )
 ALL_ONE = (
     "Every weight is one, so each context is the plain sum of the values. A softmax over a dimension of size one gives "
@@ -180,11 +192,15 @@ IN_BOTH_MODULES = [
     ("multiplied_by_half_of_d_k", "(queries @ keys.mT * keys.shape[-1] * 0.5).softmax(-1)", MULTIPLIED_BY_HALF),
     ("divided_by_half_of_d_k", "(queries @ keys.mT / (keys.shape[-1] / 2)).softmax(-1)", DIVIDED_BY_HALF),
     ("scaled_for_the_worked_example", "(queries @ keys.mT / 2**0.5).softmax(-1)", FOR_THE_EXAMPLE),
+    ("scaled_by_root_of_eight", "(queries @ keys.mT / 8**0.5).softmax(-1)", FIXED),
+    ("scaled_by_eight", "(queries @ keys.mT / 8).softmax(-1)", FIXED),
     ("softmax_twice", "(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1).softmax(-1)", SOFTMAX_TWICE),
     ("sums_without_keepdim",
      "(lambda powers: powers / powers.sum(-1))(torch.exp(queries @ keys.mT / keys.shape[-1] ** 0.5))", SUMS_IN_A_ROW),
     ("mixed_by_the_columns", "(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1).mT", MIXED_BY_COLUMNS),
     ("keys_ask_each_other", "(keys @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1)", KEYS_WITH_KEYS),
+    ("values_as_queries", "(values @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1)", VALUES_AS_QUERIES),
+    ("values_as_keys", "(queries @ values.mT / keys.shape[-1] ** 0.5).softmax(-1)", VALUES_AS_KEYS),
     ("inputs_compared", "(inputs @ inputs.mT / keys.shape[-1] ** 0.5).softmax(-1)", INPUTS_COMPARED),
     ("all_weights_one", "torch.ones_like(queries @ keys.mT)", ALL_ONE),
     ("shapes_do_not_match", "(queries @ keys / keys.shape[-1] ** 0.5).softmax(-1)", SHAPES),
@@ -289,6 +305,8 @@ ROWS = [
     row("scaled_dot_product_attention", "scaled_for_the_worked_example", replace("queries.shape[-1]", "2"),
         "The divisor is always √2, which is correct only for the width of the worked example. Read d_k from the "
         "arguments."),
+    row("scaled_dot_product_attention", "scaled_by_root_of_eight", replace("d_k**0.5", "8**0.5"), FIXED),
+    row("scaled_dot_product_attention", "scaled_by_eight", replace("d_k**0.5", "8"), FIXED),
     row("scaled_dot_product_attention", "scaled_after_softmax",
         replace(" / d_k**0.5", "").replace(SOFTMAX, f"{SOFTMAX} / d_k**0.5"), SCALED_LATE),
     row("scaled_dot_product_attention", "softmax_over_queries", replace("dim=-1", "dim=-2"), WRONG_DIM),
@@ -746,6 +764,10 @@ ROWS = [
     # dot_product_variance
     row("dot_product_variance", "standard_deviations", replace(".var()", ".std()", times=2),
         "These are standard deviations. The variance is their square, and the variance grows like d_k."),
+    row("dot_product_variance", "samples_and_d_k_exchanged",
+        replace("randn(samples, d_k", "randn(d_k, samples", times=2),
+        "d_k and samples are swapped: there are d_k pairs, and each vector has as many numbers as there should be "
+        "pairs. Draw (samples, d_k), one vector of length d_k in each row, and sum over its numbers."),
     row("dot_product_variance", "samples_ignored", replace("randn(samples", "randn(6000", times=2),
         "The number of pairs is always the same and ignores `samples`. With more pairs, the estimate is better and "
         "slower."),

@@ -57,6 +57,10 @@ KEEPDIM_FORGOTTEN = (
     "The summed dimension is gone, so the sums do not line up with their entries. This gives an error or wrong "
     "numbers. `keepdim=True` keeps the dimension with size one."
 )
+PUT_BACK_AT_THE_END = (
+    "The dimension of the sum, or of the maximum, is put back at the end, by `unsqueeze(-1)`, but it was taken from "
+    "`dim`. With `keepdim=True` it stays where it was."
+)
 FIRST_BY_DEFAULT = (
     "Without `dim` the sum runs along the first dimension. The default is the last one, `dim=-1`: there the scores of "
     "one query lie."
@@ -371,6 +375,8 @@ ROWS = [
         "The sum always runs along the first dimension and ignores `dim`. Then each column sums to one. Pass `dim` "
         "on to `sum`."),
     row("softmax_naive", "naive_keepdim_forgotten", replace(", keepdim=True", ""), KEEPDIM_FORGOTTEN),
+    row("softmax_naive", "naive_dimension_put_back_at_the_end",
+        replace("sum(dim=dim, keepdim=True)", "sum(dim=dim).unsqueeze(-1)"), PUT_BACK_AT_THE_END),
     row("softmax_naive", "naive_first_dimension_by_default", replace("dim: int = -1", "dim: int = 0"),
         FIRST_BY_DEFAULT),
     row("softmax_naive", "naive_rows_and_columns_only",
@@ -446,6 +452,9 @@ ROWS = [
         replace("x.max(dim=dim, keepdim=True).values", "x.max()").replace("dim=dim, keepdim=True", ""),
         WHOLE_TENSOR),
     row("softmax_stable", "stable_dim_ignored", replace("dim=dim", "dim=-1", 2), DIM_IGNORED),
+    row("softmax_stable", "stable_dimension_put_back_at_the_end",
+        replace("x.max(dim=dim, keepdim=True).values", "x.amax(dim=dim).unsqueeze(-1)")
+        .replace("sum(dim=dim, keepdim=True)", "sum(dim=dim).unsqueeze(-1)"), PUT_BACK_AT_THE_END),
     row("softmax_stable", "stable_first_dimension_by_default", replace("dim: int = -1", "dim: int = 0"),
         FIRST_BY_DEFAULT),
     row("softmax_stable", "stable_rows_and_columns_only",

@@ -5,6 +5,9 @@ A name says what the answer does. If several exercises share a mistake, the name
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 from torch import Tensor, nn
 
 from grader.testing.misconceptions import Change, misconception, replace, row
@@ -25,10 +28,46 @@ CHANGED = (
     "The caller's x was changed: `-=`, `+=` and methods with an underscore change the tensor itself. Write `x = x + "
     "…`, which makes a new one."
 )
+X_TWICE = (
+    "In one of the steps, or in both, x counts twice: it is added to a sum that already contains it. Each step adds "
+    "only its module's output."
+)
 THROWN_AWAY = (
     "make_block is called once more than needed, and this block is not used. Making a block takes time and memory: "
     "call it exactly num_blocks times."
 )
+
+# Mistakes of a LayerNorm that come together. By name: the variance, what is divided by, and a sentence.
+UNBIASED = "The variance is the unbiased one: divide by C, with `unbiased=False`."
+ADDED = "eps is added to the deviation, outside the root: add it to the variance."
+SUBTRACTED = "eps is subtracted, outside the root: add it to the variance."
+SPREADS = {
+    "unbiased_variance": ("var(unbiased=True, {})", "torch.sqrt(variance + self.eps)", UNBIASED),
+    "eps_outside_the_root": ("std(unbiased=False, {})", "(variance + self.eps)", ADDED),
+    "unbiased_deviation_plus_eps": ("std({})", "(variance + self.eps)", f"{UNBIASED} {ADDED}"),
+    "eps_subtracted_outside_the_root": ("std(unbiased=False, {})", "(variance - self.eps)", SUBTRACTED),
+    "unbiased_deviation_minus_eps": ("std({})", "(variance - self.eps)", f"{UNBIASED} {SUBTRACTED}"),
+    "unbiased_deviation": ("std({})", "variance", f"{UNBIASED} eps is not used: add it to the variance."),
+}
+EVERYTHING = "Mean and variance are those of the whole tensor: write `dim=-1, keepdim=True`."
+ONE_NUMBER = "scale and shift are one number each: make them emb_dim numbers wide."
+
+
+def norms() -> Iterator[tuple[str, Change, str]]:
+    """Yield the name, the change and the sentence of each LayerNorm with one or several of these mistakes."""
+    for is_one, is_everything, spread in itertools.product((False, True), (False, True), SPREADS):
+        variance, divisor, sentence = SPREADS[spread]
+        dims = "" if is_everything else "dim=-1, keepdim=True"
+        change = replace("x.var(dim=-1, keepdim=True, unbiased=False)", f"x.{variance.format(dims)}")
+        change = change.replace("torch.sqrt(variance + self.eps)", divisor)
+        if is_everything:
+            change = change.replace("x.mean(dim=-1, keepdim=True)", "x.mean()")
+        if is_one:
+            change = change.replace("(emb_dim)", "(1)", times=2)
+        names = [*["one_number_for_all"] * is_one, *["over_everything"] * is_everything, spread]
+        sentences = [*[EVERYTHING] * is_everything, sentence, *[ONE_NUMBER] * is_one]
+        yield "_and_".join(names), change, " ".join(sentences)
+
 
 # The two steps of a TransformerBlock.
 ATTEND = "self.dropout(self.attention(self.norm1(x)))"
@@ -51,17 +90,7 @@ def stack_that(*forward: str) -> Change:
 # fmt: off
 ROWS = [
     # LayerNorm
-    row("LayerNorm", "unbiased_variance", replace(", unbiased=False", ""),
-        "The variance is the unbiased one: `torch.var` and `torch.std` divide by C - 1 by default. Here the features "
-        "are not a sample, so divide by C: `unbiased=False`."),
-    row("LayerNorm", "eps_outside_the_root",
-        replace("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)"),
-        "eps is added to the standard deviation, outside the root. Add it to the variance, inside the root: there it "
-        "also keeps the gradient of the root finite if the variance is zero."),
-    row("LayerNorm", "unbiased_deviation_plus_eps",
-        replace(", unbiased=False", "").replace("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)"),
-        "This is the norm of a well-known tutorial, x.std() + eps: the standard deviation is the unbiased one, and "
-        "eps is outside the root. Take the biased variance, add eps to it, and then take the root."),
+    *(row("LayerNorm", *one) for one in norms()),
     row("LayerNorm", "norm_of_the_annotated_transformer",
         replace(", unbiased=False", "").replace("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)")
         .replace("1e-5", "1e-6"),
@@ -73,6 +102,9 @@ ROWS = [
         .replace("self.scale", "self.a_2", times=2).replace("self.shift", "self.b_2", times=2),
         "This is the norm of a well-known tutorial, with other names: the unbiased standard deviation, eps outside the "
         "root, and 1e-6 as its default. Here use scale, shift, and the root of the biased variance plus eps."),
+    row("LayerNorm", "eps_subtracted", replace("variance + self.eps", "variance - self.eps"),
+        "eps is subtracted from the variance. A variance of zero would become negative, and its root is not a number: "
+        "add eps."),
     row("LayerNorm", "eps_forgotten", replace("variance + self.eps", "variance"),
         "eps is not added to the variance. If all features of a token are equal, their variance is zero, and without "
         "eps this divides by zero."),
@@ -127,9 +159,7 @@ ROWS = [
     row("LayerNorm", "over_tokens_and_features", replace("dim=-1", "dim=(-2, -1)[-x.dim():]", times=2),
         TOKENS_AND_FEATURES),
     row("LayerNorm", "over_everything",
-        replace("x.mean(dim=-1, keepdim=True)", "x.mean()").replace("dim=-1, keepdim=True, ", ""),
-        "There is one mean and one variance for the whole tensor: `x.mean()` without a dim uses everything. Write "
-        "`dim=-1, keepdim=True`."),
+        replace("x.mean(dim=-1, keepdim=True)", "x.mean()").replace("dim=-1, keepdim=True, ", ""), EVERYTHING),
     row("LayerNorm", "over_the_third_dim", replace("dim=-1", "dim=2", times=2),
         "This works only for batches of texts: the code expects the features in the third dimension, or reads three "
         "sizes. `dim=-1, keepdim=True` works for any number of dimensions."),
@@ -145,12 +175,7 @@ ROWS = [
     row("LayerNorm", "rows_by_view", replace("mean = ", "x = x.view(-1, x.shape[-1]).view(x.shape)\n        mean = "),
         "`view` fails if x is non-contiguous, for example the result of a transpose. `reshape` works, and with "
         "`dim=-1` you need neither."),
-    row("LayerNorm", "one_number_for_all_features", replace("(emb_dim)", "(1)", times=2),
-        "scale is one number for all features, and so is shift. Each feature needs its own: emb_dim numbers each."),
-    row("LayerNorm", "one_number_for_all_and_unbiased",
-        replace(", unbiased=False", "").replace("(emb_dim)", "(1)", times=2),
-        "scale is one number for all features, and so is shift, and the variance is the unbiased one. Each feature "
-        "needs its own numbers, emb_dim each, and the variance divides by C: `unbiased=False`."),
+    row("LayerNorm", "one_number_for_all_features", replace("(emb_dim)", "(1)", times=2), ONE_NUMBER),
     row("LayerNorm", "plain_tensors", replace("nn.Parameter", "", times=2),
         "scale and shift are plain tensors. An optimiser does not find them, so they stay one and zero: wrap them in "
         "nn.Parameter."),
@@ -335,6 +360,9 @@ ROWS = [
         replace("return ", "x = nn.functional.layer_norm(x, x.shape[-1:])\n        return "),
         "The output is added to the normalised x. Then the path around sublayer goes through a norm, and x itself is "
         "lost."),
+    row("Residual", "other_arguments_in_residual", replace("sublayer: nn.Module", "sublayer: nn.Module, emb_dim: int"),
+        "The residual cannot be made, because a call got other arguments than it takes. It takes only the module, "
+        "and needs no width: there is no norm in it."),
     row("Residual", "relu_after_the_sum", replace("x + self.sublayer(x)", "torch.relu(x + self.sublayer(x))"),
         "The sum goes through ReLU, as in the first residual networks for images. In a transformer the sum is not "
         "changed, so that it can be negative too."),
@@ -483,6 +511,9 @@ ROWS = [
     row("TransformerBlock", "x_added_once_more",
         replace("x = x", "first = x\n        x = x").replace("return x", "return first + x"),
         "x is added again at the end, after the two sums. Each step adds only its module's output."),
+    row("TransformerBlock", "x_added_twice_in_the_first_step", replace("x = x +", "x = x + x +"), X_TWICE),
+    row("TransformerBlock", "x_added_twice_in_the_second_step", replace("return x +", "return x + x +"), X_TWICE),
+    row("TransformerBlock", "x_added_twice_in_both_steps", replace("x + self", "x + x + self", times=2), X_TWICE),
     row("TransformerBlock", "feed_forward_first",
         replace("self.attention(self.norm1", "self.feed_forward(self.norm1")
         .replace("self.feed_forward(self.norm2", "self.attention(self.norm2"),

@@ -167,7 +167,7 @@ class three_sizes_read__again(WithScaleAndShift):
         return rows.reshape(texts, tokens, features)
 
 
-class one_number_for_all_and_unbiased(nn.Module):
+class one_number_for_all_and_unbiased_variance(nn.Module):
     def __init__(self, emb_dim, eps=1e-5):
         super().__init__()
         self.eps = eps
@@ -180,7 +180,7 @@ class one_number_for_all_and_unbiased(nn.Module):
         return self.scale * (x - mean) / torch.sqrt(var + self.eps) + self.shift
 
 
-class one_number_for_all_and_unbiased__again(nn.Module):
+class one_number_for_all_and_unbiased_variance__again(nn.Module):
     def __init__(self, emb_dim, eps=1e-5):
         super().__init__()
         self.eps = eps
