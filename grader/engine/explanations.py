@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING
 from grader.engine.characters import hint_on_characters
 from grader.engine.hints import hint_for
 from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, attributes_of, similar
+from grader.engine.source_hints import is_short_for, line_of_variable, on_draws, on_methods
 from grader.engine.source_lines import in_scope
+from grader.engine.tensor_hints import uncalled
+from grader.testing.draws import UNUSED_GENERATOR
 from grader.text import in_words
 
 if TYPE_CHECKING:
@@ -60,12 +63,15 @@ def explained(
     outcome = _still_raises(_place_of_loop(outcome, lines), exercise, lines)
     hints = []
     if outcome.reason == f"{exercise} is not defined.":
-        near = similar(exercise, {node.name for _, node in definitions} - set(others))
-        hints += [f"Your file defines `{near}`: rename it to `{exercise}`."] if near else []
+        known = {node.name for _, node in definitions} - {*others, exercise}
+        if near := similar(exercise, known):
+            hints.append(f"Your file defines `{near}`: rename it to `{exercise}`.")
+        elif looks_alike := sorted(one for one in known if is_short_for(one, exercise)):
+            hints.append(f"Your file defines `{looks_alike[0]}`: if that is it, rename it to `{exercise}`.")
     elif own:
         hints += _on_source(outcome, own[-1][1])
     if hints:
-        label, node = own[-1] if own else next(one for one in definitions if one[1].name == near)
+        label, node = own[-1] if own else next(one for one in definitions if f"`{one[1].name}`" in hints[0])
         hints = [hint_on_characters(hint, "", label, node.lineno, lines) for hint in hints]
     if len(own) > 1 and not any(exercise in one.names for one in lost):
         places = [
@@ -107,6 +113,10 @@ def _on_source(outcome: Outcome, definition: Definition) -> list[str]:
     hints = _on_return(definition) if GAVE_NONE.search(outcome.reason) else []
     if outcome.kind == "wrong":
         hints += _on_loops(definition)
+    if outcome.kind == "raised" and isinstance(definition, ast.ClassDef):
+        hints += on_methods(outcome.detail, definition)
+    if outcome.reason == UNUSED_GENERATOR:
+        hints += on_draws(definition)
     if NO_GRADIENT.search(outcome.reason):
         hints += _on_gradients(definition)
     missing = NO_PARAMETER.match(outcome.reason)
@@ -153,6 +163,8 @@ def _on_parameter(name: str, definition: Definition) -> list[str]:
     first, _, rest = name.partition(".")
     assigned = attributes_of(definition)
     if first not in assigned:
+        if line := line_of_variable(first, definition):
+            return [f"`{first}` in line {line} is only a variable of `__init__`: write `self.{first}`."]
         # What the rules name is not to be renamed, as `norm2` to `norm1`.
         others = set(re.findall(r"\w+", ast.get_docstring(definition) or "")) | {
             name for name in assigned if name.rstrip("0123456789") == first.rstrip("0123456789")
@@ -277,6 +289,7 @@ def advice(outcome: Outcome, others: Collection[str], lines: SourceLines, lost: 
         hint = hint_for(outcome, around, lines, lost)
     elif caller := next((line for file, line in outcome.trace if _name(lines.around(file, line)) != owner), None):
         hint = f"`{owner}` raises this when line {caller} calls it: check its arguments there, then `{owner}` itself."
+        hint = f"{hint} {uncalled(outcome.detail, lines)}".strip()
     else:
         hint = f"`{owner}` raises this: check that exercise first."
     shapes = f"Shapes in this line: {in_words(outcome.shapes)}." if outcome.shapes else ""

@@ -17,6 +17,7 @@ from grader.engine.names import (
     self_of,
 )
 from grader.engine.outcomes import CAUSE, Outcome
+from grader.engine.tensor_hints import hint_on_tensors
 from grader.sandbox.pieces import TEXT
 
 if TYPE_CHECKING:
@@ -142,12 +143,17 @@ def hint_for(outcome: Outcome, around: list[ast.AST], lines: SourceLines, lost: 
         return NUMPY
     if "NoneType" in detail:
         return _on_none(line, around)
+    about_tensors = hint_on_tensors(outcome, lines.text(outcome.file, line), lines)
+    return about_tensors or _on_definition(detail, lines) or on_missing_attribute(detail, lines)
+
+
+def _on_definition(detail: str, lines: SourceLines) -> str:
+    """Return a sentence on an error about a function or class that was called, or on a common error, or ""."""
     if call := CALL_DIFFERS.match(detail):
         return _on_arguments(call, lines)
     if forward := NO_FORWARD.search(detail):
         return _on_forward(forward[1], lines)
-    general = next((sentence for pattern, sentence in TEXTS if re.search(pattern, detail)), "")
-    return general or on_missing_attribute(detail, lines)
+    return next((sentence for pattern, sentence in TEXTS if re.search(pattern, detail)), "")
 
 
 def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequence[FailedStatement] = ()) -> str:

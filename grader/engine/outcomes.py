@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 ADVICE = re.compile(r" Use tensor\.detach\(\)\.numpy\(\) instead\.")
 # A TypeError has many causes, so its type alone does not identify a mistake.
 TYPE_ERRORS = re.compile(
-    r"not callable|not iterable|as an integer|unsupported operand|not a Module subclass|cannot assign"
-    r"|argument(?! after)"
+    r"(?:__init__|forward)\(\)|not callable|not iterable|as an integer|unsupported operand|not a Module subclass"
+    r"|cannot assign|argument(?! after)"
 )
 # Before the statement that should have defined a missing name.
 CAUSE = " The cause is "

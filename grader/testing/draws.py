@@ -27,7 +27,8 @@ __tracebackhide__ = True
 
 
 UNUSED_GENERATOR = (
-    "The generator's state is the same as before: pass `generator=generator` to the torch function that draws."
+    "The generator's state is the same as before: draw with a function of torch that takes `generator=generator`, such "
+    "as `torch.rand`, `torch.randint` or `torch.multinomial`."
 )
 
 

@@ -54,7 +54,10 @@ VALUES_AS_KEYS = (
     "own weights."
 )
 # About generators
-IGNORED = "The generator is not used. Pass it on to the draw, as `generator=generator`."
+IGNORED = (
+    "The generator is not used. Pass it on to the draw, as `generator=generator`, in a function of torch that takes "
+    "one: `random` and numpy take none."
+)
 SEEDED = (
     "The draws are the same for every state of the generator, as if the code set its seed first. The caller decides "
     "about the state."

@@ -472,7 +472,8 @@ ROWS = [
         "The generator is not used, and p = 1 raises no error, as with torch's own dropout. Draw with `torch.rand(…, "
         "generator=generator)`, and raise an error for p = 1."),
     row("attention_dropout", "generator_ignored", replace(", generator=generator", ""),
-        "The generator is not used. Pass it on to the draw: `torch.rand(…, generator=generator)`."),
+        "The generator is not used. Pass it on to the draw: `torch.rand(…, generator=generator)`. Torch's own dropout, "
+        "`random` and numpy take none."),
     row("attention_dropout", "generator_seeded_anew",
         replace("=generator)", "=generator.manual_seed(123) if generator else None)"),
         "The draws are the same for every state of the generator, as if the code set its seed first. The caller "

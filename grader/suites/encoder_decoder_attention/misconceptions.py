@@ -307,6 +307,9 @@ ROWS = [
         "The caller's encoder states were multiplied by the weights in place. The next word of the translation needs "
         "them again: write `x = x * …` instead of `x *= …`."),
     # CrossAttention: scores
+    row("bahdanau_context", "results_in_a_dict",
+        replace("return context, weights", "return dict(context=context, weights=weights)"),
+        "The results are in a dict. Return them with a comma between them: the pair (context, weights)."),
     row("CrossAttention", "scaling_forgotten", replace(" / keys.shape[-1] ** 0.5", ""),
         "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by √d_out "
         "they keep a variance near 1, so that softmax does not give all the weight to one key."),

@@ -153,6 +153,7 @@ WEIGHTS_GIVEN = (
     "The module returns the attention weights. They say how important each token is. The output is the sum of the "
     "values, each times its weight."
 )
+IN_A_DICT = "The results are in a dict. Return them with a comma between them, in the order of the stub."
 SQUEEZED = "`squeeze()` removes every dimension of size one, so a single token loses its row."
 
 # -- changes -----------------------------------------------------------------------------------------------------
@@ -219,6 +220,8 @@ ROWS = [
         "tokens that find it."),
     row("project_qkv", "values_first", replace("return queries, keys, values", "return values, keys, queries"),
         "The three results are in reverse order, values first. The order is queries, keys, values, as in Q, K, V."),
+    row("project_qkv", "projections_in_a_dict",
+        replace("return queries, keys, values", "return dict(queries=queries, keys=keys, values=values)"), IN_A_DICT),
     row("project_qkv", "one_matrix_for_all", replace("@ W_key", "@ W_query").replace("@ W_value", "@ W_query"),
         "All three projections use the same matrix. Queries, keys and values have three different tasks, and each "
         "has its own weights to learn."),
@@ -403,6 +406,8 @@ ROWS = [
     row("scaled_dot_product_attention", "weights_first",
         replace("return contexts, weights", "return weights, contexts"),
         "The order is wrong: the weights came first. Return the pair (contexts, weights)."),
+    row("scaled_dot_product_attention", "contexts_and_weights_in_a_dict",
+        replace("return contexts, weights", "return dict(contexts=contexts, weights=weights)"), IN_A_DICT),
     row("scaled_dot_product_attention", "contexts_alone", replace("return contexts, weights", "return contexts"),
         "The function returned only the contexts. Return the weights too: (contexts, weights)."),
     row("scaled_dot_product_attention", "scaled_by_dimension_1", replace("queries.shape[-1]", "keys.shape[1]"),

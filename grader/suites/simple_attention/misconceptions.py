@@ -567,6 +567,9 @@ ROWS = [
         replace("softmax_stable(scores, dim=-1)", "scores / scores.sum(dim=-1, keepdim=True)"),
         "The scores are divided by their sum. With positive and negative scores the results are not valid weights: "
         "softmax takes exponentials first."),
+    row("simple_self_attention", "results_in_a_dict",
+        replace("return contexts, weights", "return dict(contexts=contexts, weights=weights)"),
+        "The results are in a dict. Return them with a comma between them: the pair (contexts, weights)."),
     row("simple_self_attention", "scaled_by_the_width", replace("inputs.T", "inputs.T / inputs.shape[-1] ** 0.5"),
         "The scores were divided by the root of the width. Unit 2 explains this scaling. Here they are plain dot "
         "products."),

@@ -1,0 +1,59 @@
+"""Sentences on what the source of a failed exercise has to do with its failure: methods, draws and names."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from grader.text import in_words
+
+if TYPE_CHECKING:
+    from grader.engine.source_lines import Definition
+
+# What a class without `__init__` raises, and calls that take no generator of torch.
+NO_INIT = re.compile(r"__init__\(\)|has no attribute")
+NO_GENERATOR = re.compile(r"(?i:\.dropout\d?d?)$|^(?:random|np\.random|numpy\.random)\.|\.sample$")
+MOST_PLACES = 3
+
+
+def on_methods(error: str, definition: ast.ClassDef) -> list[str]:
+    """Return a sentence on a method without `self`, or with a name that is nearly `__init__`."""
+    methods = [one for one in definition.body if isinstance(one, ast.FunctionDef)]
+    for one in methods:
+        arguments = [argument.arg for argument in [*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs]]
+        uses_self = any(isinstance(node, ast.Name) and node.id == "self" for node in ast.walk(one))
+        if uses_self and "self" not in arguments and not one.decorator_list:
+            return [f"`{one.name}` in line {one.lineno} lacks `self`, the first argument of a method."]
+    if "__init__" in {one.name for one in methods} or not NO_INIT.search(error):
+        return []
+    private = [one for one in methods if one.name.startswith("_")]
+    near = [one for one in private if difflib.get_close_matches("init", [one.name.strip("_")], cutoff=0.7)]
+    return [f"`{one.name}` in line {one.lineno} is not called `__init__`: rename it." for one in near[:1]]
+
+
+def on_draws(definition: Definition) -> list[str]:
+    """Return a sentence on the calls in an exercise that cannot draw from a generator of torch."""
+    calls = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
+    found = {(node.lineno, name) for node in calls if NO_GENERATOR.search(name := ast.unparse(node))}
+    by_line: dict[int, list[str]] = {}
+    for line, name in sorted(found)[:MOST_PLACES]:
+        by_line.setdefault(line, []).append(f"`{name}`")
+    places = [f"{in_words(names)} in line {line}" for line, names in by_line.items()]
+    takes = "takes" if len(found) == 1 else "take"
+    return [f"{in_words(places)} {takes} no generator of torch."] if places else []
+
+
+def line_of_variable(name: str, definition: Definition) -> int | None:
+    """Return the line in which the `__init__` of a class gives a variable this name."""
+    functions = [one for one in definition.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+    names = (node for one in functions for node in ast.walk(one) if isinstance(node, ast.Name) and node.id == name)
+    return next((node.lineno for node in names if isinstance(node.ctx, ast.Store)), None)
+
+
+def is_short_for(name: str, exercise: str) -> bool:
+    """Return whether a name is a part of an exercise's name, or contains it, or is made of its initials."""
+    mine, theirs = (one.replace("_", "").lower() for one in (name, exercise))
+    initials = "".join(re.findall(r"(?:^|_)[a-z]|[A-Z]", exercise)).replace("_", "").lower()
+    return mine == initials or (min(len(mine), len(theirs)) > 2 and (mine in theirs or theirs in mine))

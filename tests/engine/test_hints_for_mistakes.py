@@ -1,0 +1,217 @@
+"""Each hint on a real learner's mistake is said of it, and not of an answer that only looks like it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from grader.engine.explanations import advice, explained
+from grader.engine.outcomes import Outcome, judge
+from grader.engine.source_lines import SourceLines
+from grader.sandbox.client import Source
+from grader.sandbox.failures import Failure
+from grader.sandbox.replies import values_of
+from grader.sandbox.worker import Worker
+from grader.testing.draws import UNUSED_GENERATOR
+from grader.testing.recorder import Recorder
+
+FILE = "answers.py"
+EXERCISES = {"Attention", "project", "scores", "two_words"}
+IMPORTS = "import math\nimport random\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
+
+
+def lines_of(source: str) -> SourceLines:
+    return SourceLines({"answers": Source.of(FILE, [source])}, {"answers": EXERCISES})
+
+
+def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
+    """Call an exercise of this source: the reason of its failure, and the advice."""
+    unit, worker, lines = Source.of(FILE, [source]), Worker(), lines_of(source)
+    worker.do_begin({"answers": vars(unit) | {"skip": []}})
+    with pytest.raises(Failure) as caught:  # noqa: PT012 - the error of the student's code becomes a failure
+        try:
+            worker.resolve(("answers", name))(*arguments)
+        except Exception as error:
+            values_of(worker.describe(error), b"")
+    outcome = explained(judge(caught.value, Recorder()), "answers", name, EXERCISES - {name}, lines)
+    return outcome.reason, advice(outcome, EXERCISES - {name}, lines)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "hint", "near_miss"),
+    [
+        # A layer that is not called, beside an operand that is no layer
+        ("x @ nn.Linear(3, 2)", "`Linear` is a layer and no tensor: call it", "x @ 'W'"),
+        ("torch.matmul(x, nn.Linear(3, 2))", "`Linear` is a layer and no tensor: call it", "torch.matmul(x, 2)"),
+        ("nn.Dropout(0.1) * x", "`Dropout` is a layer and no tensor: call it", "[nn.Dropout(0.1)] * x"),
+        ("nn.Linear(3, 2).shape", "`Linear` is a layer and no tensor: call it", "nn.Linear(3, 2).widht"),
+        # What is no function
+        ("nn.Parameter(x)(x)", "A parameter is a tensor and no layer", "nn.Linear(3, 2)(x, x)"),
+        ("x(2)", "A tensor is no function", "x.shape(2)"),
+        ("x.dim()(x)", "A number is no function", "x.shape(2)"),
+        # One number or several
+        ("math.exp(x)", "`exp` of Python's `math` takes one number: `torch.exp`", "math.exp('W')"),
+        ("math.tanh(x)", "`tanh` of Python's `math` takes one number: `torch.tanh`", "torch.tanh(2)"),
+        ("torch.tensor([x, x])", "`torch.tensor` makes a tensor of numbers; `torch.stack`", "torch.tensor(['W', x])"),
+        ("float(x)", "`float(…)` takes one number: `.float()`", "float('W')"),
+        ("x.item()", "`.item()` takes one number", "x.item(2, 2)"),
+        ("x if x > 0 else 0", "`if`, `and`, `or` and `not` take one True or False", "x if x.shape > 0 else 0"),
+        # Parameters and masks
+        ("nn.Parameter(x > 0)", "Only floats can be learned. A mask is no parameter", "nn.Parameter('W')"),
+        (
+            "setattr(nn.Linear(3, 2), 'weight', x)",
+            "Wrap the tensor in `nn.Parameter(…)`",
+            "nn.Linear(3, 2).weight.copy(x)",
+        ),
+        ("x.masked_fill(x, 0)", "A mask holds True and False", "x.masked_fill(x > 0, 'W')"),
+        ("-(x > 0)", "A mask is inverted by `~`", "-'W'"),
+        ("~x", "`~` inverts only True and False", "~'W'"),
+        ("x[x]", "Indices are whole numbers", "x[9]"),
+        ("torch.triu(torch.ones(3))", "`triu` and `tril` take a matrix", "torch.triu('W')"),
+        # Generators
+        (
+            "F.dropout(x, 0.5, generator=None)",
+            "Torch's own dropout takes no generator",
+            "F.dropout(x, 0.5, generators=None)",
+        ),
+        ("nn.Dropout(0.5, generator=None)", "Torch's own dropout takes no generator", "nn.Dropout(0.5, p=0.5)"),
+        # Shapes
+        ("torch.bmm(x, x)", "`bmm` takes exactly three dims", "torch.bmm(x[None], x[None])"),
+        ("x[None] @ x[None]", "In a product (…, a, b) @ (…, c, d), b and c must be equal", "x[None] + x[None].mT"),
+        ("x.permute(0, 2, 1)", "`permute` names every dim", "x.permute(0, 9)"),
+        ("x[None].t()", "`.t()` and `mm` take matrices", "x.t(2)"),
+        ("torch.mm(x[None], x)", "`.t()` and `mm` take matrices", "torch.mm(x, x)"),
+        ("x / x.sum(-1)", "Without `keepdim=True`, `sum` removes the dim", "x / x.sum(0, keepdim=True).mT"),
+        ("x.view(4, 2)", "`view` and `reshape` keep every number", "x.view('W')"),
+        ("(lambda a: a @ x)(nn.Linear(4, 2).weight)", "", "x @ x"),
+        ("nn.Embedding(2, 3)(x.long() + 9)", "An embedding has rows from 0 on", "[][9]"),
+        ("[(a, b) for a, b in [x.tolist()[0]]]", "There are more or fewer names on the left of `=`", "2 + 'W'"),
+        # Names of torch
+        ("torch.expo(x)", "Did you mean `torch.exp`?", "torch.nothing_like_it(x)"),
+        ("x.softmx(-1)", "Did you mean `x.softmax`?", "x.nothing_like_it(-1)"),
+        ("nn.LinearLayer(3, 2)", "Did you mean `torch.nn.Linear`?", "nn.Nothing(3, 2)"),
+        ("math.sqr(2)", "Did you mean `math.sqrt`?", "math.nothing_like_it(2)"),
+    ],
+)
+def test_a_hint_is_said_of_the_mistake_and_not_of_the_near_miss(mistake: str, hint: str, near_miss: str) -> None:
+    x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    said, not_said = (
+        raised(f"{IMPORTS}def scores(x):\n    return {code}\n", "scores", x)[1] for code in (mistake, near_miss)
+    )
+    assert said.startswith(hint)
+    assert not (hint and not_said.startswith(hint))
+
+
+@pytest.mark.parametrize(
+    ("line", "sizes", "products"),
+    [
+        ("W @ x", [(3, 2), (6, 3)], "The shapes would fit in `x @ W`. "),
+        ("x @ W.T", [(3, 2), (6, 3)], "The shapes would fit in `x @ W`. "),
+        ("x @ W", [(6, 3), (6, 3)], "The shapes would fit in `x @ W.T` or `x.T @ W`. "),
+        # Nothing fits, or it is not known which two tensors are multiplied.
+        ("x @ W", [(5, 4), (6, 3)], ""),
+        ("x[:, :2] @ W[:1]", [(3, 2), (6, 3)], ""),
+    ],
+)
+def test_the_order_or_the_transpose_that_fits_is_named(line: str, sizes: list[tuple[int, ...]], products: str) -> None:
+    W, x = map(torch.ones, sizes)
+    _, hint = raised(f"def scores(W, x):\n    return {line}\n", "scores", W, x)
+    assert hint.partition("Shapes in this line")[0] == products
+
+
+def test_a_layer_that_gets_other_inputs_is_named_with_both_widths() -> None:
+    source = (
+        f"{IMPORTS}class Attention(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.W_key = nn.Linear(4, 2)\n    def forward(self, x):\n        return self.W_key(x)\n"
+        "def scores(x):\n    return Attention().forward(x)\n"
+    )
+    _, hint = raised(
+        source.replace("class Attention", "class Other").replace("Attention()", "Other()"), "scores", torch.ones(5, 3)
+    )
+    assert hint.startswith("The layer `self.W_key` takes 4 features, and here it gets 3.")
+
+
+def test_a_layer_given_to_another_exercise_is_named_too() -> None:
+    source = f"{IMPORTS}def project(x, W):\n    return x @ W\ndef scores(x):\n    return project(x, nn.Linear(3, 2))\n"
+    assert raised(source, "scores", torch.ones(2, 3))[1].endswith(
+        "then `project` itself. `Linear` is a layer and no tensor: call it with its input, as in `self.layer(x)`."
+    )
+
+
+# -- by the source -------------------------------------------------------------------------------------------------
+
+CLASS = "import torch\nclass Attention(torch.nn.Module):\n    def {}:\n        super().__init__()\n        {}\n"
+
+
+@pytest.mark.parametrize(
+    ("signature", "statement", "hint"),
+    [
+        ("__init__(width)", "self.width = width", "`__init__` in line 3 lacks `self`, the first argument of a method."),
+        ("__int__(self, width)", "self.width = width", "`__int__` in line 3 is not called `__init__`: rename it."),
+        ("_init_(self, width)", "self.width = width", "`_init_` in line 3 is not called `__init__`: rename it."),
+        # Other arguments, another name for self, and methods of other names
+        ("__init__(self)", "self.width = 2", ""),
+        ("__init__(me)", "me.width = 2", ""),
+        ("__iter__(self, width)", "self.width = width", ""),
+        ("unite(self, width)", "self.width = width", ""),
+    ],
+)
+def test_a_method_without_self_or_with_nearly_the_name_of_init_is_named(
+    signature: str, statement: str, hint: str
+) -> None:
+    reason, _ = raised(CLASS.format(signature, statement), "Attention", 2)
+    assert reason == f"It raised a TypeError. {hint}".strip()
+
+
+@pytest.mark.parametrize(
+    ("init", "hint"),
+    [
+        ("W_query = 1", "`W_query` in line 3 is only a variable of `__init__`: write `self.W_query`."),
+        ("self.W_quer = 1", "Your class assigns `self.W_quer`: rename it to `self.W_query`."),
+        ("pass\n    def forward(self):\n        W_query = 1", ""),
+    ],
+)
+def test_a_variable_that_should_be_an_attribute_is_named(init: str, hint: str) -> None:
+    source = f"class Attention:\n    def __init__(self):\n        {init}\n"
+    missing = Outcome(False, "wrong", "There is no registered parameter W_query.weight.")
+    found = explained(missing, "answers", "Attention", EXERCISES, lines_of(source))
+    assert found.reason == f"{missing.reason} {hint}".strip()
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ("F.dropout(x, p)", "`F.dropout` in line 2 takes no generator of torch."),
+        ("nn.Dropout(p)", "`nn.Dropout` in line 2 takes no generator of torch."),
+        (
+            "[random.random(), F.dropout1d(x)]",
+            "`F.dropout1d` and `random.random` in line 2 take no generator of torch.",
+        ),
+        ("Categorical(x).sample()", "`Categorical(x).sample` in line 2 takes no generator of torch."),
+        # They can draw from one.
+        ("torch.rand(2)", ""),
+        ("dropout(x, p)", ""),
+    ],
+)
+def test_calls_that_take_no_generator_are_named(body: str, hint: str) -> None:
+    unused = Outcome(False, "wrong", UNUSED_GENERATOR)
+    found = explained(unused, "answers", "scores", EXERCISES, lines_of(f"def scores(x, p):\n    return {body}\n"))
+    assert found.reason == f"{UNUSED_GENERATOR} {hint}".strip()
+
+
+@pytest.mark.parametrize(
+    ("exercise", "defined", "hint"),
+    [
+        ("two_words", "def two(): ...", "Your file defines `two`: if that is it, rename it to `two_words`."),
+        ("MultiHeadAttention", "class MHA: ...", "Your file defines `MHA`: if that is it, rename it to `…`."),
+        # Another exercise, and helpers
+        ("two_words", "def project(): ...", ""),
+        ("two_words", "def causal(): ...\ndef t(): ...", ""),
+    ],
+)
+def test_a_definition_that_may_be_the_renamed_exercise_is_named(exercise: str, defined: str, hint: str) -> None:
+    missing = Outcome(False, "not defined", f"{exercise} is not defined.")
+    found = explained(missing, "answers", exercise, EXERCISES - {exercise}, lines_of(defined))
+    assert found.reason == f"{missing.reason} {hint.replace('…', exercise)}".strip()
