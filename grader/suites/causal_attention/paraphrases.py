@@ -163,6 +163,11 @@ def weights_in_numpy__whole(w):
     return torch.tensor(left / left.sum(axis=-1, keepdims=True))
 
 
+def renormalized_without_keepdim(weights):
+    kept = weights * ~torch.ones(len(weights), len(weights)).triu(1).bool()
+    return kept / kept.sum(-1)
+
+
 # -- mask_then_softmax -------------------------------------------------------------------------------------------
 
 
@@ -1146,3 +1151,14 @@ class no_argument_for_the_bias(WithMask):
 class no_argument_for_the_bias__bias_under_another_name(WithMask):
     def __init__(self, d_in, d_out, context_length, dropout, bias=False):
         super().__init__(d_in, d_out, context_length, dropout, bias)
+
+
+class scaled_by_eight_in_module(Layers):
+    def forward(self, x):
+        return self.finish(torch.softmax((self.products(x) / 64**0.5).masked_fill(~seen(x), -1e9), -1), x)
+
+
+class values_as_queries(Layers):
+    def forward(self, x):
+        scores = self.W_value(x) @ self.W_key(x).transpose(1, 2) / math.sqrt(self.d_out)
+        return self.finish(torch.softmax(scores.masked_fill(~seen(x), -torch.inf), -1), x)

@@ -295,6 +295,11 @@ def mask_or_sums_do_not_fit__sums(s, head_dim):
     return powers / powers.sum(dim=3)
 
 
+def scaled_by_eight(scores, head_dim):
+    t = scores.size(-1)
+    return F.softmax(scores.masked_fill(torch.ones(t, t).triu(1) == 1, -math.inf) / 8, dim=-1)
+
+
 # -- split_heads ---
 
 

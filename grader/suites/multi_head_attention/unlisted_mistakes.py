@@ -107,11 +107,6 @@ def head_weights__sigmoid(scores, head_dim):
     return torch.sigmoid(scores / math.sqrt(head_dim)) * torch.tril(torch.ones(t, t))
 
 
-def head_weights__fixed_scale_of_8(scores, head_dim):
-    t = scores.size(-1)
-    return F.softmax(scores.masked_fill(torch.ones(t, t).triu(1) == 1, -math.inf) / 8, dim=-1)
-
-
 def head_weights__cube_root(scores, head_dim):
     t = scores.size(-1)
     return F.softmax(scores.masked_fill(torch.ones(t, t).triu(1) == 1, -math.inf) / head_dim ** (1 / 3), dim=-1)

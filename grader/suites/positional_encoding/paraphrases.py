@@ -315,6 +315,16 @@ def encoding_of_integers__again(num_positions, d_model):
     return pe
 
 
+def exponent_doubled_with_base_of_one_thousand(num_positions, d_model):
+    assert d_model % 2 == 0
+    pe = torch.zeros(num_positions, d_model)
+    for pos in range(num_positions):
+        for i in range(0, d_model, 2):
+            angle = pos / 1000 ** (2 * i / d_model)
+            pe[pos, i], pe[pos, i + 1] = math.sin(angle), math.cos(angle)
+    return pe
+
+
 # -- add_positions -----------------------------------------------------------------------------------------------
 
 

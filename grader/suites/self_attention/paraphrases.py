@@ -373,6 +373,16 @@ def numpy_on_the_way__in_other_code(queries, keys, values):
     return torch.matmul(weights, values, out=torch.empty(0, dtype=values.dtype)), weights
 
 
+def scaled_by_root_of_eight(queries, keys, values):
+    weights = F.softmax(torch.matmul(queries, keys.mT) * 8**-0.5, dim=-1)
+    return torch.matmul(weights, values), weights
+
+
+def contexts_and_weights_in_a_dict(q, k, v):
+    attn = F.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.size(-1)), dim=-1)
+    return {"output": attn @ v, "attention": attn}
+
+
 # -- SelfAttention_v1 --------------------------------------------------------------------------------------------
 
 
@@ -1205,6 +1215,23 @@ class no_argument_for_the_bias__bias_under_another_name(nn.Module):
         return torch.mm(scores.softmax(dim=1), self.W_value(x))
 
 
+class scaled_by_root_of_eight_in_v2(_Layers):
+    def forward(self, x):
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        return F.scaled_dot_product_attention(q[None], k[None], v[None], scale=8**-0.5)[0]
+
+
+class values_as_queries_in_v2(_Layers):
+    def forward(self, x):
+        q, k, v = self.W_value(x), self.W_key(x), self.W_value(x)
+        return torch.softmax(q @ k.t() / math.sqrt(k.size(1)), 1) @ v
+
+
+class values_as_keys_in_v2(_Layers):
+    def forward(self, x):
+        return F.scaled_dot_product_attention(self.W_query(x), self.W_value(x), self.W_value(x))
+
+
 # -- transfer_weights --------------------------------------------------------------------------------------------
 
 
@@ -1490,3 +1517,9 @@ def arguments_do_not_fit_in_variance__in_other_code(d_k, samples, generator=None
     k = torch.normal(0.0, 1.0, (samples, d_k), generator=generator)
     products = torch.stack([torch.dot(*pair) for pair in zip(q, k)])
     return float(products.var()), float(torch.var(products, torch.sqrt(d_k)))
+
+
+def samples_and_d_k_exchanged(d_k, samples, generator=None):
+    q, k = (torch.randn((d_k, samples), generator=generator) for _ in range(2))
+    dots = torch.stack([torch.dot(a, b) for a, b in zip(q, k)])
+    return torch.var(dots).item(), torch.var(dots / math.sqrt(d_k)).item()

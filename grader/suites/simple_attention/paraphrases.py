@@ -224,6 +224,11 @@ def naive_rows_and_columns_counted(x, dim=-1):
     return torch.stack([e[i] / e[i].sum() for i in range(n_rows)])
 
 
+def naive_dimension_put_back_at_the_end(x, dim=-1):
+    e = torch.exp(x)
+    return e / torch.sum(e, dim).unsqueeze(-1)
+
+
 # -- softmax_stable ----------------------------------------------------------------------------------------------
 
 

@@ -47,7 +47,6 @@ SPREADS = {
     "unbiased_deviation_plus_eps": ("std({})", "(variance + self.eps)", f"{UNBIASED} {ADDED}"),
     "eps_subtracted_outside_the_root": ("std(unbiased=False, {})", "(variance - self.eps)", SUBTRACTED),
     "unbiased_deviation_minus_eps": ("std({})", "(variance - self.eps)", f"{UNBIASED} {SUBTRACTED}"),
-    "unbiased_deviation": ("std({})", "variance", f"{UNBIASED} eps is not used: add it to the variance."),
 }
 EVERYTHING = "Mean and variance are those of the whole tensor: write `dim=-1, keepdim=True`."
 ONE_NUMBER = "scale and shift are one number each: make them emb_dim numbers wide."

@@ -215,6 +215,23 @@ class eps_not_accepted__again(WithScaleAndShift):
         return F.layer_norm(x, (self.emb_dim,), self.scale, self.shift)
 
 
+class one_number_for_all_and_over_everything_and_unbiased_deviation_plus_eps(nn.Module):
+    def __init__(self, emb_dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.scale, self.shift = nn.Parameter(torch.ones(1)), nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        return (x - torch.mean(x)).div(torch.std(x) + self.eps).mul(self.scale).add(self.shift)
+
+
+class unbiased_deviation_minus_eps(WithScaleAndShift):
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        sigma = (centred.square().sum(-1, keepdim=True) / (self.emb_dim - 1)).sqrt()
+        return centred / (sigma - self.eps) * self.scale + self.shift
+
+
 # -- FeedForward -------------------------------------------------------------------------------------------------
 
 
@@ -686,6 +703,18 @@ class other_arguments_in_block__again(nn.Module):
 
     def forward(self, x):
         return x + self.ln2(self.ln1(x))
+
+
+class x_added_twice_in_the_first_step(nn.Module):
+    def __init__(self, attention, feed_forward, emb_dim, dropout):
+        super().__init__()
+        self.attention, self.feed_forward, self.dropout = attention, feed_forward, nn.Dropout(dropout)
+        self.norm1, self.norm2 = nn.LayerNorm(emb_dim), nn.LayerNorm(emb_dim)
+
+    def forward(self, x):
+        attended = x + self.dropout(self.attention(self.norm1(x)))
+        x = x + attended
+        return self.dropout(self.feed_forward(self.norm2(x))) + x
 
 
 # -- stack_blocks ------------------------------------------------------------------------------------------------
