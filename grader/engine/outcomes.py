@@ -27,7 +27,7 @@ ADVICE = re.compile(r" Use tensor\.detach\(\)\.numpy\(\) instead\.")
 # A TypeError has many causes, so its type alone does not identify a mistake.
 TYPE_ERRORS = re.compile(
     r"(?:__init__|forward)\(\)|not callable|not iterable|as an integer|unsupported operand|not a Module subclass"
-    r"|cannot assign|argument(?! after)"
+    r"|cannot assign|\bargument(?=s?\b)(?! after)"
 )
 # Before the statement that should have defined a missing name.
 CAUSE = " The cause is "

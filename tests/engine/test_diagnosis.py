@@ -103,6 +103,26 @@ def test_a_sentence_that_other_mistakes_share_is_no_evidence_for_a_pair() -> Non
     assert diagnosis("sample_batch", written("sample_batch", source), "bigram_language_model") == []
 
 
+@pytest.mark.parametrize(
+    ("init", "forward", "names"),
+    [
+        ("self, sublayer, width", "self, x", ["other_arguments_in_residual"]),
+        ("self, sublayer", "x", []),
+    ],
+)
+def test_wrong_arguments_of_a_class_are_told_from_a_forgotten_self(init: str, forward: str, names: list[str]) -> None:
+    source = f"""
+        class Residual(nn.Module):
+            def __init__({init}):
+                super().__init__()
+                self.sublayer = sublayer
+
+            def forward({forward}):
+                return x + self.sublayer(x)
+        """
+    assert diagnosis("Residual", written("Residual", source), "transformer_block") == names
+
+
 def test_an_answer_that_is_not_written_has_no_name() -> None:
     def not_written(*_: object) -> None:
         raise NotImplementedError
