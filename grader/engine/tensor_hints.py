@@ -38,6 +38,10 @@ TEXTS = (
         r"^Expected size for first two dimensions of batch2",
         "In a product (…, a, b) @ (…, c, d), b and c must be equal: is a transpose of the last two dims missing?",
     ),
+    (
+        r"must match the size of tensor",
+        "Shapes are compared from the last dim backwards: two sizes must be equal, or one of them 1.",
+    ),
     (r"batch\d must be a 3D tensor", "`bmm` takes exactly three dims; `@` takes any number of them."),
     (
         r"^permute.*number of dimensions",

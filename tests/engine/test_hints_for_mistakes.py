@@ -84,6 +84,7 @@ def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
         ("x[None].t()", "`.t()` and `mm` take matrices", "x.t(2)"),
         ("torch.mm(x[None], x)", "`.t()` and `mm` take matrices", "torch.mm(x, x)"),
         ("x / x.sum(-1)", "Without `keepdim=True`, `sum` removes the dim", "x / x.sum(0, keepdim=True).mT"),
+        ("x * torch.ones(2)", "Shapes are compared from the last dim backwards", "x @ torch.ones(2)"),
         ("x.view(4, 2)", "`view` and `reshape` keep every number", "x.view('W')"),
         ("(lambda a: a @ x)(nn.Linear(4, 2).weight)", "", "x @ x"),
         ("nn.Embedding(2, 3)(x.long() + 9)", "An embedding has rows from 0 on", "[][9]"),

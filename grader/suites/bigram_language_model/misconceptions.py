@@ -783,6 +783,9 @@ ROWS = [
     row("Head", "dropout_in_eval_mode_too", replace("self.dropout(torch", "nn.Dropout(self.dropout.p)(torch"),
         "Weights are dropped in eval mode too. `F.dropout` does not know the mode: pass `training=self.training`. An "
         "nn.Dropout made in `forward` is always in training: make it in `__init__`."),
+    row("Head", "always_half_dropped_in_eval_mode_too", replace("self.dropout(", "nn.functional.dropout("),
+        "Half of the weights are dropped, in eval mode too: `F.dropout` knows neither `dropout` nor the mode. Pass "
+        "both on, or use the nn.Dropout made in `__init__`."),
     row("Head", "dropout_in_eval_mode_only",
         replace(f"self.dropout({SOFTMAX})", f"nn.functional.dropout({SOFTMAX}, self.dropout.p, not self.training)"),
         "Weights are dropped in eval mode and not in training: the check of the mode is inverted. Dropout is only "

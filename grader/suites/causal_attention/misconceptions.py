@@ -703,6 +703,9 @@ ROWS = [
     row("CausalAttention", "dropout_in_eval_mode_too", replace("self.dropout(", "nn.Dropout(self.dropout.p)("),
         "Weights are dropped in eval mode too. `F.dropout` does not know the mode: pass `training=self.training`. An "
         "nn.Dropout made in `forward` is always in training: make it in `__init__`."),
+    row("CausalAttention", "always_half_dropped_in_eval_mode_too", replace("self.dropout(", "nn.functional.dropout("),
+        "Half of the weights are dropped, in eval mode too: `F.dropout` knows neither `dropout` nor the mode. Pass "
+        "both on, or use the nn.Dropout made in `__init__`."),
     row("CausalAttention", "dropout_in_eval_mode_only",
         replace("self.dropout(", "nn.Dropout(self.dropout.p).train(not self.training)("),
         "Weights are dropped in eval mode and not in training: the check of the mode is inverted. Dropout is only "
