@@ -69,12 +69,12 @@ TEXTS = (
     (r"^index out of range in self", "An embedding has rows from 0 on: an index in this line is none of them."),
     (r"tensors used as indices must be", "Indices are whole numbers, `.long()`, or a mask, `.bool()`."),
 )
-# A layer in a place for a tensor, and the layers that students use.
+# A layer in a place for a tensor, and layers of torch that students use, beside the classes of the course.
 NO_TENSOR = re.compile(
     r"unsupported operand type.*|must be Tensor, not \w+"
     r"|^'\w+' object has no attribute '(?:shape|size|T|mT|dim|view|reshape|transpose|masked_fill|softmax)'"
 )
-LAYERS = ("Linear", "Embedding", "Dropout", "LayerNorm", "ReLU", "GELU", "Softmax", "Sequential", "ModuleList")
+LAYERS = ("Linear", "Embedding", "Dropout", "ReLU", "GELU", "Softmax", "Sequential", "ModuleList")
 # Several numbers where one is needed, and the calls that need one.
 ONE_NUMBER = re.compile(r"only one element tensors|elements cannot be converted to Scalar")
 ONE_NUMBER_CALLS = (
