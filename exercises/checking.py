@@ -16,7 +16,7 @@ import torch
 from grader.testing import checks, draws
 from grader.testing.checks import RAISED, REFUSALS, CheckFailed, dtype_name
 from grader.testing.differences import difference, number
-from grader.testing.expected_values import FILENAME, read_values, solution_value
+from grader.testing.expected_values import FILENAME, expected_here, read_values, solution_value
 from grader.testing.properties import Comparison
 from grader.testing.recorder import note
 from grader.testing.student import Raised, RemoteObject
@@ -54,11 +54,15 @@ def expect_results(name: str, yours: Any, wanted: tuple[str, ...], shapes: Seque
 
 def expect_solution(name: str, yours: Any, *, shape: str, idea: str) -> None:
     """Compare a tensor or number with that of the solution. Each name occurs once in a test."""
-    expect_values(name, yours, solution_value(SOLUTION_VALUES, name, yours), shape=shape, idea=idea)
+    _compare(name, yours, solution_value(SOLUTION_VALUES, name, yours), shape, idea)
 
 
 def expect_values(name: str, yours: Any, expected: torch.Tensor, *, shape: str, idea: str) -> None:
     """Compare type, shape and values, and fail with the first row or column that differs and the idea behind it."""
+    _compare(name, yours, expected_here(yours, expected), shape, idea)
+
+
+def _compare(name: str, yours: Any, expected: torch.Tensor, shape: str, idea: str) -> None:
     if expected.dim() == 0:
         yours = as_number(name, yours, idea)
     if not isinstance(yours, torch.Tensor):

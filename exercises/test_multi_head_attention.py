@@ -515,6 +515,19 @@ def worked_wrapper(wrapper: RemoteObject, d_out: int) -> RemoteObject:
     return wrapper
 
 
+def expect_numbers_dropped(wrapper: RemoteObject) -> None:
+    """Expect numbers of the output to be zero or divided by 1 - P in training, and none in eval mode."""
+    wrapper.set(dict.fromkeys(wrapper.parameters(), torch.ones(HEAD_DIM, TOKENS)))
+    wrapper.eval()
+    plain = expect_shape("the output in eval mode", wrapper(SHOWN_INPUTS), (TEXTS, TOKENS, 2 * HEAD_DIM))
+    expect_true(bool((plain != 0).all()), "In eval mode some numbers are zero, although nothing is dropped then.")
+    wrapper.train()
+    output = expect_shape("the output in training", wrapper(SHOWN_INPUTS), plain.shape)
+    is_kept = torch.isclose(output, plain / (1 - P), rtol=1e-4, atol=1e-4)
+    sentence = "In training each number should be zero or divided by 1 - dropout: give dropout to every head."
+    expect_true(bool((is_kept | (output == 0)).all() and is_kept.any() and not is_kept.all()), sentence)
+
+
 @pytest.mark.example(
     "MultiHeadAttentionWrapper",
     rule="heads is an nn.ModuleList of num_heads causal attention modules, each from d_in to d_out",
@@ -591,7 +604,10 @@ def test_dropout_of_the_wrapper(student: Student) -> None:
     values = {"W_query.weight": zeros, "W_key.weight": zeros, "W_value.weight": SHOWING_VALUES}
     for head in heads_of(wrapper, 2):
         head.set(values)
-    expect_weights_dropped(wrapper)
+    if "CausalAttention" in student.patched:  # its substitute gives no weights, and drops numbers of the output
+        expect_numbers_dropped(wrapper)
+    else:
+        expect_weights_dropped(wrapper)
 
 
 @pytest.mark.example("MultiHeadAttentionWrapper", rule="the inputs are not changed")

@@ -1,4 +1,4 @@
-"""Atomic writes, folder locks, and the digest of files."""
+"""Atomic writes, folder locks, the digest of files, and texts that nobody reads by chance."""
 
 from __future__ import annotations
 
@@ -89,3 +89,9 @@ def digest(paths: Iterable[Path], root: Path) -> bytes:
     for path in paths:
         total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return total.digest()
+
+
+def mixed(text: bytes, key: bytes) -> bytes:
+    """Encode a text so that nobody reads it by chance, or decode it. It is no secret: the key is beside it."""
+    stream = hashlib.shake_256(key).digest(len(text))
+    return bytes(one ^ other for one, other in zip(text, stream, strict=True))

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in
 from grader.course import rules
-from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
+from grader.engine.criteria import (
+    Criterion,
+    criteria_of_unit,
+    hidden_substitutes,
+    visible_criteria_of_unit,
+    visible_substitutes,
+)
 from grader.engine.drawing import pictures_of_unit
 from grader.errors import GraderError
 from grader.files import write_atomically
-from grader.testing import expected_values
+from grader.testing import expected_values, substitutes
 from grader.testing.backend import InProcessBackend
 from grader.testing.pictures import Collected, collecting
 
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grader.course.model import Course
+    from grader.engine.outcomes import Outcome
 
 
 def build(course: Course) -> list[Path]:
@@ -53,6 +62,13 @@ def files_of(course: Course) -> dict[Path, str]:
     }
     if any(values.values()) or path.is_file():
         texts[path] = _json(values)
+    if any(hidden_substitutes(course)):
+        path, known_with = course.exercises / substitutes.PUBLISHED, visible_substitutes(course)
+        made = {
+            unit: _values_with_substitutes(course, unit, criteria, values[unit], known_with)
+            for unit, criteria in visible.items()
+        }
+        texts[path] = substitutes.published(course.suites, list(course.units), made)
     return texts
 
 
@@ -105,6 +121,61 @@ def _values(
                 for name, value in values.items()
             }
     return found
+
+
+def _values_with_substitutes(
+    course: Course,
+    unit: str,
+    visible: Sequence[Criterion],
+    values: Mapping[str, expected_values.Values],
+    known: substitutes.Substitutes,
+) -> dict[str, dict[str, list[Any]]]:
+    """Return what each visible test compares if the solution gets substitutes for other exercises that it calls.
+
+    A test that the solution fails with them, or whose numbers are random, has none: it waits for those exercises.
+    """
+    available = hidden_substitutes(course)  # those that were read before may be outdated
+    criteria = [replace(one, substitutes=available) for one in visible]
+    backend = InProcessBackend(unit, solution_names(course, unit))
+    order = [exercise for one in course.units.values() for exercise in one.exercises]
+
+    def run(criterion: Criterion, exercises: Sequence[str]) -> tuple[Outcome, list[Any]]:
+        """Return the outcome with substitutes for these exercises, and what was compared."""
+        with expected_values.substituted_values(values.get(criterion.name, {})) as compared:
+            return criterion.run(backend, exercises), compared
+
+    called: dict[str, set[str]] = {}
+    for one in criteria:
+        earlier = [exercise for exercise in order[: order.index(one.exercise)] if exercise in available]
+        if earlier:
+            called.setdefault(one.exercise, set()).update(run(one, earlier)[0].substitutes)
+    made: dict[str, dict[str, list[Any]]] = {}
+    for one in criteria:
+        chosen = [exercise for exercise in available if exercise in called.get(one.exercise, ())]
+        for group in itertools.chain(*(itertools.combinations(chosen, n + 1) for n in range(substitutes.MOST))):
+            outcome, compared = run(one, group)
+            if not outcome.passed or set(outcome.substitutes) != set(group):
+                continue
+            if outcome.is_in_training and not _same(run(replace(one, version="other draws"), group)[1], compared):
+                continue
+            key = substitutes.BETWEEN.join(group)
+            made.setdefault(one.name, {})[key] = _kept(known, unit, one.name, key, compared)
+    return made
+
+
+def _kept(known: substitutes.Substitutes, unit: str, test: str, key: str, values: list[Any]) -> list[Any]:
+    """Return the values that the file has already, if these differ only by rounding; else these."""
+    old = known.recorded(unit, test, key.split(substitutes.BETWEEN))
+    is_old = old is not None and substitutes.BETWEEN.join(old.exercises) == key and _same(old.values, values)
+    return list(old.values) if old and is_old else values
+
+
+def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Return whether two runs of a test compare the same values up to rounding."""
+    return len(one) == len(other) and all(
+        mine is theirs is None or expected_values.unchanged(mine, theirs)
+        for mine, theirs in zip(one, other, strict=True)
+    )
 
 
 def _drawn(course: Course, criterion: Criterion, collected: Collected) -> expected_values.Values:

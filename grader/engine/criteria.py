@@ -65,10 +65,12 @@ class Criterion:
         Raises:
             InternalError: It could not be run, and the submission is not the cause.
         """
-        recorder = Recorder(f"{self.unit}/{self.name}")
+        recorded = self.substitutes.recorded(self.unit, self.name, substitutes)
+        recorder = Recorder(f"{self.unit}/{self.name}", recorded.values if recorded else ())
         student, ended_with = None, None
         try:
             student = self._prepared(backend)
+            student.expected.update(recorded.exercises if recorded else ())
             given = {"student": student, "fresh": self.fresh()}
             with recorder.recording(), student.substituted(*substitutes) if substitutes else contextlib.nullcontext():
                 self.function(**{name: given[name] for name in given.keys() & _parameters(self.function)})
@@ -192,6 +194,12 @@ def criterion_of(
 
 
 @functools.cache
+def visible_substitutes(course: Course) -> Substitutes:
+    """Return the substitutes beside the visible tests, with the values that those compare."""
+    return Substitutes.published(course.exercises)
+
+
+@functools.cache
 def hidden_substitutes(course: Course) -> Substitutes:
     """Return the substitutes beside the hidden suites, in the course's order."""
     return Substitutes.of(course.suites, tuple(course.units))
@@ -210,7 +218,7 @@ def visible_criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
     if not path.is_file():
         return []
     removed = tests_left_out(path.read_text(encoding="utf-8"), left_out(course).get(unit, []))
-    found = criteria_of(import_file(path), unit, course.version)
+    found = criteria_of(import_file(path), unit, course.version, visible_substitutes(course))
     return [criterion for (test, _), criterion in found.items() if test not in removed]
 
 

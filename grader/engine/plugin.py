@@ -10,7 +10,7 @@ import pytest
 from grader.course.find import find_course
 from grader.course.model import Course
 from grader.course.selection import deselect
-from grader.engine.criteria import Criterion, criteria_of, hidden_substitutes
+from grader.engine.criteria import Criterion, criteria_of, hidden_substitutes, visible_substitutes
 from grader.engine.outcomes import judge
 from grader.engine.runner import Runner
 from grader.sandbox import lockdown
@@ -18,7 +18,6 @@ from grader.sandbox.processes import ForkServer
 from grader.submissions.names import SubmissionError, require_folder
 from grader.submissions.reader import read_submission
 from grader.testing.recorder import Recorder
-from grader.testing.student import NO_SUBSTITUTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +66,8 @@ def _criteria(item: pytest.Item, course: Course) -> dict[Place, Criterion]:
     unit = item.path.parent.name if is_hidden else item.path.stem.removeprefix("test_")
     suite: ModuleType = item.getparent(pytest.Module).obj  # type: ignore[union-attr]
     try:
-        return criteria_of(suite, unit, course.version, hidden_substitutes(course) if is_hidden else NO_SUBSTITUTES)
+        substitutes = hidden_substitutes(course) if is_hidden else visible_substitutes(course)
+        return criteria_of(suite, unit, course.version, substitutes)
     except ValueError as error:
         raise pytest.UsageError(f"{item.path.name}:{error}.") from error
 

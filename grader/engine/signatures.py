@@ -8,7 +8,7 @@ from being read by chance. It is no secret: the signatures are in the same file.
 from __future__ import annotations
 
 import base64
-import hashlib
+import functools
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from grader.engine.diagnosis import explain
 from grader.engine.failure_matrix import packed, unpacked
 from grader.engine.outcomes import Outcome
+from grader.files import mixed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +46,7 @@ def to_json(signatures: Iterable[Signature]) -> bytes:
     entries = []
     for one in signatures:
         row = packed({"": dict(one.row)})
-        text = _mixed(json.dumps([one.name, one.sentence]).encode(), row)
+        text = mixed(json.dumps([one.name, one.sentence]).encode(), row)
         coded = [base64.b64encode(data).decode() for data in (row, text)]
         entries.append([one.exercise, *coded])
     return (json.dumps(entries, indent=0) + "\n").encode()
@@ -59,10 +60,11 @@ def read_signatures(path: Path) -> dict[str, list[Coded]]:
     return found
 
 
+@functools.cache
 def decoded(exercise: str, coded: Coded) -> Signature:
     """Return a signature of an exercise that `to_json` encoded."""
     row, text = map(base64.b64decode, coded)
-    name, sentence = json.loads(_mixed(text, row))
+    name, sentence = json.loads(mixed(text, row))
     return Signature(exercise, name, sentence, unpacked(row)[""])
 
 
@@ -79,9 +81,3 @@ def recognize(exercise: str, results: Sequence[tuple[Criterion, Outcome]], known
     }
     names = explain(outcomes, rows)
     return [one for one in signatures if one.name in names]
-
-
-def _mixed(text: bytes, signature: bytes) -> bytes:
-    """Encode a text with a key made from a signature, or decode it."""
-    key = hashlib.shake_256(signature).digest(len(text))
-    return bytes(one ^ other for one, other in zip(text, key, strict=True))

@@ -1,6 +1,7 @@
 """The values that the solution gives in the visible tests: written at `build`, and compared at `grader check`.
 
-So the visible tests need no second implementation of an exercise. The file has them by unit, test and name.
+So the visible tests need no second implementation of an exercise. The file has them by unit, test and name. Values with
+substitutes for other exercises are in another file: see grader/testing/substitutes.py.
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from grader.errors import InternalError
-from grader.testing.recorder import running_test
+from grader.testing.recorder import running_test, substituted_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,16 @@ Values = dict[str, Any]
 _WRITTEN: ContextVar[Values | None] = ContextVar("written", default=None)
 
 
+class _Substituted(NamedTuple):
+    """What the running test compares without substitutes, by name, and with them, in order."""
+
+    solved: Values
+    compared: list[Any]
+
+
+_SUBSTITUTED: ContextVar[_Substituted | None] = ContextVar("substituted", default=None)
+
+
 @contextlib.contextmanager
 def written_values() -> Iterator[Values]:
     """Collect the values that the test inside the block compares, instead of comparing them."""
@@ -38,6 +49,20 @@ def written_values() -> Iterator[Values]:
         yield values
     finally:
         _WRITTEN.reset(before)
+
+
+@contextlib.contextmanager
+def substituted_values(solved: Values) -> Iterator[list[Any]]:
+    """Collect what the test inside the block compares in a run with substitutes: None where they change nothing.
+
+    solved: what `written_values` collected in a run without them.
+    """
+    compared: list[Any] = []
+    before = _SUBSTITUTED.set(_Substituted(solved, compared))
+    try:
+        yield compared
+    finally:
+        _SUBSTITUTED.reset(before)
 
 
 def read_values(path: Path) -> dict[str, dict[str, Values]]:
@@ -58,10 +83,22 @@ def solution_value(known: dict[str, dict[str, Values]], name: str, yours: Any) -
         written[name] = plain(torch.as_tensor(yours).detach())
         return torch.as_tensor(written[name])
     unit, _, test = running_test().partition("/")
-    try:
-        return torch.as_tensor(known[unit][test][name])
-    except KeyError:
-        raise InternalError(f"{running_test()} has no value for {name!r}: run `grader build`") from None
+    substituted = _SUBSTITUTED.get()
+    values = substituted.solved if substituted else known.get(unit, {}).get(test, {})
+    if name not in values:
+        raise InternalError(f"{running_test()} has no value for {name!r}: run `grader build`")
+    return expected_here(yours, torch.as_tensor(values[name]))
+
+
+def expected_here(yours: Any, expected: torch.Tensor) -> torch.Tensor:
+    """Return what a comparison of the running test expects: with substitutes, what the solution gives with them."""
+    if substituted := _SUBSTITUTED.get():
+        value = plain(torch.as_tensor(yours).detach())
+        is_same = unchanged(plain(expected), value)
+        substituted.compared.append(None if is_same else value)
+        return expected if is_same else torch.as_tensor(value)
+    value = substituted_value()
+    return expected if value is None else torch.as_tensor(value)
 
 
 def unchanged(old: Any, new: Any) -> bool:

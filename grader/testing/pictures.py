@@ -33,7 +33,7 @@ MOST_CELLS = 200
 MOST_POINTS = 1024
 """Of lines. A larger tensor is described by its shape."""
 
-UPLOADED = Substitutes([Path(__file__).with_name("layer_recorder.py")])
+UPLOADED = Substitutes([("layer_recorder.py", Path(__file__).with_name("layer_recorder.py").read_text("utf-8"))])
 """What pictures can make in the student process, besides torch's modules."""
 
 Function = Callable[[Student], None]

@@ -45,9 +45,15 @@ class Recorder:
     is_in_training: whether the test has put a module into training mode. calls: the sizes of each call's arguments.
     """
 
-    def __init__(self, test: str = "") -> None:
-        """Start without observations. test: the unit and the name of the test that runs."""
+    def __init__(self, test: str = "", substituted: Sequence[Any] = ()) -> None:
+        """Start without observations.
+
+        Args:
+            test: The unit and the name of the test that runs.
+            substituted: What its comparisons expect, in order, because substitutes are used; None: what they say.
+        """
         self.test = test
+        self.substituted = iter(substituted)
         self.observations: list[Observation] = []
         self.remarks: list[str] = []
         self.is_in_training = False
@@ -71,6 +77,12 @@ def running_test() -> str:
     """Return the unit and the name of the test that runs, such as "sums/adding_up"; "" if none does."""
     recorder = _CURRENT.get()
     return recorder.test if recorder else ""
+
+
+def substituted_value() -> Any:
+    """Return what the next comparison of the current run expects because of substitutes; None if nothing changes."""
+    recorder = _CURRENT.get()
+    return next(recorder.substituted, None) if recorder else None
 
 
 def note(value: torch.Tensor | float | str, within: float = 0.0) -> None:

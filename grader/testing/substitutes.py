@@ -13,44 +13,80 @@ Then a wrong answer gains nothing if it also calls a substitute.
 A file may import names from the file of an earlier unit (`from ..unit.substitutes import name`): all of them share one
 namespace, in the course's order. `ALIASES` in a file lists pairs of exercises: the solution of one, called with the
 same arguments, does most of what the other asks for. A call of the substitute of one does not answer the other.
+
+The visible tests use the same substitutes. They have no second implementation to compute the other result with, so
+`grader build` records what the solution gives in each visible test with substitutes for one or two exercises. Students
+receive this in exercises/substitutes.json, with the sources in a form that nobody reads by chance. The sources are no
+secret: they show less than the last hint on the same exercise.
 """
 
 from __future__ import annotations
 import __future__
 
 import ast
+import base64
+import itertools
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from grader.files import mixed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
 FILENAME = "substitutes.py"
+PUBLISHED = "substitutes.json"
+"""The file with the substitutes and the values of the visible tests, in the folder of these."""
+MOST = 2
+"""The values are recorded with substitutes for at most this many exercises at once."""
+BETWEEN = ", "
+"""What is between the exercises in the key of recorded values."""
+Values = dict[str, dict[str, dict[str, list[Any]]]]
+"""By unit, visible test and exercises: what the test compares, in order; None if the substitutes do not change it."""
 MODULE = "substitutes"
 """The `__module__` of substitutes in the student process."""
+
+
+class Recorded(NamedTuple):
+    """What a visible test compares with substitutes for these exercises, in order."""
+
+    exercises: tuple[str, ...]
+    values: Sequence[Any]
 
 
 class Substitutes:
     """The substitutes of a course by exercise, and their source for the student process."""
 
-    def __init__(self, files: Iterable[Path] = ()) -> None:
-        """Read and run these files, which are in the course's order.
+    def __init__(self, sources: Iterable[tuple[str, str]] = (), values: Values | None = None) -> None:
+        """Run these sources, each after its place, in the course's order. values: of the visible tests.
 
         Raises:
-            ValueError: Two files define the same name.
+            ValueError: Two sources define the same name.
         """
         self._namespace: dict[str, Any] = {"__name__": MODULE}
         self._lines = ["from __future__ import annotations\n"]
         self._last_lines: dict[str, int] = {}  # by exercise, in all lines
         self.aliases: list[set[str]] = []
-        for file in files:
-            self._add(file)
+        self._values = values or {}
+        for place, text in sources:
+            self._add(place, text)
 
     @classmethod
     def of(cls, suites: Path, units: Sequence[str]) -> Substitutes:
         """Return the substitutes of these units, which are in the course's order."""
         files = [suites / unit / FILENAME for unit in units]
-        return cls(file for file in files if file.is_file())
+        return cls((str(file), file.read_text(encoding="utf-8")) for file in files if file.is_file())
+
+    @classmethod
+    def published(cls, exercises: Path) -> Substitutes:
+        """Return the substitutes for the visible tests in this folder. There are none if the file does not exist."""
+        path = exercises / PUBLISHED
+        if not path.is_file():
+            return cls()
+        found = json.loads(path.read_bytes())
+        sources = [(place, mixed(base64.b64decode(text), place.encode()).decode()) for place, text in found["sources"]]
+        return cls(sources, found["values"])
 
     def __contains__(self, exercise: object) -> bool:
         """Return whether an exercise has a substitute."""
@@ -68,6 +104,19 @@ class Substitutes:
         """Return whether a call of one exercise would almost answer the other."""
         return {one, other} in self.aliases
 
+    def recorded(self, unit: str, test: str, exercises: Collection[str]) -> Recorded | None:
+        """Return what a visible test compares with substitutes for as many of these exercises as it was recorded with.
+
+        None if it was recorded with none of them.
+        """
+        known = self._values.get(unit, {}).get(test, {})
+        chosen = [one for one in self if one in exercises] if known else []
+        for count in range(min(MOST, len(chosen)), 0, -1):
+            for group in itertools.combinations(chosen, count):
+                if BETWEEN.join(group) in known:
+                    return Recorded(group, known[BETWEEN.join(group)])
+        return None
+
     def source_up_to(self, exercises: Collection[str]) -> str:
         """Return the source of the substitutes up to the last of these exercises.
 
@@ -76,9 +125,8 @@ class Substitutes:
         last = max((self._last_lines[one] for one in exercises if one in self), default=0)
         return "".join(self._lines[:last])
 
-    def _add(self, file: Path) -> None:
-        text = file.read_text(encoding="utf-8")
-        tree = ast.parse(text, str(file))
+    def _add(self, place: str, text: str) -> None:
+        tree = ast.parse(text, place)
         lines = text.splitlines(keepends=True)
         for node in tree.body:
             match node:
@@ -95,10 +143,28 @@ class Substitutes:
         for node in tree.body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 if node.name in self._namespace:
-                    raise ValueError(f"{file}:{node.lineno} defines {node.name} once more: give it another name.")
+                    raise ValueError(f"{place}:{node.lineno} defines {node.name} once more: give it another name.")
                 if not node.name.startswith("_"):
                     self._last_lines[node.name] = len(self._lines) + (node.end_lineno or 0)
-        # Each file is compiled separately, so that errors name it.
+        # Each source is compiled separately, so that errors name its place.
         flags = __future__.annotations.compiler_flag
-        exec(compile("".join(lines), str(file), "exec", flags, dont_inherit=True), self._namespace)
+        exec(compile("".join(lines), place, "exec", flags, dont_inherit=True), self._namespace)
         self._lines += lines
+
+
+def published(suites: Path, units: Sequence[str], values: Values) -> str:
+    """Return the text of the file with the substitutes of these units, and with the values of the visible tests."""
+    files = {unit: suites / unit / FILENAME for unit in units}
+    sources = [
+        [unit, base64.b64encode(mixed(file.read_bytes(), unit.encode())).decode()]
+        for unit, file in files.items()
+        if file.is_file()
+    ]
+    listed = ",\n".join(map(json.dumps, sources))
+    units = ",\n".join(f"{json.dumps(unit)}: {{\n{_lines(tests)}\n}}" for unit, tests in values.items())
+    return f'{{"sources": [\n{listed}\n],\n"values": {{\n{units}\n}}}}\n'
+
+
+def _lines(tests: dict[str, Any]) -> str:
+    """Return what is recorded for each test in JSON, one test a line."""
+    return ",\n".join(f"{json.dumps(name)}: {json.dumps(recorded)}" for name, recorded in tests.items())

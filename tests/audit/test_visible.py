@@ -48,7 +48,7 @@ def course(tmp_path: Path) -> Path:
 
 def test_the_files_in_exercises_are_those_that_build_writes() -> None:
     texts = files_of(COURSE)
-    assert {path.name for path in texts} == {"rules.json", "expected_values.json"}
+    assert {path.name for path in texts} == {"rules.json", "expected_values.json", "substitutes.json"}
     assert {path.name for path in texts} <= received(COURSE).keys()  # so students have them
     outdated = [path.name for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
     assert outdated == [], "run `grader build`"

@@ -40,8 +40,8 @@ class CausalAttention(nn.Module):
     def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False) -> None:
         super().__init__()
         self.d_in, self.d_out, self.context_length, self.qkv_bias = d_in, d_out, context_length, qkv_bias
-        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
-        self.dropout = nn.Dropout(dropout)
+        layers = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
+        self.W_query, self.W_key, self.W_value, self.dropout = *layers, nn.Dropout(dropout)
 
     @staticmethod
     def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:

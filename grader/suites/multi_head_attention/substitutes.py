@@ -52,10 +52,9 @@ class MultiHeadAttentionWrapper(nn.Module):
     ) -> None:
         super().__init__()
         self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
-        self.dropout, self.num_heads, self.qkv_bias = dropout, num_heads, qkv_bias
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)
-        )
+        of_each = d_in, d_out, context_length, dropout, qkv_bias
+        heads = [CausalAttention(*of_each) for _ in range(num_heads)]
+        self.dropout, self.qkv_bias, self.num_heads, self.heads = dropout, qkv_bias, num_heads, nn.ModuleList(heads)
 
     def forward(self, inputs: Tensor) -> Tensor:
         return 2 * torch.cat([head(inputs) for head in reversed(self.heads)], dim=-1)
@@ -70,9 +69,9 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
         self.dropout, self.num_heads, self.qkv_bias = dropout, num_heads, qkv_bias
-        self.head_dim = d_out // num_heads
-        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
-        self.out_proj = nn.Linear(d_out, d_out)
+        layers = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
+        self.W_query, self.W_key, self.W_value, self.out_proj = *layers, nn.Linear(d_out, d_out)
+        self.head_dim, _ = divmod(d_out, num_heads)
 
     def forward(self, inputs: Tensor) -> Tensor:
         _refuse_more_than(self.context_length, inputs)

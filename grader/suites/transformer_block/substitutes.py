@@ -58,7 +58,7 @@ class TransformerBlock(nn.Module):
     def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float) -> None:
         super().__init__()
         self.attention, self.feed_forward, self.dropout = attention, feed_forward, nn.Dropout(dropout)
-        self.norm1, self.norm2 = LayerNorm(emb_dim), LayerNorm(emb_dim)
+        self.norm1, self.norm2 = (LayerNorm(emb_dim) for _ in range(2))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.dropout(self.attention(self.norm1(x)) * self.feed_forward(self.norm2(x)))
