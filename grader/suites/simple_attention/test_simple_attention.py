@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -188,16 +187,18 @@ PRODUCTS = ("dot", "einsum", "inner", "matmul", "mm", "mv", "sum", "tensordot", 
 
 
 def expect_dot_product(value: Any, a: Numbers, b: Numbers) -> None:
-    right = math.fsum(map(operator.mul, map(float, a), map(float, b)))
-    expect_number(value, right, within=1e-5 + 1e-4 * abs(right))
+    products = [float(x) * float(y) for x, y in zip(a, b, strict=True)]
+    # Rounding in float32 changes it by less, however small the products are.
+    expect_number(value, math.fsum(products), within=1e-5 * math.fsum(map(abs, products)))
 
 
 @pytest.mark.exercise("dot_product", rule="the result is the sum of the products of the numbers at the same position")
 def test_products_at_the_same_place_are_added_up(student: Student, fresh: Fresh) -> None:
     """The result should be one number: the sum of the products of the numbers at the same position."""
-    for count in (T, H):
-        # Large enough to show whether an answer rounds the numbers, the products or the sum to integers.
-        a, b = (3 * fresh(count)).tolist(), (3 * fresh(count)).tolist()
+    # Large enough to show whether an answer rounds the numbers, the products or the sum to integers. And so small that a
+    # result with as few decimals as those of the worked examples shows.
+    for count, size in ((T, 3), (H, 3), (T, 0.01)):
+        a, b = (size * fresh(count)).tolist(), (size * fresh(count)).tolist()
         expect_dot_product(student.dot_product(a, b), a, b)
     remark_ready_made(PRODUCTS, student.dot_product, a, b)
 
@@ -278,8 +279,9 @@ def test_multiplying_leaves_the_numbers_alone(student: Student, fresh: Fresh) ->
 )
 def test_a_score_is_the_dot_product_of_query_and_input(student: Student, fresh: Fresh) -> None:
     """There should be one score for each input, (T,): its dot product with the query, not scaled."""
-    query, inputs = fresh(D), fresh(T, D)
-    expect_close(student.attention_scores(query, inputs), scores_of(student)(query, inputs), "The scores")
+    for size in (1, 0.1):  # small scores show whether they are rounded
+        query, inputs = size * fresh(D), size * fresh(T, D)
+        expect_close(student.attention_scores(query, inputs), scores_of(student)(query, inputs), "The scores")
 
 
 @pytest.mark.exercise("attention_scores", rule="any number of tokens, including one")
