@@ -103,7 +103,7 @@ def _show_unit(
 
 
 def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message], console: Console) -> None:
-    """Print one line for an exercise, and below it the main issue, what its code raised and printed, and remarks.
+    """Print one line for an exercise, and below it its cause, the main issue, what its code did, and remarks.
 
     A tick says how many of the rules it is about, because the visible tests may not try all of them.
     """
@@ -120,7 +120,7 @@ def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message]
         reasons = [(entry.raised_for(issue.reason), issue.reason) for issue in entry.issues]
         first, reason = reasons[0]
         expected = f"Expected: {entry.expected}" if entry.issues[0].tests[0].sentence else entry.expected
-        for sentence in filter(None, (expected, None if first else reason, entry.advice)):
+        for sentence in filter(None, (entry.advice, expected, None if first else reason)):
             _say(console, sentence)
         for message in sorted(messages, key=lambda one: one is not first):
             _show_message(message, console, next((why for source, why in reasons if source is message), None))

@@ -102,6 +102,7 @@ class _Judged(Model):
     waiting: bool
     substitutes: Annotated[list[Name], Field(max_length=MAX_ITEMS)]
     remarks: Annotated[list[Text], Field(max_length=MAX_ITEMS)]
+    is_main: bool
 
 
 class _Diagnosed(Model):

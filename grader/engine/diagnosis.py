@@ -26,7 +26,7 @@ from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import with_both
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from grader.course.model import Course
     from grader.engine.criteria import Criterion
@@ -69,6 +69,34 @@ def explain(outcomes: Row, rows: Mapping[str, Row]) -> set[str]:
         rows: The outcomes of each misconception, by its name.
     """
     return _Comparison(outcomes, rows).explained() if _has_behaviour(outcomes) else set()
+
+
+def main_criterion(results: Sequence[tuple[Criterion, Outcome]], rows: Iterable[Row]) -> Criterion | None:
+    """Return the failed criterion that explains most of an exercise's failures; None if each waits for an exercise.
+
+    A criterion explains another one if misconceptions that fail the first fail the second too, and not the other way
+    round. So one about the mask comes before one about dropout, which fails with any wrong mask. An error explains each
+    failure in which the same line raises it.
+
+    Args:
+        results: The outcomes of the exercise's criteria.
+        rows: The outcomes of its misconceptions.
+    """
+    failed = {one.name: outcome for one, outcome in results if not outcome.passed and outcome.kind != "waiting"}
+    known = [_failed(row) for row in rows]
+
+    def share(one: str, other: str) -> float:
+        """Return how many of the misconceptions that fail one criterion fail the other."""
+        alike = [other in fails for fails in known if one in fails]
+        return sum(alike) / len(alike) if alike else 0.0
+
+    def explained(criterion: Criterion) -> float:
+        name, mine = criterion.name, failed[criterion.name]
+        place = "raised", mine.reason, mine.file, mine.line
+        by_error = sum((one.kind, one.reason, one.file, one.line) == place for one in failed.values())
+        return max(by_error - 1, sum(share(name, other) - share(other, name) for other in failed))
+
+    return max((one for one, _ in results if one.name in failed), key=explained, default=None)
 
 
 def _has_behaviour(outcomes: Row) -> bool:

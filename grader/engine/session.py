@@ -15,7 +15,7 @@ import torch
 
 from grader.engine import failure_matrix
 from grader.engine.budget import LimitExceeded
-from grader.engine.diagnosis import diagnose
+from grader.engine.diagnosis import diagnose, main_criterion
 from grader.engine.drawing import Drawn, draw
 from grader.engine.explanations import with_own_names
 from grader.engine.graders import Graders
@@ -24,13 +24,13 @@ from grader.engine.outcomes import Outcome
 from grader.engine.plugin import CRITERION, RUNNER, run_criterion
 from grader.engine.recognition import recognized
 from grader.engine.runner import Runner
-from grader.engine.signatures import FILENAME, Coded, Signature, read_signatures, recognize
+from grader.engine.signatures import FILENAME, Coded, Signature, decoded, read_signatures, recognize
 from grader.reports.results import Described, Diagnosed, Judged, Result
 from grader.sandbox.processes import ForkServer, Server
 from grader.testing.misconceptions import misconceptions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from grader.course.model import Course
     from grader.engine.budget import Budget
@@ -178,11 +178,13 @@ class Engine:
         finally:
             runner.client.close()
         outcomes = {one: outcome for one, outcome in runner.outcomes.items() if one in tested.get(one.unit, ())}
+        main = self.main_criteria(outcomes)
         session.exitstatus = 1 if session.testsfailed else 0
         report_plugin.pytest_sessionfinish(session)
         return Result(
-            outcomes=[judged(*result) for result in outcomes.items()],
+            outcomes=[judged(*result, is_main=result[0] in main) for result in outcomes.items()],
             misconceptions=self.diagnoses(outcomes, runner.lines),
+            main=self.main_criteria(outcomes),
             messages=runner.messages,
             layers=runner.client.layers,
             exceeded=exceeded,
@@ -194,14 +196,25 @@ class Engine:
 
     def diagnoses(self, outcomes: dict[Criterion, Outcome], lines: SourceLines) -> list[Diagnosed]:
         """Return what is known about the mistakes in each exercise."""
-        results: dict[tuple[str, str], list[tuple[Criterion, Outcome]]] = {}
-        for criterion, outcome in outcomes.items():
-            results.setdefault((criterion.unit, criterion.exercise), []).append((criterion, outcome))
         return [
             Diagnosed(unit, exercise, found.name, with_own_names(found.sentence, unit, exercise, lines))
-            for (unit, exercise), outcomes in results.items()
-            for found in self.mistakes_in(unit, exercise, outcomes)
+            for (unit, exercise), results in by_exercise(outcomes).items()
+            for found in self.mistakes_in(unit, exercise, results)
         ]
+
+    def main_criteria(self, outcomes: dict[Criterion, Outcome]) -> set[Criterion | None]:
+        """Return, for each exercise with failures, the criterion that explains most of them."""
+        return {
+            main_criterion(results, self.rows_of(unit, exercise))
+            for (unit, exercise), results in by_exercise(outcomes).items()
+            if not all(outcome.passed for _, outcome in results)
+        }
+
+    def rows_of(self, unit: str, exercise: str) -> list[Mapping[str, Outcome]]:
+        """Return what each misconception of an exercise fails."""
+        if self.is_hidden:
+            return list((failure_matrix.recorded(self.course, unit, exercise) or {}).values())
+        return [decoded(exercise, coded).row for coded in self.signatures.get(exercise, [])]
 
     def mistakes_in(
         self, unit: str, exercise: str, results: list[tuple[Criterion, Outcome]]
@@ -215,7 +228,15 @@ class Engine:
         return known or recognized([outcome for _, outcome in results])
 
 
-def judged(criterion: Criterion, outcome: Outcome) -> Judged:
+def by_exercise(outcomes: dict[Criterion, Outcome]) -> dict[tuple[str, str], list[tuple[Criterion, Outcome]]]:
+    """Return the criteria with their outcomes by unit and exercise."""
+    results: dict[tuple[str, str], list[tuple[Criterion, Outcome]]] = {}
+    for criterion, outcome in outcomes.items():
+        results.setdefault((criterion.unit, criterion.exercise), []).append((criterion, outcome))
+    return results
+
+
+def judged(criterion: Criterion, outcome: Outcome, is_main: bool) -> Judged:
     """Return the outcome of a criterion as it is sent."""
     is_waiting = outcome.kind == "waiting"
     return Judged(
@@ -227,4 +248,5 @@ def judged(criterion: Criterion, outcome: Outcome) -> Judged:
         is_waiting,
         outcome.substitutes,
         outcome.remarks,
+        is_main,
     )

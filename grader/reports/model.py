@@ -52,6 +52,9 @@ class Exercise(Model):
         "results; only at the level `misconception`."
     )
     waiting_for: Text | None = Field(description="Why it could not be tested: the exercises that must be right first.")
+    main: str | None = Field(
+        default=None, description="The failed test that explains most of the others; None at the level `points`."
+    )
     line: int | None = Field(description="The line of the unit's file on which the answer begins; None in notebooks.")
     remarks: list[Text] = Field(description="Notes that cost no points.")
 

@@ -69,15 +69,15 @@ class Issue(NamedTuple):
 
 
 def issues(exercise: Exercise) -> list[Issue]:
-    """Return the issues of an exercise, the main issue first: the one that costs most points.
+    """Return the issues of an exercise, the main issue first: that of the test that explains most failures.
 
-    Tests that wait for another exercise are left out because they found nothing.
+    The others follow by their points. Tests that wait for another exercise are left out because they found nothing.
     """
     found: dict[str, Issue] = {}
-    for test in exercise.tests:
+    for test in sorted(exercise.tests, key=lambda one: one.name != exercise.main):
         if test.outcome == "failed" and (test.reason or not exercise.waiting_for):
             found.setdefault(test.reason or "", Issue(test.reason or "", [])).tests.append(test)
-    return sorted(found.values(), key=lambda issue: issue.cost, reverse=True)
+    return sorted(found.values(), key=lambda issue: (issue.tests[0].name == exercise.main, issue.cost), reverse=True)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ class Judged:
         waiting: Whether it cannot be judged before other exercises are right.
         substitutes: The exercises whose substitutes were called, or that it is waiting for.
         remarks: Notes for the student that cost no points.
+        is_main: Whether it explains most of the failures of its exercise.
     """
 
     unit: str
@@ -45,6 +46,7 @@ class Judged:
     waiting: bool = False
     substitutes: Sequence[str] = ()
     remarks: Sequence[str] = ()
+    is_main: bool = False
 
 
 @dataclass(frozen=True)

@@ -224,6 +224,7 @@ class _Scorer:
             possible=sum(test.possible for test in tests),
             tests=tests,
             misconceptions=misconceptions,
+            main=next((one.name for one in outcomes.values() if one.is_main and level != "points"), None),
             waiting_for=depends_on(waiting, has_own) if waiting and level != "points" else None,
             line=handed_in.code.line_of(name) if handed_in.code else None,
             remarks=remarks,

@@ -23,7 +23,7 @@ CRITERIA += [Described("means", "mean", "is a mean", "It is a mean.")]
 RESULT = Result(
     outcomes=[
         Judged("sums", "add", "adds", True),
-        Judged("sums", "add", "adds a number", False, "why", False, ["x"]),
+        Judged("sums", "add", "adds a number", False, "why", False, ["x"], is_main=True),
     ],
     misconceptions=[Diagnosed("sums", "add", "subtracts", "Adding is not taking away.")],
     messages=[Message(unit="means", exercise=None, kind="printed", text="hi", file=None, line=None)],

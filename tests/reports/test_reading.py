@@ -64,22 +64,35 @@ def test_what_costs_points_comes_first() -> None:
     assert "### Look at this next\n\n**`scale`**" in summary(made)
 
 
-def test_the_main_issue_is_the_one_that_costs_most_points_and_comes_first_everywhere() -> None:
-    rare, common = (exercise(0, number, reason=f"It is {number}.").tests for number in (1, 2))
-    made = exercise(0, 3).model_copy(update={"tests": [*rare, *common]})
-    graded = report({"sums": unit({"add": made})})
+@pytest.mark.parametrize(
+    ("main", "first", "second"), [(None, "It is 2.", "It is 1."), ("cause", "It is 1.", "It is 2.")]
+)
+def test_the_main_issue_explains_most_or_else_costs_most_and_comes_first_everywhere(
+    main: str | None, first: str, second: str
+) -> None:
+    [rare], common = (exercise(0, number, reason=f"It is {number}.").tests for number in (1, 2))
+    tests = [*common, rare.model_copy(update={"name": "cause"})]
+    graded = report({"sums": unit({"add": exercise(0, 3).model_copy(update={"tests": tests, "main": main})})})
     [entry] = entries(graded)
-    assert [issue.reason for issue in entry.issues] == ["It is 2.", "It is 1."]
-    assert entry.main_issue == "It is 2. They should be right."
-    assert "It is 2." in annotating.annotations(graded)[1]
-    assert summary(graded).index("> It is 2.") < summary(graded).index("It is 1.")
+    assert [issue.reason for issue in entry.issues] == [first, second]
+    assert entry.main_issue == f"{first} They should be right."
+    assert first in annotating.annotations(graded)[1]
+    assert summary(graded).index(f"> {first}") < summary(graded).index(second)
     feedback = of_exercise(graded, "sums", "add").plain()
-    assert feedback.index("It is 2.") < feedback.index("It is 1.")
+    assert feedback.index(first) < feedback.index(second)
     console = Console(file=io.StringIO())
     assert not print_report(graded, {}, [], console)
-    assert "It is 2." in console.file.getvalue()  # type: ignore[attr-defined]
-    assert "It is 1." not in console.file.getvalue()  # type: ignore[attr-defined]
-    assert next(_issues(graded, ["sums"])) == "add: It is 2."
+    assert first in console.file.getvalue()  # type: ignore[attr-defined]
+    assert second not in console.file.getvalue()  # type: ignore[attr-defined]
+    assert next(_issues(graded, ["sums"])) == f"add: {first}"
+
+
+def test_the_check_says_the_name_of_a_mistake_before_what_a_test_found() -> None:
+    made = exercise(0, 2, mistake="The last one is left out.", reason="It is 2.")
+    console = Console(file=io.StringIO())
+    assert not print_report(report({"sums": unit({"add": made})}), {}, [], console)
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    assert printed.index("The last one is left out.") < printed.index("It is 2.")
 
 
 def test_a_remark_on_an_exercise_that_passes_is_printed() -> None:

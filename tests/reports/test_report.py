@@ -51,6 +51,7 @@ REPORT: dict[str, Any] = {
                     ],
                     "misconceptions": [{"name": "subtracts", "sentence": "Not so."}],
                     "waiting_for": None,
+                    "main": None,
                     "line": 12,
                     "remarks": [],
                 }

@@ -195,8 +195,8 @@ def expect_dot_product(value: Any, a: Numbers, b: Numbers) -> None:
 @pytest.mark.exercise("dot_product", rule="the result is the sum of the products of the numbers at the same position")
 def test_products_at_the_same_place_are_added_up(student: Student, fresh: Fresh) -> None:
     """The result should be one number: the sum of the products of the numbers at the same position."""
-    # Large enough to show whether an answer rounds the numbers, the products or the sum to integers. And so small that a
-    # result with as few decimals as those of the worked examples shows.
+    # Large enough to show whether an answer rounds the numbers, the products or the sum to integers. And so small that
+    # it shows whether the result has as few decimals as a worked example.
     for count, size in ((T, 3), (H, 3), (T, 0.01)):
         a, b = (size * fresh(count)).tolist(), (size * fresh(count)).tolist()
         expect_dot_product(student.dot_product(a, b), a, b)
