@@ -272,8 +272,16 @@ EXPANSION = "expansion is 4 unless another is given"
 WIDENED = "the first layer, ReLU, then the second layer"
 
 
+def expect_nothing_dropped(module: RemoteObject, x: torch.Tensor) -> None:
+    """Expect the same output of two calls in training."""
+    one, other = module(x), module(x)
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and one.shape == other.shape:
+        sentence = "In training two calls give different outputs for the same x: no dropout belongs into this module."
+        expect_true(torch.allclose(one, other, rtol=1e-4, atol=1e-4), sentence)
+
+
 def feed_forward(student: Student, emb_dim: int, *expansion: int) -> tuple[RemoteObject, list[str]]:
-    """Your FeedForward with fixed weights and biases, found by their shapes, and their names."""
+    """Your FeedForward with fixed weights and biases, found by their shapes, in eval mode, and their names."""
     hidden = (expansion[0] if expansion else 4) * emb_dim
     shapes = [(hidden, emb_dim), (hidden,), (emb_dim, hidden), (emb_dim,)]
     module = expect_module("FeedForward", student.FeedForward(emb_dim, *expansion))
@@ -283,6 +291,7 @@ def feed_forward(student: Student, emb_dim: int, *expansion: int) -> tuple[Remot
         fail(f"the weights and biases should have the shapes {sorted(shapes)}, yours have {listed}.")
     # With these seeds no hidden feature of the gradient test is near zero: a small step does not pass the kink of ReLU.
     module.set({found[shape]: numbers(*shape, seed=seed) for seed, shape in enumerate(shapes, 25)})
+    set_training(module, False)  # so that dropout fails the test that is about it, and no other
     return module, [found[shape] for shape in shapes]
 
 
@@ -334,9 +343,9 @@ def test_feed_forward_of_tokens_that_are(student: Student, size: float) -> None:
 def test_feed_forward_drops_nothing(student: Student) -> None:
     """In training and in eval mode the output is the same."""
     module, _ = feed_forward(student, 3)
-    set_training(module, False)
     expect_solution("the output in eval mode", module(numbers(4, 5, 3)), shape="(B, T, emb_dim)", idea=WIDENED)
     set_training(module, True)
+    expect_nothing_dropped(module, numbers(4, 5, 3))
     idea = "as in eval mode, nothing is dropped"
     expect_solution("the output in training", module(numbers(4, 5, 3)), shape="(B, T, emb_dim)", idea=idea)
 
@@ -389,7 +398,10 @@ ADDED = "x itself plus the output of sublayer"
 
 
 def residual(student: Student, sublayer: RemoteObject) -> RemoteObject:
-    return expect_module("Residual", student.Residual(sublayer))
+    """Your Residual around a module, in eval mode."""
+    yours = expect_module("Residual", student.Residual(sublayer))
+    set_training(yours, False)
+    return yours
 
 
 @pytest.mark.example("Residual")
@@ -418,6 +430,15 @@ def test_residual_of(student: Student, shape: tuple[int, ...]) -> None:
     """The output has the shape of x, whatever that is."""
     yours = residual(student, mixing(student, 4, seed=3))(numbers(*shape))
     expect_solution(f"the output for x of shape {shape}", yours, shape="of x", idea=ADDED)
+
+
+@pytest.mark.example("Residual", rule="the output is x plus sublayer(x), and nothing else is done to either of them")
+def test_residual_drops_nothing(student: Student) -> None:
+    """In training the output is x plus the output of sublayer too."""
+    yours = residual(student, mixing(student, 4, seed=3))
+    set_training(yours, True)
+    expect_nothing_dropped(yours, numbers(4, 5, 4))
+    expect_solution("the output in training", yours(numbers(4, 5, 4)), shape="of x", idea=ADDED)
 
 
 @pytest.mark.example("Residual", rule="x is not changed, also if sublayer returns x itself")
@@ -479,8 +500,9 @@ def norms_of(block: RemoteObject, emb_dim: int) -> list[RemoteObject]:
 def block_of(
     student: Student, attention: RemoteObject, feed_forward: RemoteObject, emb_dim: int, dropout: float = 0.0
 ) -> RemoteObject:
-    """Your TransformerBlock of these modules. Its norms have ones for scale and zeros for shift."""
+    """Your TransformerBlock of these modules, in eval mode. Its norms have ones for scale and zeros for shift."""
     block = expect_module("TransformerBlock", student.TransformerBlock(attention, feed_forward, emb_dim, dropout))
+    set_training(block, False)
     norms_of(block, emb_dim)
     return block
 
@@ -489,6 +511,7 @@ def mixing_block(student: Student) -> RemoteObject:
     """Your TransformerBlock of five features, with two layers that mix them, and different norms."""
     attention, feed_forward = mixing(student, 5, seed=3), mixing(student, 5, seed=4)
     block = expect_module("TransformerBlock", student.TransformerBlock(attention, feed_forward, 5, 0.0))
+    set_training(block, False)
     for n, norm in enumerate(norms_of(block, 5)):
         set_norm(norm, 1 + numbers(5, seed=5 + n) / 4, numbers(5, seed=7 + n) / 4)
     return block
