@@ -20,6 +20,7 @@ from checking import (
     expect_count,
     expect_error,
     expect_module,
+    expect_number,
     expect_results,
     expect_solution,
     expect_true,
@@ -33,6 +34,7 @@ from checking import (
 )
 from torch import nn
 
+from grader.testing.checks import LOSSES, remark_ready_made
 from grader.testing.contracts import (
     expect_any_layout,
     expect_arguments_kept,
@@ -461,6 +463,19 @@ def test_cross_entropy_of_rows(student: Student, rows: int) -> None:
     """The loss is a mean over any number of rows."""
     yours = student.cross_entropy(*(value[:rows] for value in FLAT.values()))
     expect_solution("the loss", yours, shape="of one number,", idea=MEAN_LOSS)
+
+
+@pytest.mark.example(
+    "cross_entropy",
+    rule="the mean, over all rows, of minus the natural logarithm of the target's probability after softmax",
+)
+def test_a_small_cross_entropy(student: Student) -> None:
+    """The loss is not rounded: if the target is likely, it has more than four decimals."""
+    arguments = torch.tensor([[6.0, 0.0, 0.0]]), torch.tensor([0])
+    found = 10_000 * student.cross_entropy(*arguments)
+    idea = "ln(1 + 2 exp(-6)) = 0.0049453, not rounded"
+    expect_number("10,000 times the loss", found, 49.453, within=0.2, idea=idea)
+    remark_ready_made(LOSSES, student.cross_entropy, *arguments)
 
 
 @pytest.mark.example("cross_entropy", rule="float32 and float64 logits both work")

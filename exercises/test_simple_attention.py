@@ -21,6 +21,7 @@ from checking import (
     worked_example,
 )
 
+from grader.testing.checks import PRODUCTS, SOFTMAXES, remark_ready_made
 from grader.testing.contracts import (
     expect_any_layout,
     expect_arguments_kept,
@@ -51,6 +52,15 @@ def test_dot_product(student: Student, example: str, a: Any, b: Any) -> None:
     """A dot product multiplies the numbers at the same position and adds up the products."""
     expected = worked_example(example).item()
     expect_number("the result", student.dot_product(a, b), expected, within=1e-4, idea=PRODUCT)
+
+
+@pytest.mark.example("dot_product", rule="the result is the sum of the products of the numbers at the same position")
+def test_dot_product_of_small_numbers(student: Student) -> None:
+    """The result is not rounded: the products of small numbers have more than four decimals."""
+    small = [0.013, 0.02], [0.017, 0.031]  # 0.000221 + 0.00062 = 0.000841
+    expected = torch.tensor(8.41)
+    expect_values("10,000 times the result", 10_000 * student.dot_product(*small), expected, shape="()", idea=PRODUCT)
+    remark_ready_made(PRODUCTS, student.dot_product, *small)
 
 
 @pytest.mark.example(
@@ -236,12 +246,14 @@ def expect_any_dimension(softmax: RemoteCallable) -> None:
 def test_softmax_naive(student: Student) -> None:
     """Softmax turns scores, one list or a table of them, into weights that sum to one along dim."""
     expect_softmax(student.softmax_naive)
+    remark_ready_made(SOFTMAXES, student.softmax_naive, SCORES)
 
 
 @pytest.mark.example("softmax_stable", rule=EXPONENTIALS)
 def test_softmax_stable(student: Student) -> None:
     """Softmax turns scores, one list or a table of them, into weights that sum to one along dim."""
     expect_softmax(student.softmax_stable)
+    remark_ready_made(SOFTMAXES, student.softmax_stable, SCORES)
 
 
 @pytest.mark.example("softmax_naive", rule=LAST_DIM)

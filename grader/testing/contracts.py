@@ -140,9 +140,9 @@ def expect_any_layout(call: RemoteCallable, /, **arguments: Any) -> None:
 
 
 def expect_float64(call: RemoteCallable, /, keeps: bool = True, **arguments: Any) -> None:
-    """Expect the same numbers for float64 as for float32. keeps: whether the result should have the same dtype too.
+    """Expect the same numbers for float64 as for float32, not rounded.
 
-    A module is converted to float64, and back.
+    A module is converted to float64, and back. keeps: whether the result should have the same dtype too.
     """
     plain = tensors_of(call(*_converted(arguments, torch.float32)))
     if isinstance(call, RemoteObject):
@@ -157,8 +157,26 @@ def expect_float64(call: RemoteCallable, /, keeps: bool = True, **arguments: Any
             if one.dtype != dtype:
                 given, yours = f"{_listed(arguments)} {dtype_name(dtype)}", dtype_name(one.dtype)
                 raise CheckFailed(f"The result should keep the dtype: if {given}, yours is {yours}. {advice}")
+    _expect_digits(call, values)
     if isinstance(call, RemoteObject):
         call.to(torch.float32)
+
+
+def _expect_digits(call: RemoteCallable, values: Sequence[Any]) -> None:
+    """Expect a result with more than six decimals for arguments with many, unless all its numbers are whole."""
+    floats = [isinstance(one, torch.Tensor) and one.is_floating_point() for one in values]
+    many = [one * _factors(one) if is_float else one for one, is_float in zip(values, floats, strict=True)]
+    for result in tensors_of(call(*many)) if any(floats) else ():
+        found = result.double()
+        is_short = (found - found.round(decimals=6)).abs() < 1e-12
+        if bool(is_short.all()) and not torch.equal(found, found.round()):
+            note("rounded")
+            raise CheckFailed("The result is rounded: it should have all its decimals. Only what is shown is rounded.")
+
+
+def _factors(value: torch.Tensor) -> torch.Tensor:
+    """Return irrational numbers near 1, all different, in the shape of a tensor."""
+    return 1 + (torch.arange(value.numel(), dtype=value.dtype) + 2).sqrt().reshape(value.shape) / 100
 
 
 NO_GRADIENT = "No gradient flows through it."
