@@ -80,6 +80,8 @@ def student_of(function: Function) -> Student:
         (expect_float64, softmax, refuses_float64, "It raised a RuntimeError if `x` is float64."),
         (expect_float64, softmax, lambda x: x.float(), "if `x` is float64, yours is float32"),
         (expect_float64, softmax, lambda x: x.double(), "if `x` is float32, yours is float64"),
+        (expect_float64, softmax, lambda x: x.softmax(-1).round(decimals=4), "The result is rounded"),
+        (expect_float64, torch.sign, lambda x: x.round(decimals=2), "The result is rounded"),
         (expect_gradients_fit, softmax, softmax_with_a_constant_sum, "The gradient of `x` is incomplete"),
         (expect_gradients_fit, softmax, doubled_in_place, "It changes a tensor in place, so it has no gradients."),
         (expect_gradients_fit, softmax, lambda x: softmax(x.detach()), "No gradient flows back from the result."),
