@@ -184,7 +184,6 @@ class Engine:
         return Result(
             outcomes=[judged(*result, is_main=result[0] in main) for result in outcomes.items()],
             misconceptions=self.diagnoses(outcomes, runner.lines),
-            main=self.main_criteria(outcomes),
             messages=runner.messages,
             layers=runner.client.layers,
             exceeded=exceeded,

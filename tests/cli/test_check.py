@@ -285,7 +285,7 @@ def messages(tmp_path_factory: pytest.TempPathFactory) -> str:
         "at non-singleton dimension 1. Shapes in this line: e (3, 4).\n          line N: return e / e.sum(dim=dim)\n",
         "name 'F' is not defined. Add `import torch.nn.functional as F` at the top of the file.\n",
         " `context_vector` has no `return`.\n",
-        "· simple_self_attention            Depends on `softmax_stable`; fix that first.\n",
+        "It was tested with a substitute for your softmax_stable, so that mistakes there cost nothing here.\n",
         "The grader cannot stop at a breakpoint: delete it. To stop there, run `pytest --pdb` in the file's folder.\n",
         "Line N of self_attention.py still raises NotImplementedError: delete it.\n",
         "Begin `__init__` with `super().__init__()`.\n",
