@@ -145,7 +145,7 @@ def first_sines(table: torch.Tensor) -> torch.Tensor:
 def test_sines_of_the_right_frequencies(student: Student) -> None:
     """Even columns should be sines of pos over a power of ten thousand: the exponent is column over d_model."""
     found = expect_tensor(student.sinusoidal_encoding(2 * T, 8), (2 * T, 8))
-    expect_close(first_sines(found), first_sines(encoding(2 * T, 8)), "The sines")
+    expect_close(first_sines(found), first_sines(encoding(2 * T, 8)), "The sines", WITHIN)
     found = expect_tensor(student.sinusoidal_encoding(LONGEST, D), (LONGEST, D))
     expect_close(found[:, 0::2], encoding(LONGEST, D)[:, 0::2], "The sines", WITHIN)
 
@@ -226,7 +226,7 @@ def expect_positions(student: Student, result: Any, x: torch.Tensor) -> torch.Te
 def test_every_token_gets_its_position(student: Student, fresh: Fresh) -> None:
     """Row t of the encoding should be added to token t of every sequence, and x should not change otherwise."""
     x = fresh(B, T, D)
-    expect_close(student.add_positions(x), x.double() + encoding_of(student)(T, D), "The sums")
+    expect_close(student.add_positions(x), x.double() + encoding_of(student)(T, D), "The sums", WITHIN)
 
 
 @pytest.mark.exercise("add_positions", rule="any number of sequences and of tokens, including one")

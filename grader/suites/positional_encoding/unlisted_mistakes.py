@@ -8,22 +8,6 @@ import torch.nn as nn
 # -- linear_as_matmul --------------------------------------------------------------------------------------------
 
 
-def _encoding(positions, d_model):
-    if d_model % 2:
-        raise ValueError("d_model is odd")
-    angles = torch.arange(positions)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-
-
-def sinusoidal_encoding__rounded_to_four_decimals(num_positions, d_model):
-    return _encoding(num_positions, d_model).round(decimals=4)
-
-
-def add_positions__rounded_to_four_decimals(x):
-    added = x + _encoding(x.shape[-2], x.shape[-1]).to(x.dtype)
-    return added + (added.round(decimals=4) - added).detach()
-
-
 def linear_as_matmul__bias_as_a_factor(x, weight, bias):
     return x @ weight * bias
 
