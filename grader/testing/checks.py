@@ -31,10 +31,6 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-5
 KEPT_NUMBERS = 10_000
 # The values of a student that a sentence may show.
 PLAIN_NAME, LARGEST_SHOWN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}"), 10**12
-# What stubs ask to do without, by the names of torch's functions.
-PRODUCTS = ("dot", "einsum", "inner", "matmul", "mm", "mv", "sum", "tensordot", "vdot", "vecdot")
-SOFTMAXES = ("log_softmax", "softmax", "softmin", "special_log_softmax", "special_softmax")
-LOSSES = ("cross_entropy", "cross_entropy_loss", "log_softmax", "nll_loss", "special_log_softmax")
 # Lists of these types are recorded as text. Others may contain tensors of any size.
 PLAIN = {str, int, float, bool, type(None)}
 # The errors with which an answer may refuse its arguments.

@@ -23,6 +23,7 @@ from grader.testing.checks import (
     oracle_gradients,
 )
 from grader.testing.differences import difference
+from grader.testing.digits import expect_digits, with_digits
 from grader.testing.draws import Draw, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
 from grader.testing.recorder import note
 from grader.testing.slopes import direction_of, slope_of, tensors_of
@@ -157,26 +158,10 @@ def expect_float64(call: RemoteCallable, /, keeps: bool = True, **arguments: Any
             if one.dtype != dtype:
                 given, yours = f"{_listed(arguments)} {dtype_name(dtype)}", dtype_name(one.dtype)
                 raise CheckFailed(f"The result should keep the dtype: if {given}, yours is {yours}. {advice}")
-    _expect_digits(call, values)
+    if any(one.is_floating_point() for one in values if isinstance(one, torch.Tensor)):
+        expect_digits(_tensors_of(call(*with_digits(values))))
     if isinstance(call, RemoteObject):
         call.to(torch.float32)
-
-
-def _expect_digits(call: RemoteCallable, values: Sequence[Any]) -> None:
-    """Expect a result with more than six decimals for arguments with many, unless all its numbers are whole."""
-    floats = [isinstance(one, torch.Tensor) and one.is_floating_point() for one in values]
-    many = [one * _factors(one) if is_float else one for one, is_float in zip(values, floats, strict=True)]
-    for result in tensors_of(call(*many)) if any(floats) else ():
-        found = result.double()
-        is_short = (found - found.round(decimals=6)).abs() < 1e-12
-        if bool(is_short.all()) and not torch.equal(found, found.round()):
-            note("rounded")
-            raise CheckFailed("The result is rounded: it should have all its decimals. Only what is shown is rounded.")
-
-
-def _factors(value: torch.Tensor) -> torch.Tensor:
-    """Return irrational numbers near 1, all different, in the shape of a tensor."""
-    return 1 + (torch.arange(value.numel(), dtype=value.dtype) + 2).sqrt().reshape(value.shape) / 100
 
 
 NO_GRADIENT = "No gradient flows through it."

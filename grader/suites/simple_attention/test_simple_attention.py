@@ -20,8 +20,6 @@ import torch
 
 from grader.testing.cases import case
 from grader.testing.checks import (
-    PRODUCTS,
-    SOFTMAXES,
     CheckFailed,
     expect_close,
     expect_dtype,
@@ -186,6 +184,10 @@ def decisive_tokens(fresh: Fresh, count: int, dtype: torch.dtype = torch.float32
 Numbers = Sequence[float] | torch.Tensor
 
 
+# Functions of torch that compute a dot product in one call.
+PRODUCTS = ("dot", "einsum", "inner", "matmul", "mm", "mv", "sum", "tensordot", "vdot", "vecdot")
+
+
 def expect_dot_product(value: Any, a: Numbers, b: Numbers) -> None:
     products = [float(x) * float(y) for x, y in zip(a, b, strict=True)]
     # Rounding in float32 changes it by less, however small the products are.
@@ -327,6 +329,7 @@ def test_any_number_of_scores_is_divided(student: Student, fresh: Fresh) -> None
 EXPONENTIALS = "each result is the exponential of its entry, divided by the sum of the exponentials along `dim`"
 LAST_DIM = "without `dim`, the sum runs along the last dimension"
 ANY_DIM = "dim may be any dimension, counted from the front or (if negative) from the back"
+SOFTMAXES = ("log_softmax", "softmax", "softmin", "special_log_softmax", "special_softmax")
 
 
 @pytest.mark.exercise("softmax_naive", rule=EXPONENTIALS)
