@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.machine import RUNNING
-from grader.sandbox.replies import NOT_PYTHON
+from grader.sandbox.failures import NOT_PYTHON
 
 if TYPE_CHECKING:
     from grader.engine.source_lines import SourceLines

@@ -159,7 +159,7 @@ def expect_float64(call: RemoteCallable, /, keeps: bool = True, **arguments: Any
                 given, yours = f"{_listed(arguments)} {dtype_name(dtype)}", dtype_name(one.dtype)
                 raise CheckFailed(f"The result should keep the dtype: if {given}, yours is {yours}. {advice}")
     if any(one.is_floating_point() for one in values if isinstance(one, torch.Tensor)):
-        expect_digits(_tensors_of(call(*with_digits(values))))
+        expect_digits(tensors_of(call(*with_digits(values))))
     if isinstance(call, RemoteObject):
         call.to(torch.float32)
 
