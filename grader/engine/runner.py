@@ -130,7 +130,8 @@ class Runner:
                 trace = trace_of(Outcome(False, file=lost.file, line=lost.line, trace=lost.trace), self.lines)
                 newer = lost.hint or hint_for_missing(lost.detail, self._course.python)
                 hint = newer or hint_for_statement(lost, self.lines, failures)
-                hint = hint_on_characters(hint, lost.detail, lost.file, lost.line, self.lines)
+                place = lost.trace[-1] if lost.trace else (lost.file, lost.line)
+                hint = hint_on_characters(hint, lost.detail, *place, self.lines)
                 if lost.kept:
                     hint = f"{hint} An earlier {in_words([f'`{name}`' for name in lost.kept])} is used instead.".strip()
                 text = f"{lost.reason} {ADVICE.sub('', lost.detail)}"
@@ -207,11 +208,10 @@ class Runner:
         trace = trace_of(outcome, self.lines)
         lost = self.client.failures.get(self.lines.unit_of(outcome.file) or "", [])
         hint = hint_for_missing(outcome.detail, self._course.python) or advice(outcome, others, self.lines, lost)
-        hint = hint_on_characters(hint, outcome.detail, outcome.file, outcome.line, self.lines) or None
+        hint = hint_on_characters(hint, outcome.detail, outcome.file, outcome.line, self.lines)
         text = f"{outcome.reason} {outcome.detail}".strip()
-        self._note(
-            criterion.unit, criterion.exercise, "raised", text, outcome.file, outcome.line, trace=trace, hint=hint
-        )
+        unit, exercise = criterion.unit, criterion.exercise
+        self._note(unit, exercise, "raised", text, outcome.file, outcome.line, trace=trace, hint=hint or None)
 
     def _note(
         self,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # A line that is neither blank nor a comment.
 CODE = re.compile(r"\s*[^\s#]")
 # A line that continues the statement above it although it is not indented.
-CLAUSE = re.compile(r"(?:else|finally)\s*:|(?:elif|except)\b")
+CLAUSE = re.compile(r"(?:else|elif|except|finally)\b")
 # The prompt of a shell in front of a line.
 PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)|(?:In|Out) ?\[\d*\]: ?")
 # A line that binds a name, also after a prompt.
@@ -146,7 +146,7 @@ class _Salvage:
         for number, line in enumerate(self.lines):
             if not CODE.match(line) or number <= end_of_merge:
                 continue
-            if is_first or not (line[0] in " \t" or (CLAUSE.match(line) and not DEFINING.match(first))):
+            if is_first or not (_is_indented(line) or (CLAUSE.match(line) and not DEFINING.match(first))):
                 first = line
                 yield number
             is_first, end_of_merge = False, self.merges.get(number, end_of_merge)
@@ -170,9 +170,9 @@ class _Salvage:
                 above, place, end = self._text(begin, end), len(self.found) - 1, closed
             elif not (above and self._goes_on(above, begin)):
                 above = [] if end > begin or OPENING.match(first) else above
-                end = self._lose_chunk(begin)
+                end = self._lose_chunk(begin, end)
             elif _opens(first):
-                above, end = [], self._lose_chunk(begin)  # what is below it may be its own
+                above, end = [], self._lose_chunk(begin, end)  # what is below it may be its own
             else:
                 statement, end = self.found[place], begin + 1
                 del self.found[place:]
@@ -224,7 +224,7 @@ class _Salvage:
         text = [*above, ""]
         for line in self._text(chunk, chunk + 1)[1:]:
             if CODE.match(line) and not MERGE.match(line) and self.left > 0:
-                if not (line[0] in " \t" or CLAUSE.match(line)):
+                if not (_is_indented(line) or CLAUSE.match(line)):
                     return False  # a definition in an unfinished merge
                 found = self._parsed([*text, line], 0)
                 if not isinstance(found, SyntaxError) or found.msg == INCOMPLETE:
@@ -276,8 +276,11 @@ class _Salvage:
                 return None
         return None
 
-    def _lose_chunk(self, begin: int) -> int:
-        """Add a piece that cannot run for a chunk alone, and return the chunk behind it."""
+    def _lose_chunk(self, begin: int, chunk: int) -> int:
+        """Add a piece that cannot run for the chunk `begin`, and return the chunk behind it.
+
+        If it opens a bracket, what is in that bracket is lost too: up to `chunk`, the first that cannot continue it.
+        """
         text, end = self._text(begin, begin + 1), begin + 1
         if self.is_notebook:
             # In a notebook, a magic inside an `if` is as good as any statement.
@@ -288,6 +291,9 @@ class _Salvage:
         # Without a decorator, the definition would be another.
         while text[0].startswith("@") and DEFINING.match(text[0]) and end < len(self.starts) - 1:
             text, end = self._text(end, end + 1), end + 1
+        error = self._parsed(text, 0, flags=0)
+        if isinstance(error, SyntaxError) and error.msg.endswith("was never closed"):
+            end = max(end, chunk)
         self._lose(self.starts[begin], end, begin)
         return end
 
@@ -330,6 +336,10 @@ def _merges(lines: list[str]) -> Iterator[tuple[int, int]]:
         if end > 1:
             yield marked[0][0], marked[end - 1][0]
         del marked[:end]
+
+
+def _is_indented(line: str) -> bool:
+    return line[0].isspace() and line[0] != "\f"  # a page break is no indentation for Python
 
 
 def _kind_of(line: str) -> str:

@@ -31,6 +31,7 @@ class Answer:
         is_hidden: Whether it is graded by the hidden tests, not by the visible ones.
         others: Such code for other units, by their names.
         also: Other exercises that are tested. The other ones of the tested units are known to be right.
+        is_notebook: Whether the code is the last cell of a notebook.
     """
 
     code: str
@@ -39,6 +40,7 @@ class Answer:
     is_hidden: bool = False
     others: dict[str, str] = field(default_factory=dict, hash=False)
     also: tuple[str, ...] = ()
+    is_notebook: bool = False
 
 
 class Row(NamedTuple):
@@ -70,6 +72,8 @@ def solution(unit: str, code: str) -> str:
 def submission(number: int, answer: Answer) -> Submission:
     changed = {**answer.others, answer.unit: answer.code}
     sources = {unit: UnitSource(f"{unit}.py", (solution(unit, code),)) for unit, code in changed.items()}
+    if answer.is_notebook:
+        sources = {answer.unit: UnitSource(f"{answer.unit}.ipynb", (solution(answer.unit, ""), answer.code))}
     tested = {answer.exercise, *answer.also}
     units = {unit for unit in changed if tested & COURSE.units[unit].exercises.keys()}
     return Submission(
@@ -86,7 +90,6 @@ MAIN = 'if __name__ == "__main__":'
 CALLED = "def normalize_by_sum(scores):\n    return Sum()(scores)\n"
 ELSE_IF = "x = 1\nif x > 1:\n    x = 2\nelse if x:\n    x = 3\n"
 FIRST, SELF, CAUSAL, HEADED = "simple_attention", "self_attention", "causal_attention", "multi_head_attention"
-BROKEN_SOFTMAX = "def softmax_stable(x, dim=-1):\n    return torch.softmax(x, dim) / 2\n"
 LOST_SOFTMAX = "def softmax_stable(x, dim=nothing):\n    return torch.softmax(x, dim)\n"
 # Without its queries nothing can use it.
 BROKEN_V2 = "class SelfAttention_v2(nn.Module): ...\n"
@@ -97,15 +100,6 @@ def transfer_weights(attention_v2, attention_v1):
 USES_V2 = """\
 def transfer_weights(attention_v2, attention_v1):
     SelfAttention_v2(2, 3)(torch.ones(4, 2))
-"""
-FIRST_HEAD = """\
-class MultiHeadAttentionWrapper(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList([CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)])
-
-    def forward(self, inputs):
-        return self.heads[0](inputs)
 """
 V1 = """\
 class SelfAttention_v1(nn.Module):
@@ -129,7 +123,6 @@ class SelfAttention_v1(nn.Module):
         return scaled_dot_product_attention(inputs @ self.W_query, inputs @ self.W_key, inputs @ self.W_value)[0]
 """
 STUB = "def softmax_stable(x, dim=-1):\n    raise NotImplementedError()\n"
-BROKEN_ATTENTION = "class CausalAttention(nn.Module): ...\n"
 ROWS = [
     # -- names ----------------------------------------------------------------------------------------------------
     Row(
@@ -344,7 +337,36 @@ ROWS = [
         of("import numpy as np\nreturn scores / np.sum(scores, axis=0, keepdims=True)"),
         of("import numpy as np\nreturn scores.sum(total=1) / np.sqrt(2)"),
     ),
-    Row("Delete it: notebook commands", Answer("%matplotlib inline\n"), Answer("x = (5\n% 3\n")),
+    Row(
+        'There is no GPU while grading: delete `.cuda()` or `.to("cuda")`, and make tensors without `device="cuda"`; the '
+        "same for other devices, such as `mps`.',
+        of("return (scores / scores.sum()).cuda()"),
+        of("cuda = scores.sum(1)\nreturn scores / cuda"),
+    ),
+    Row(
+        "Delete it: notebook commands do not work here. Install packages in the terminal.",
+        Answer("%matplotlib inline\n"),
+        Answer("x = (5\n% 3\n) = 2\n"),
+    ),
+    Row("a Markdown fence. Delete it.", Answer("```\n"), Answer("x = '```\n")),
+    Row("Delete the prompt at the beginning of the line.", Answer(">>> x = 1\n"), Answer("x >>> 1\n")),
+    Row("Delete it, and run it in the terminal.", Answer("pip install einops\n"), Answer("pip = install einops\n")),
+    Row(
+        "Delete it, after you have decided which version of the code to keep.",
+        Answer("<<<<<<< HEAD\n"),
+        Answer("x = 1 <<<<<<< 2\n"),
+    ),
+    Row(
+        "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`.",
+        Answer("<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> main\n"),
+        Answer("=======\n"),
+    ),
+    Row(
+        "Delete that line if the code below it is part of your answer.",
+        Answer("%%bash\nls\n", is_notebook=True),
+        Answer("%%time\nx = = 1\n", is_notebook=True),
+    ),
+    Row("If it is text and not code, begin it with `#`.", Answer("This is my answer\n"), Answer("for x in range(3)\n")),
     # -- lines that are not Python --------------------------------------------------------------------------------
     Row("Put a colon at the end of the line.", Answer("def other()\n    return 1\n"), Answer(ELSE_IF)),
     Row("Write `elif`.", Answer(ELSE_IF), Answer("if 1:\n    x = 1\nelse\n    x = 2\n")),
@@ -448,26 +470,6 @@ ROWS = [
         of("return scores / scores.sum() + torch.rand(())"),
     ),
     # -- other exercises ------------------------------------------------------------------------------------------
-    Row(
-        "Depends on `softmax_stable`; fix that first.",
-        Answer(BROKEN_SOFTMAX, "simple_self_attention", also=("softmax_stable",)),
-        Answer(
-            "def simple_self_attention(inputs):\n    return inputs.T, softmax_stable(inputs)\n",
-            "simple_self_attention",
-            also=("softmax_stable",),
-        ),
-    ),
-    Row(
-        "Depends on `CausalAttention`; fix that first.",
-        Answer(
-            FIRST_HEAD,
-            "MultiHeadAttentionWrapper",
-            HEADED,
-            others={CAUSAL: BROKEN_ATTENTION},
-            also=("CausalAttention",),
-        ),
-        Answer(FIRST_HEAD, "MultiHeadAttentionWrapper", HEADED, others={CAUSAL: ""}),
-    ),
     Row(
         "Depends on `SelfAttention_v2`; fix that first.",
         Answer(f"{BROKEN_V2}{USES_V2}", "transfer_weights", SELF, also=("SelfAttention_v2",)),
@@ -578,5 +580,5 @@ def test_a_sentence_that_was_untrue_of_an_answer_is_not_said(
 def test_the_table_has_every_hint() -> None:
     known = [sentence for _, sentence in hints.TEXTS] + [*hints.CALLS.values(), hints.NUMPY]
     known += [sentence for *_, sentence in hints.STATEMENTS]
-    lacking = [one for one in known if not any(row.sentence in one for row in ROWS)]
+    lacking = [one for one in known if not any(row.sentence in one or row.sentence.endswith(one) for row in ROWS)]
     assert lacking == []

@@ -21,7 +21,8 @@ def message_on(code: str, file: str = SCRIPT) -> tuple[str, str]:
     worker = Worker()
     worker.do_begin({"answers": vars(unit) | {"skip": []}})
     failed = worker.do_load("answers")[0]
-    hint = hint_on_characters(OTHER_HINT, failed.text, failed.file, failed.line, SourceLines({"answers": unit}))
+    place = failed.trace[-1] if failed.trace else (failed.file, failed.line)
+    hint = hint_on_characters(OTHER_HINT, failed.text, *place, SourceLines({"answers": unit}))
     return f"{failed.file}, line {failed.line}: {failed.text}", hint
 
 

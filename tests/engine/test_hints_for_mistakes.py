@@ -90,10 +90,10 @@ def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
         ("nn.Embedding(2, 3)(x.long() + 9)", "An embedding has rows from 0 on", "[][9]"),
         ("[(a, b) for a, b in [x.tolist()[0]]]", "There are more or fewer names on the left of `=`", "2 + 'W'"),
         # Names of torch
-        ("torch.expo(x)", "Did you mean `torch.exp`?", "torch.nothing_like_it(x)"),
-        ("x.softmx(-1)", "Did you mean `x.softmax`?", "x.nothing_like_it(-1)"),
-        ("nn.LinearLayer(3, 2)", "Did you mean `torch.nn.Linear`?", "nn.Nothing(3, 2)"),
-        ("math.sqr(2)", "Did you mean `math.sqrt`?", "math.nothing_like_it(2)"),
+        ("torch.expo(x)", "Did you mean `exp`?", "torch.nothing_like_it(x)"),
+        ("x.softmx(-1)", "Did you mean `softmax`?", "x.nothing_like_it(-1)"),
+        ("nn.Linaer(3, 2)", "Did you mean `Linear`?", "nn.Nothing(3, 2)"),
+        ("math.sqr(2)", "Did you mean `sqrt`?", "math.nothing_like_it(2)"),
     ],
 )
 def test_a_hint_is_said_of_the_mistake_and_not_of_the_near_miss(mistake: str, hint: str, near_miss: str) -> None:
