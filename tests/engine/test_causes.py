@@ -89,7 +89,7 @@ def submission(number: int, answer: Answer) -> Submission:
 MAIN = 'if __name__ == "__main__":'
 CALLED = "def normalize_by_sum(scores):\n    return Sum()(scores)\n"
 ELSE_IF = "x = 1\nif x > 1:\n    x = 2\nelse if x:\n    x = 3\n"
-FIRST, SELF, CAUSAL, HEADED = "simple_attention", "self_attention", "causal_attention", "multi_head_attention"
+FIRST, SELF, CAUSAL = "simple_attention", "self_attention", "causal_attention"
 LOST_SOFTMAX = "def softmax_stable(x, dim=nothing):\n    return torch.softmax(x, dim)\n"
 # Without its queries nothing can use it.
 BROKEN_V2 = "class SelfAttention_v2(nn.Module): ...\n"
@@ -338,8 +338,8 @@ ROWS = [
         of("import numpy as np\nreturn scores.sum(total=1) / np.sqrt(2)"),
     ),
     Row(
-        'There is no GPU while grading: delete `.cuda()` or `.to("cuda")`, and make tensors without `device="cuda"`; the '
-        "same for other devices, such as `mps`.',
+        'There is no GPU while grading: delete `.cuda()` or `.to("cuda")`, and make tensors without `device="cuda"`; '
+        "the same for other devices, such as `mps`.",
         of("return (scores / scores.sum()).cuda()"),
         of("cuda = scores.sum(1)\nreturn scores / cuda"),
     ),
