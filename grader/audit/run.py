@@ -144,7 +144,7 @@ def names_in(unit: str, sources: Mapping[str, str]) -> dict[str, Any]:
         with warnings.catch_warnings(action="ignore"):
             for name, text in sources.items():
                 module = sys.modules[name] = types.ModuleType(name)
-                exec(compile(text, f"{name}.py", "exec"), module.__dict__)
+                exec(compile(text, f"{name}.py", "exec", dont_inherit=True), module.__dict__)
         return vars(sys.modules[unit])
     finally:
         for name in sources:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 from typing import TYPE_CHECKING
 
 from grader.engine.names import (
     MISSING_NAME,
+    NEAR,
     attributes_of,
     methods_of,
     near_import,
@@ -15,10 +17,11 @@ from grader.engine.names import (
     on_missing_name,
     on_missing_name_at_top,
     self_of,
+    similar,
 )
 from grader.engine.outcomes import CAUSE, Outcome
 from grader.engine.tensor_hints import hint_on_tensors
-from grader.sandbox.pieces import TEXT
+from grader.sandbox.strays import TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -170,6 +173,9 @@ def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequen
     if missing := MISSING_NAME.match(failed.detail):
         return on_missing_name_at_top(missing[1], failed, lines, lost)
     code = lines.text(failed.file, failed.line)
+    word = code.partition(" ")[0]
+    if "invalid syntax" in failed.detail and (near := similar(word, set(keyword.kwlist), NEAR)):
+        return f"Did you mean `{near}`?"
     for error, begins, hint in STATEMENTS:
         if (found := re.search(error, failed.detail)) and re.search(begins, code):
             return hint.format(*found.groups())

@@ -15,7 +15,8 @@ import sys
 import warnings
 from typing import Any, NamedTuple
 
-from grader.sandbox.pieces import NOT_PARSED, Piece, split
+from grader.sandbox.pieces import split
+from grader.sandbox.statements import NOT_PARSED, Piece
 
 
 class Novelty(NamedTuple):

@@ -8,7 +8,8 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.engine.newer_syntax import Statement, newer_statements
-from grader.sandbox.pieces import fix_indentation, split
+from grader.sandbox.cells import fix_indentation
+from grader.sandbox.pieces import split
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from grader.errors import GraderError
 from grader.practice.check import read_answers, unit_of
 from grader.sandbox import loader
-from grader.sandbox.pieces import Piece, split
+from grader.sandbox.pieces import split
 from grader.submissions.names import filenames
 from grader.submissions.notebook import with_imports
 from grader.submissions.reader import read_submission
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
     from grader.practice.check import Answers
+    from grader.sandbox.statements import Piece
     from grader.submissions.source import UnitSource
 
 # Statements that count in a check, and when another notebook imports a unit: not what is tried out or printed.

@@ -10,7 +10,9 @@ import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.sandbox.pieces import DEFINITIONS, Piece, fix_indentation, split
+from grader.sandbox.cells import fix_indentation
+from grader.sandbox.pieces import split
+from grader.sandbox.statements import DEFINITIONS, Piece
 
 if TYPE_CHECKING:
     import types

@@ -3,73 +3,32 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import difflib
-import keyword
-import re
 from codeop import PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from grader.sandbox.statements import DEFINITIONS, INCOMPLETE, Piece, moved, parse
+from grader.sandbox.strays import (
+    CLAUSE,
+    CODE,
+    DEFINING,
+    HEADERS,
+    MAGIC,
+    MERGE,
+    OPENING,
+    PYTHON_MAGICS,
+    TEXT,
+    is_indented,
+    kind_of,
+    merges,
+    names_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A line that is neither blank nor a comment.
-CODE = re.compile(r"\s*[^\s#]")
-# A line that continues the statement above it although it is not indented.
-CLAUSE = re.compile(r"(?:else|elif|except|finally)\b")
-# The prompt of a shell in front of a line.
-PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)|(?:In|Out) ?\[\d*\]: ?")
-# A line that binds a name, also after a prompt.
-DEFINITION = re.compile(rf"(?:{PROMPT.pattern})?(?:\s*(?P<kind>async\s+def|def|class)\s+(\w+)|(\w+)\s*=(?!=))")
-# A line of a text: an item of a list, or two words that do not begin like a statement.
-TEXT = re.compile(rf"[-*|] |\d+\. |(?!(?:type|{'|'.join(keyword.kwlist)})\b)[^\W\d][\w'’]*,? \w")
-# A line that begins a definition; one that does, or is not the last of a statement.
-DEFINING = re.compile(rf"@(?!@|{TEXT.pattern})|(?:async\s+def|def|class)\b")
-OPENING = re.compile(rf"{DEFINING.pattern}|.*[(\[{{,]\s*(?:#.*)?$")
-HEADERS = ("def", "class", "if", "for", "while", "with")
-# A magic or a shell line of a notebook, with or without an assignment, or a name with a question mark.
-MAGIC = re.compile(r"^(\s*+)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
-# A marker of an unfinished merge.
-MERGE = re.compile(r"(?:<{7}|\|{7}|>{7})(?: |$)|={7}$")
-# Magics of a whole cell that contains Python. %%bash, %%html and so on contain something else.
-PYTHON_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
-# The beginnings of lines that are no Python, and what such a line is.
-STRAYS = {
-    "a Markdown fence": re.compile(r"```|~~~"),
-    "a conflict marker": re.compile(r"[<|>]{7}( |$)"),
-    "a prompt": PROMPT,
-    "an HTML tag": re.compile(r"</?[A-Za-z][\w-]*(?: [^<>]*)?/?>|<!"),
-    "a notebook command": re.compile(r"[%!?]|[\w., ]+= *[%!]"),
-    "a command for the terminal": re.compile(
-        r"\$ |(?:pip3?|conda|mamba|uv|brew|apt|apt-get|npm) \w|git (?:clone|add|commit|push|pull|init)\b|cd \S+$"
-        r"|(?:wget|curl) \S|(?:python3?|pytest|jupyter|grader) [\w./-]+(?: |$)"
-    ),
-}
-# Up to the first line of code, if that is indented.
-INDENTED = re.compile(r"(?:[ \t]*(?:#.*)?\n)*([ \t]+)(?=[^#\s])")
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-# What Python's parser raises besides SyntaxError: for a NUL byte, and for a source that is nested too deeply.
-NOT_PARSED = (ValueError, RecursionError, MemoryError)
 # How many lines are parsed again to find where statements end. Beyond it, a statement is what its first line begins.
 MOST_LINES = 20_000
-# The parser's text for a source that ends too early.
-INCOMPLETE = "incomplete input"
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A top-level statement: the names that it binds, and its tree or the reason why there is none.
-
-    Attributes:
-        is_known: Whether the reason says what a line is that is no Python.
-    """
-
-    line: int
-    names: tuple[str, ...]
-    tree: ast.Module | None
-    problem: SyntaxError | None = None
-    is_known: bool = False
 
 
 def split(source: str, is_notebook: bool = False) -> list[Piece]:
@@ -78,14 +37,14 @@ def split(source: str, is_notebook: bool = False) -> list[Piece]:
     If the cell does not parse, each statement in it that parses is kept as it is. What is between them becomes pieces
     that cannot run, except for the magics and shell lines of a notebook, which are left out.
     """
-    found = _statements(source)
+    found = parse(source)
     if not isinstance(found, SyntaxError):
         return found
     if is_notebook and (magic := other_language(source)):
         lines = source.split("\n")
         error = SyntaxError(f"a cell that begins with {magic} is not run as Python")
         error.lineno = next(number for number, line in enumerate(lines, 1) if line)
-        return [Piece(error.lineno, _names_in(lines), None, error, is_known=True)]
+        return [Piece(error.lineno, names_in(lines), None, error, is_known=True)]
     return _Salvage(source, is_notebook).pieces()
 
 
@@ -93,35 +52,6 @@ def other_language(cell: str) -> str:
     """Return the magic of a notebook cell that is not run as Python, such as `%%bash`; "" if it is."""
     magic = next(iter(cell.split()), "")
     return magic if magic.startswith("%%") and magic not in PYTHON_MAGICS else ""
-
-
-def _statements(source: str, flags: int = 0) -> list[Piece] | SyntaxError:
-    try:
-        tree = compile(source, "<unknown>", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
-    except SyntaxError as error:
-        return error
-    except ValueError as error:
-        return SyntaxError(str(error))
-    except (RecursionError, MemoryError):
-        return SyntaxError("nested too deeply for Python to read")
-    return [Piece(_first_line(node), tuple(_bound_names(node)), ast.Module([node], [])) for node in tree.body]
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def _bound_names(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, DEFINITIONS):
-        yield node.name
-    elif isinstance(node, ast.Import | ast.ImportFrom):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0]
-    else:
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                yield inner.id
 
 
 class _Salvage:
@@ -135,7 +65,7 @@ class _Salvage:
     def __init__(self, source: str, is_notebook: bool) -> None:
         self.lines = source.split("\n")
         self.is_notebook = is_notebook
-        self.merges = dict(_merges(self.lines))
+        self.merges = dict(merges(self.lines))
         self.starts = list(self._starts())
         self.found: list[Piece] = []
         self.left = MOST_LINES + len(self.lines)  # each is parsed once in any case
@@ -146,7 +76,7 @@ class _Salvage:
         for number, line in enumerate(self.lines):
             if not CODE.match(line) or number <= end_of_merge:
                 continue
-            if is_first or not (_is_indented(line) or (CLAUSE.match(line) and not DEFINING.match(first))):
+            if is_first or not (is_indented(line) or (CLAUSE.match(line) and not DEFINING.match(first))):
                 first = line
                 yield number
             is_first, end_of_merge = False, self.merges.get(number, end_of_merge)
@@ -217,14 +147,14 @@ class _Salvage:
     ) -> list[Piece] | SyntaxError:
         """Parse lines that have this number of lines above them."""
         self.left -= len(text)
-        return _moved(_statements("\n".join(text), flags), above)
+        return moved(parse("\n".join(text), flags), above)
 
     def _goes_on(self, above: list[str], chunk: int) -> bool:
         """Return whether a line of a chunk, below its first, can continue the statement above it."""
         text = [*above, ""]
         for line in self._text(chunk, chunk + 1)[1:]:
             if CODE.match(line) and not MERGE.match(line) and self.left > 0:
-                if not (_is_indented(line) or CLAUSE.match(line)):
+                if not (is_indented(line) or CLAUSE.match(line)):
                     return False  # a definition in an unfinished merge
                 found = self._parsed([*text, line], 0)
                 if not isinstance(found, SyntaxError) or found.msg == INCOMPLETE:
@@ -285,7 +215,9 @@ class _Salvage:
         if self.is_notebook:
             # In a notebook, a magic inside an `if` is as good as any statement.
             found = self._parsed([MAGIC.sub(r"\1pass", line) for line in text], self.starts[begin])
-            if not isinstance(found, SyntaxError) and not _is_definition(found[0]):
+            if not isinstance(found, SyntaxError) and not (
+                found[0].tree and isinstance(found[0].tree.body[0], DEFINITIONS)
+            ):
                 self.found += [] if MAGIC.match(text[0]) else found
                 return end
         # Without a decorator, the definition would be another.
@@ -303,68 +235,23 @@ class _Salvage:
         error = self._parsed(self._text(chunk, end), start, flags=0)
         assert isinstance(error, SyntaxError)
         line = error.lineno or start + 1
-        last, kind = self.merges.get(start), _kind_of(self.lines[line - 1].strip())
+        last, kind = self.merges.get(start), kind_of(self.lines[line - 1].strip())
         if last is not None:
             error.lineno, error.msg = start + 1, f"lines {start + 1} to {last + 1} are an unfinished merge"
         elif kind:
             error.msg = f"the line is {kind}"
         elif first < start < line - 1:
             error.lineno, error.msg = start + 1, "the line is not indented like the lines around it"
-        names = names or _names_in(self.lines[first : self.starts[end]])
+        names = names or names_in(self.lines[first : self.starts[end]])
         self.found.append(Piece(first + 1, names, None, error, is_known=bool(kind or last is not None)))
-
-
-def _moved(found: list[Piece] | SyntaxError, lines: int) -> list[Piece] | SyntaxError:
-    """Return what was parsed as if there were this number of lines above it."""
-    if isinstance(found, SyntaxError):
-        found.lineno = (found.lineno or 1) + lines
-        found.msg = re.sub(r"(?<=\bline )\d+", lambda number: str(int(number[0]) + lines), found.msg)
-        return found
-    for piece in found:
-        assert piece.tree
-        ast.increment_lineno(piece.tree, lines)
-    return [replace(piece, line=piece.line + lines) for piece in found]
-
-
-def _merges(lines: list[str]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last line of each unfinished merge, also of one that lacks a marker."""
-    marked = [(number, line[0]) for number, line in enumerate(lines) if MERGE.match(line)]
-    while marked:
-        # Up to a line of `>`, or before the next line of `<`.
-        places = [n for n, (_, mark) in enumerate(marked) if mark == ">" or (mark == "<" and n)]
-        end = places[0] + (marked[places[0]][1] == ">") if places else len(marked)
-        if end > 1:
-            yield marked[0][0], marked[end - 1][0]
-        del marked[:end]
-
-
-def _is_indented(line: str) -> bool:
-    return line[0].isspace() and line[0] != "\f"  # a page break is no indentation for Python
-
-
-def _kind_of(line: str) -> str:
-    """Return what a line is that is no Python, or ""."""
-    return next((kind for kind, pattern in STRAYS.items() if pattern.match(line)), "")
 
 
 def _opens(line: str) -> bool:
     """Return whether a line seems to begin a block: a definition, or a header whose keyword is misspelt."""
     word, _, rest = line.partition(" ")
     headers = (f"{keyword} {rest} pass" for keyword in difflib.get_close_matches(word.lower(), HEADERS))
-    is_header = line.rstrip().endswith(":") and any(not isinstance(_statements(one), SyntaxError) for one in headers)
-    return is_header or (bool(OPENING.match(line)) and not _kind_of(line))
-
-
-def _names_in(lines: list[str]) -> tuple[str, ...]:
-    """Return the names that lines would bind: that of a definition, or else all that are found."""
-    found = [one for line in lines if (one := DEFINITION.match(line))]
-    if found and found[0]["kind"]:
-        found = [one for one in found if one["kind"] and not one[0][0].isspace()]
-    return tuple(dict.fromkeys(one[2] or one[3] for one in found))
-
-
-def _is_definition(piece: Piece) -> bool:
-    return piece.tree is not None and isinstance(piece.tree.body[0], DEFINITIONS)
+    is_header = line.rstrip().endswith(":") and any(not isinstance(parse(one), SyntaxError) for one in headers)
+    return is_header or (bool(OPENING.match(line)) and not kind_of(line))
 
 
 def _has_returned(piece: Piece) -> bool:
@@ -372,64 +259,3 @@ def _has_returned(piece: Piece) -> bool:
     assert piece.tree
     [node] = piece.tree.body
     return isinstance(node, ast.FunctionDef) and isinstance(node.body[-1], ast.Return | ast.Raise)
-
-
-def fix_indentation(cells: list[str]) -> list[str]:
-    """Return the cells of a notebook so that none begins indented.
-
-    Like Jupyter, this removes the indentation of a cell. A cell that was split off the one above is joined to it again,
-    and leaves a blank cell.
-    """
-    fixed: list[str] = []
-    begin = 0  # the first of the cells that may have been one cell
-    for number, cell in enumerate(cells):
-        indentation = INDENTED.match(cell)
-        if indentation is None:
-            begin = number if cell.strip() else begin
-            fixed.append(cell)
-            continue
-        above = "\n".join(cells[begin:number])
-        joined = f"{above}\n{cell}"
-        dedented = "\n".join(line.removeprefix(indentation[1]) for line in cell.split("\n"))
-        in_order = (joined, dedented) if _goes_on(above, dedented) else (dedented, joined)
-        if number > begin and next(filter(_compiles, in_order), dedented) is joined:
-            fixed[begin:] = [joined, *[""] * (number - begin)]
-        else:
-            fixed.append(dedented)
-    return fixed
-
-
-def _compiles(source: str) -> bool:
-    with contextlib.suppress(SyntaxError, *NOT_PARSED):
-        for piece in split(source, is_notebook=True):
-            if piece.tree is None:
-                return False
-            compile(piece.tree, "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-        return True
-    return False
-
-
-def _goes_on(above: str, cell: str) -> bool:
-    """Whether a cell seems to continue the code above it: it has more methods, or uses local names of that code."""
-    trees = [[piece.tree for piece in split(one, is_notebook=True)] for one in (above, cell)]
-    if None in (*trees[0], *trees[1]) or not trees[0]:
-        return True
-    [*_, last], nodes = ([node for tree in one if tree for node in tree.body] for one in trees)
-    below = ast.Module(nodes, [])
-    definitions = [node for node in below.body if isinstance(node, DEFINITIONS)]
-    if not isinstance(last, DEFINITIONS) or definitions:
-        return isinstance(last, ast.ClassDef) and bool(definitions) and all(map(_is_method, definitions))
-    used = {node.id for node in ast.walk(below) if isinstance(node, ast.Name)}
-    return not (used - _own_names(below)).isdisjoint(_own_names(last))
-
-
-def _is_method(node: ast.stmt) -> bool:
-    arguments = getattr(node, "args", None)
-    return arguments is not None and [argument.arg for argument in arguments.args[:1]] == ["self"]
-
-
-def _own_names(tree: ast.AST) -> set[str]:
-    """Return the arguments and variables in a tree."""
-    nodes = list(ast.walk(tree))
-    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}

@@ -14,7 +14,7 @@ from grader.sandbox.messages import MAX_FAILURES, Failed, Progress, cut
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from grader.sandbox.pieces import Piece
+    from grader.sandbox.statements import Piece
 
 
 class Units:

@@ -1,7 +1,7 @@
 """The worker of a student process: holds the student's modules and objects, and answers requests about them.
 
-It decides nothing. The process contains no expected value, no suite and no solution, and the trusted side checks every
-reply. On the trusted side, a `Worker` also runs misconceptions and solutions.
+It decides nothing: the process contains no expected value, no suite and no solution. Beside them, on the trusted side, a
+`Worker` also runs misconceptions and solutions.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
-
-# By name, because student code may replace what the module contains.
-from time import monotonic
+from time import monotonic  # by name, because student code may replace what the module contains
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy

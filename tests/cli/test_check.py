@@ -275,14 +275,16 @@ def messages(tmp_path_factory: pytest.TempPathFactory) -> str:
     "message",
     [
         # A line that is not Python.
-        "      simple_attention.py, line N: It is not valid Python: invalid syntax.\n          line N: retrun total\n",
+        "      simple_attention.py, line N: It is not valid Python: invalid syntax. Did you mean `return`?\n"
+        "          line N: retrun total\n",
         # The call that led there, under its exercise.
         "Dims count from 0, so the last of two is dim 1, or -1. Shapes in this line: a (3,) and b (3,).\n"
         "          line N: return torch.stack([dot(query, row) for row in inputs])\n"
         "          line N: return (a * b).sum(dim=1)\n"
         "  ✗ normalize_by_sum ",
         "Your file defines `normalize_by_sums`: rename it to `normalize_by_sum`.\n",
-        "at non-singleton dimension 1. Shapes in this line: e (3, 4).\n          line N: return e / e.sum(dim=dim)\n",
+        "Without `keepdim=True`, `sum` removes the dim that it runs over: keep it, with size one. "
+        "Shapes in this line: e (3, 4).\n          line N: return e / e.sum(dim=dim)\n",
         "name 'F' is not defined. Add `import torch.nn.functional as F` at the top of the file.\n",
         " `context_vector` has no `return`.\n",
         "It was tested with a substitute for your softmax_stable, so that mistakes there cost nothing here.\n",

@@ -70,7 +70,7 @@ def test_utf_16_without_a_byte_order_mark_is_named(folder: Path, encoding: str) 
 
 def test_a_damaged_file_in_utf_16_is_a_problem(folder: Path) -> None:
     (folder / "unit.py").write_bytes("a = 1\n".encode("utf-16") + b"\x00\xd8")
-    assert problem(folder) == "unit.py is not UTF-16 (line 1): save it as UTF-8."
+    assert problem(folder) == "unit.py is not UTF-16 (line 2): save it as UTF-8."
 
 
 @pytest.mark.parametrize(

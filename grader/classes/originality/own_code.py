@@ -9,7 +9,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.sandbox.pieces import MAGIC, NOT_PARSED, Piece, fix_indentation, other_language, split
+from grader.sandbox.cells import fix_indentation
+from grader.sandbox.pieces import other_language, split
+from grader.sandbox.statements import NOT_PARSED, Piece
+from grader.sandbox.strays import MAGIC
 from grader.submissions.notebook import code_lines
 
 if TYPE_CHECKING:

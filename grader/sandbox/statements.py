@@ -1,0 +1,74 @@
+"""Parses top-level statements."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# What Python's parser raises besides SyntaxError: for a NUL byte, and for a source that is nested too deeply.
+NOT_PARSED = (ValueError, RecursionError, MemoryError)
+# The parser's text for a source that ends too early.
+INCOMPLETE = "incomplete input"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A top-level statement: the names that it binds, and its tree or the reason why there is none.
+
+    Attributes:
+        is_known: Whether the reason says what a line is that is no Python.
+    """
+
+    line: int
+    names: tuple[str, ...]
+    tree: ast.Module | None
+    problem: SyntaxError | None = None
+    is_known: bool = False
+
+
+def parse(source: str, flags: int = 0) -> list[Piece] | SyntaxError:
+    """Return the statements of a source, or why it does not parse. flags: those of the compiler."""
+    try:
+        tree = compile(source, "<unknown>", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    except SyntaxError as error:
+        return error
+    except ValueError as error:
+        return SyntaxError(str(error))
+    except (RecursionError, MemoryError):
+        return SyntaxError("nested too deeply for Python to read")
+    return [Piece(_first_line(node), tuple(_bound_names(node)), ast.Module([node], [])) for node in tree.body]
+
+
+def moved(found: list[Piece] | SyntaxError, lines: int) -> list[Piece] | SyntaxError:
+    """Return what was parsed as if there were this number of lines above it."""
+    if isinstance(found, SyntaxError):
+        found.lineno = (found.lineno or 1) + lines
+        found.msg = re.sub(r"(?<=\bline )\d+", lambda number: str(int(number[0]) + lines), found.msg)
+        return found
+    for piece in found:
+        assert piece.tree
+        ast.increment_lineno(piece.tree, lines)
+    return [replace(piece, line=piece.line + lines) for piece in found]
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _bound_names(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, DEFINITIONS):
+        yield node.name
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0]
+    else:
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                yield inner.id

@@ -1,0 +1,73 @@
+"""What lines of a source are that are no Python, or no whole statement."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A line that is neither blank nor a comment.
+CODE = re.compile(r"\s*[^\s#]")
+# A line that continues the statement above it although it is not indented.
+CLAUSE = re.compile(r"(?:else|elif|except|finally)\b")
+# The prompt of a shell in front of a line.
+PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)|(?:In|Out) ?\[\d*\]: ?")
+# A line that binds a name, also after a prompt.
+DEFINITION = re.compile(rf"(?:{PROMPT.pattern})?(?:\s*(?P<kind>async\s+def|def|class)\s+(\w+)|(\w+)\s*=(?!=))")
+# A line of a text: an item of a list, or two words that do not begin like a statement.
+TEXT = re.compile(rf"[-*|] |\d+\. |(?!(?:type|{'|'.join(keyword.kwlist)})\b)[^\W\d][\w'’]*,? \w")
+# A line that begins a definition; one that does, or is not the last of a statement.
+DEFINING = re.compile(rf"@(?!@|{TEXT.pattern})|(?:async\s+def|def|class)\b")
+OPENING = re.compile(rf"{DEFINING.pattern}|.*[(\[{{,]\s*(?:#.*)?$")
+HEADERS = ("def", "class", "if", "for", "while", "with")
+# A magic or a shell line of a notebook, with or without an assignment, or a name with a question mark.
+MAGIC = re.compile(r"^(\s*+)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
+# A marker of an unfinished merge.
+MERGE = re.compile(r"(?:<{7}|\|{7}|>{7})(?: |$)|={7}$")
+# Magics of a whole cell that contains Python. %%bash, %%html and so on contain something else.
+PYTHON_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
+# The beginnings of lines that are no Python, and what such a line is.
+STRAYS = {
+    "a Markdown fence": re.compile(r"```|~~~"),
+    "a conflict marker": re.compile(r"[<|>]{7}( |$)"),
+    "a prompt": PROMPT,
+    "an HTML tag": re.compile(r"</?[A-Za-z][\w-]*(?: [^<>]*)?/?>|<!"),
+    "a notebook command": re.compile(r"[%!?]|[\w., ]+= *[%!]"),
+    "a command for the terminal": re.compile(
+        r"\$ |(?:pip3?|conda|mamba|uv|brew|apt|apt-get|npm) \w|git (?:clone|add|commit|push|pull|init)\b|cd \S+$"
+        r"|(?:wget|curl) \S|(?:python3?|pytest|jupyter|grader) [\w./-]+(?: |$)"
+    ),
+}
+
+
+def merges(lines: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last line of each unfinished merge, also of one that lacks a marker."""
+    marked = [(number, line[0]) for number, line in enumerate(lines) if MERGE.match(line)]
+    while marked:
+        # Up to a line of `>`, or before the next line of `<`.
+        places = [n for n, (_, mark) in enumerate(marked) if mark == ">" or (mark == "<" and n)]
+        end = places[0] + (marked[places[0]][1] == ">") if places else len(marked)
+        if end > 1:
+            yield marked[0][0], marked[end - 1][0]
+        del marked[:end]
+
+
+def kind_of(line: str) -> str:
+    """Return what a line is that is no Python, or ""."""
+    return next((kind for kind, pattern in STRAYS.items() if pattern.match(line)), "")
+
+
+def names_in(lines: list[str]) -> tuple[str, ...]:
+    """Return the names that lines would bind: that of a definition, or else all that are found."""
+    found = [one for line in lines if (one := DEFINITION.match(line))]
+    if found and found[0]["kind"]:
+        found = [one for one in found if one["kind"] and not one[0][0].isspace()]
+    return tuple(dict.fromkeys(one[2] or one[3] for one in found))
+
+
+def is_indented(line: str) -> bool:
+    """Return whether a line that is not empty is indented."""
+    return line[0].isspace() and line[0] != "\f"  # a page break is no indentation for Python
