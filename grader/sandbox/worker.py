@@ -1,7 +1,7 @@
 """The worker of a student process: holds the student's modules and objects, and answers requests about them.
 
-It decides nothing: the process contains no expected value, no suite and no solution. Beside them, on the trusted side, a
-`Worker` also runs misconceptions and solutions.
+It decides nothing: the process contains no expected value, no suite and no solution. On the trusted side, a `Worker`
+also runs misconceptions and solutions.
 """
 
 from __future__ import annotations
