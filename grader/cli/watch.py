@@ -159,10 +159,11 @@ class _Session:
         if done.graded is None:
             self._say(done.problem)
         else:
+            # First, because the student may end this program at the verdict.
+            self.progress.remember(done.graded.report, done.answers.code)
             print_exercises(done.graded.report, self.rules, done.names, self.console)
             if done.graded.drawings:
                 print_pictures(done.graded.drawings, self.console)
-            self.progress.remember(done.graded.report, done.answers.code)
             steps = self.progress.steps()
             states = {step.exercise: step.state for step in steps}
             self.focus = next((name for name in done.names if states[name] != "passes"), done.names[-1])

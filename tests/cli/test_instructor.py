@@ -362,7 +362,10 @@ def test_a_unit_graded_alone_finds_what_it_imports(whole_and_alone: tuple[Path, 
 
 @pytest.mark.proof(part="grading")
 def test_the_main_issue_names_what_an_exercise_waits_for(whole_and_alone: tuple[Path, Path, Done]) -> None:
-    assert "  MultiHeadAttentionWrapper: Depends on `attention_dropout`" in whole_and_alone[2].stdout
+    assert (
+        "  MultiHeadAttentionWrapper: It needs `attention_dropout`, which is not written yet."
+        in whole_and_alone[2].stdout
+    )
 
 
 # -- options and exit codes -----------------------------------------------------------------------------------
