@@ -59,7 +59,7 @@ def test_the_class_is_the_same_in_each_run_and_no_two_of_its_submissions_are_the
         assert len({"".join(one[unit].values()) for one in students.values()}) == 30
 
 
-@pytest.mark.proof(part="grading")
+@pytest.mark.proof(part="full")
 def test_right_answers_of_different_styles_fit_together(students: dict[str, answers.Answers], tmp_path: Path) -> None:
     right = {student: given for student, given in students.items() if student.startswith("right")}
     answers.write_scripts(right, tmp_path)
@@ -98,7 +98,7 @@ def test_cold_pytest_runs_every_test_of_a_unit_and_a_right_answer_passes_all(few
     assert min(took.wall, took.processor, took.memory) > 0
 
 
-@pytest.mark.proof(part="grading")
+@pytest.mark.proof(part="full")
 def test_a_stub_passes_no_test_of_cold_pytest(few: Path) -> None:
     assert sides.run_pytest(few / "unfinished-000009", UNIT, {0})[1] == 0
 
@@ -130,7 +130,7 @@ def test_a_side_that_ran_other_tests_stops_the_comparison(full: list[str], named
         sides.check("a side", submissions, set(full))
 
 
-@pytest.mark.proof(part="grading")
+@pytest.mark.proof(part="full")
 def test_make_bench_compares_two_submissions(capsys: pytest.CaptureFixture[str]) -> None:
     page, before = figures.PAGE.read_text(encoding="utf-8"), figures.committed()
     bench.main(["--submissions", "2", "--rounds", "1", "--offline"])
@@ -259,7 +259,7 @@ def test_without_a_full_run_there_is_nothing_to_compare_with(tmp_path: Path, mon
 # -- regrading -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.proof(part="grading")
+@pytest.mark.proof(part="full")
 def test_each_partly_right_submission_has_two_mistakes(engine: Engine) -> None:
     submissions = list(regrades.partly_right(COURSE))
     assert len({submission.student for submission in submissions}) == 10
@@ -290,7 +290,7 @@ def test_the_downloads_of_a_term_are_the_same_in_each_run_and_hold_every_kind_of
         assert any("_LATE_" in name for name in canvas.namelist())
 
 
-@pytest.mark.proof(part="grading")
+@pytest.mark.proof(part="full")
 def test_a_small_class_is_carried_through_two_units_and_a_change_of_its_results_is_found(tmp_path: Path) -> None:
     first = term.carry(tmp_path / "first", 12, list(COURSE.units)[:2])
     assert term.check_imports(first) == "Canvas and Moodle accept 24 grades of 2 units, as in the table"
