@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from grader.sandbox.cells import fix_indentation
 from grader.sandbox.pieces import split
-from grader.sandbox.statements import DEFINITIONS, Piece
+from grader.sandbox.statements import Piece, is_definition
 
 if TYPE_CHECKING:
     import types
@@ -115,8 +115,7 @@ def run(
         linecache.cache[labels[number]] = (len(source), None, source.splitlines(keepends=True), labels[number])
         for piece in split(source, is_notebook):
             error = running.attempt(number, piece)
-            is_definition = piece.tree is not None and isinstance(piece.tree.body[0], DEFINITIONS)
-            if is_notebook and is_definition and isinstance(error, NameError):
+            if is_notebook and is_definition(piece) and isinstance(error, NameError):
                 running.early.append((number, piece, error))
             elif error is not None:
                 failed(number, piece, error)

@@ -7,7 +7,7 @@ import difflib
 from codeop import PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING
 
-from grader.sandbox.statements import DEFINITIONS, INCOMPLETE, Piece, moved, parse
+from grader.sandbox.statements import INCOMPLETE, Piece, is_definition, moved, parse
 from grader.sandbox.strays import (
     CLAUSE,
     CODE,
@@ -215,9 +215,7 @@ class _Salvage:
         if self.is_notebook:
             # In a notebook, a magic inside an `if` is as good as any statement.
             found = self._parsed([MAGIC.sub(r"\1pass", line) for line in text], self.starts[begin])
-            if not isinstance(found, SyntaxError) and not (
-                found[0].tree and isinstance(found[0].tree.body[0], DEFINITIONS)
-            ):
+            if not isinstance(found, SyntaxError) and not any(map(is_definition, found)):
                 self.found += [] if MAGIC.match(text[0]) else found
                 return end
         # Without a decorator, the definition would be another.
@@ -233,8 +231,13 @@ class _Salvage:
         """Add a piece that cannot run: the lines from `first` on, because of a chunk that begins or interrupts it."""
         start = self.starts[chunk]
         error = self._parsed(self._text(chunk, end), start, flags=0)
-        assert isinstance(error, SyntaxError)
-        line = error.lineno or start + 1
+        if not isinstance(error, SyntaxError):  # a backslash joins lines, or the bound ended the search too early
+            if first == start:
+                self.found += error
+                return
+            error = SyntaxError("invalid syntax")
+            error.lineno = start + 1
+        line = min(error.lineno or start + 1, len(self.lines))
         last, kind = self.merges.get(start), kind_of(self.lines[line - 1].strip())
         if last is not None:
             error.lineno, error.msg = start + 1, f"lines {start + 1} to {last + 1} are an unfinished merge"

@@ -72,3 +72,8 @@ def _bound_names(node: ast.stmt) -> Iterator[str]:
         for inner in ast.walk(node):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 yield inner.id
+
+
+def is_definition(piece: Piece) -> bool:
+    """Return whether a piece defines a function or a class."""
+    return piece.tree is not None and isinstance(piece.tree.body[0], DEFINITIONS)

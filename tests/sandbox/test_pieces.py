@@ -175,6 +175,20 @@ def test_a_function_that_has_returned_is_complete_whatever_is_below() -> None:
     assert kept(source) == code(function, BELOW)
 
 
+@in_both_forms
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "lambda:\n\\\n    ",
+        "\\\n    \nclass A:\n\t x",
+        f"{ABOVE}\\\n    return x\n= 1",
+        "@a\n" * 5000 + "def f(): ...\n= 1",
+    ],
+)
+def test_an_odd_source_raises_nothing(odd: str, is_notebook: bool) -> None:
+    assert pieces.split(odd, is_notebook)
+
+
 # -- unfinished merges ------------------------------------------------------------------------------------------
 
 MERGES = {
