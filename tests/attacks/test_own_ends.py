@@ -63,8 +63,8 @@ ENDS: dict[str, tuple[str, str]] = {
         for name in ("AS", "DATA", "STACK", "NOFILE", "NPROC", "RTPRIO", "RTTIME", "SIGPENDING")
     },
     "a file that is too large": ("os.write(0, b'x')", "It raised an OSError."),
-    "memory": ("held = []\nwhile True: held.append(bytearray(10**7))", "It raised a MemoryError."),
-    "memory of torch": ("held = []\nwhile True: held.append(torch.ones(10**7))", "It raised a RuntimeError."),
+    "memory": ("held = []\nwhile True: held.append(bytes(10**8))", "It raised a MemoryError."),
+    "memory of torch": ("held = []\nwhile True: held.append(torch.empty(10**8))", "It raised a RuntimeError."),
     "memory, without giving up": (
         "held = []\nwhile True:\n    try: held.append(bytearray(10**7))\n    except MemoryError: pass", FOR_EVER
     ),
