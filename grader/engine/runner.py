@@ -93,10 +93,12 @@ class Runner:
 
     def _setting(self, criterion: Criterion, outcome: Outcome) -> str:
         """Return which statements are the cause because they change a setting of torch for all code, or ""."""
+        if outcome.passed or outcome.kind in ("timed out", "ended"):
+            return ""
         words = [setting.words for setting in SETTINGS.values()]
         remarks = [one for lost in self.client.failures.values() for one in lost if one.reason in words]
         places = [f"line {one.line} of {one.file}, which {one.reason}" for one in remarks]
-        if outcome.passed or outcome.kind in ("timed out", "ended") or not places:
+        if not places:
             return ""
         self._use_budget(criterion.unit, f"{criterion.unit}/{criterion.exercise} without settings")
         with contextlib.suppress(Failure):
@@ -166,9 +168,10 @@ class Runner:
 
     def _blamed(self, lost: list[FailedStatement], criterion: Criterion) -> list[FailedStatement]:
         """Return the statements that failed, without those that could define anything if no line has the exercise."""
-        if self.lines.may_define(criterion.unit, criterion.exercise):
+        certain = [one for one in lost if not one.may_define_anything]
+        if certain == lost or self.lines.may_define(criterion.unit, criterion.exercise):
             return lost
-        return [one for one in lost if not one.may_define_anything]
+        return certain
 
     def _waiting_for_causes(self, outcome: Outcome) -> Outcome | None:
         """Return an outcome that waits only for exercises that have failed by themselves; None if there are none.

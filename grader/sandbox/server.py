@@ -184,7 +184,7 @@ class Server:
             seconds = lockdown.processor_seconds(child.pid)
             _, status, usage = os.wait4(child.pid, 0)
             code = os.waitstatus_to_exitcode(status)
-            memory_ran_out = lockdown.memory_kills() > child.memory_kills
+            memory_ran_out = code < 0 and lockdown.memory_kills() > child.memory_kills
             _send(child.lifeline, Exited(code, child.was_ended, seconds, usage.ru_maxrss * 1024, memory_ran_out))
             child.lifeline.close()
             if child.user:

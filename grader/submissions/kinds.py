@@ -59,6 +59,8 @@ def code_of(read: Text, relative: str) -> Text:
 
     Raises UnreadableError.
     """
+    if not any(mark in read.text for mark in ("```", "~~~", "marimo.App(")):
+        return read
     definitions = len(_DEFINITION.findall(read.text))
     if _MARIMO.search(read.text) and definitions == len(_CELLS.findall(read.text)):
         raise UnreadableError(
