@@ -15,6 +15,7 @@ from grader.sandbox.audit_hook import AuditLog
 from grader.sandbox.bounds import ProtocolError, TooLarge, check_sizes
 from grader.sandbox.clock import Clock, TimeBudget
 from grader.sandbox.failures import Ended, FailedStatement, TimedOut
+from grader.sandbox.left_out import LeftOut
 from grader.sandbox.messages import Anomaly, Exited, Handshake, Progress, Running
 from grader.sandbox.processes import START_SECONDS, Server, ServerLost
 from grader.sandbox.protocol import Calls
@@ -83,8 +84,7 @@ class SandboxClient:
         self._number = 0  # of the last request
         self._waiting = Calls()  # sent with the next call that has a value
         self._loaded: set[str] = set()
-        self._fatal: dict[str, list[FailedStatement]] = {unit: [] for unit in sources}
-        self._skip: dict[str, list[tuple[int, int]]] = {unit: [] for unit in sources}
+        self._left_out = LeftOut(sources)
         self._progress: Progress | None = None
         self._running: Running | None = None  # where the call was last
 
@@ -112,7 +112,10 @@ class SandboxClient:
         self._waiting = Calls()
 
     def load(self, unit: str) -> None:
-        """Run a unit's source, once in each process. A statement that ends or hangs the process is skipped later."""
+        """Run a unit's source, once in each process.
+
+        A statement that ends or hangs the process is skipped later, and so are, if time ran out, all calls and loops.
+        """
         if self._transport is None:
             self._open()
         while unit not in self._loaded:
@@ -123,13 +126,14 @@ class SandboxClient:
                 [failed] = self._call(failed_statements, "load", {"unit": unit}, in_pieces=True)
             except (TimedOut, Ended) as failure:
                 self._output.restore(before)
-                if not self._leave_out(self._progress, failure.reason):
+                self.close()  # if there was no time left to ask it
+                if not self._left_out.add(self._progress, failure, unit):
                     raise
             else:
                 if unit in self.failures:  # what a unit prints counts only the first time
                     self._output.restore(before)
                 self._loaded.add(unit)
-                self.failures[unit] = [*self._fatal[unit], *failed]
+                self.failures[unit] = [*self._left_out.failures[unit], *failed]
 
     def take_printed(self) -> tuple[str, int]:
         """Return what student code printed since the last call, and how many bytes were dropped."""
@@ -168,7 +172,7 @@ class SandboxClient:
         self.layers = handshake.layers
         self._clock = Clock(handshake.pid)
         begin = Calls()
-        begin.add("begin", sources={unit: vars(one) | {"skip": self._skip[unit]} for unit, one in self.sources.items()})
+        begin.add("begin", sources=self._left_out.sources())
         self._exchange(begin, START_SECONDS)
 
     def _end(self, patience: float = 0) -> Exited:
@@ -176,15 +180,6 @@ class SandboxClient:
         transport, self._transport = self._transport, None
         self._clock.close()
         return transport.end(patience)
-
-    def _leave_out(self, place: Progress | None, reason: str) -> bool:
-        """Skip the statement that was running when the process was lost. Return False if none was."""
-        if place is None or place.unit not in self.sources or not 0 <= place.cell < len(self.sources[place.unit].cells):
-            return False
-        self._skip[place.unit].append((place.cell, place.line))
-        label = self.sources[place.unit].labels[place.cell]
-        self._fatal[place.unit].append(FailedStatement(tuple(place.names), reason, "", place.line, label))
-        return True
 
     # -- one request and its reply --------------------------------------------------------------------------
 
@@ -227,7 +222,7 @@ class SandboxClient:
             raise Ended("The student process sent a malformed reply and was stopped.", str(error)) from error
         except TimeoutError:
             self._end()
-            exceeded = self.budget.exceeded(self.limits.call_seconds)
+            exceeded = self.budget.exceeded(self.limits.call_seconds, is_loading=self.budget.name in self.sources)
             if self._running:
                 exceeded.line, exceeded.file = self._running.line, self._running.file
             raise exceeded from None

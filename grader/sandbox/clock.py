@@ -108,14 +108,18 @@ class TimeBudget:
         """Subtract the time of a call."""
         self._left[self.name] -= seconds
 
-    def exceeded(self, call_seconds: float) -> TimedOut:
-        """Return the failure of a call that took too long. It is that of later calls too, if no time is left for them.
+    def exceeded(self, call_seconds: float, is_loading: bool = False) -> TimedOut:
+        """Return the failure of a call that took too long, or of loading a file.
 
-        The text does not say how much was left: that differs from run to run, and a report should not.
+        It is that of later calls too, if no time is left for them. The text does not say how much was left: that
+        differs from run to run, and a report should not.
         """
         together = self._shares[self.name]
-        most = f"all calls of an exercise may take {together:.2g} s together"
+        one, all_of_them = "a call", "all calls of an exercise"
+        if is_loading:
+            one, all_of_them = "a statement outside of functions", "all statements outside of functions"
+        most = f"{all_of_them} may take {together:.2g} s together"
         if call_seconds < together:
-            most = f"a call may take {call_seconds:g} s, and {most}"
+            most = f"{one} may take {call_seconds:g} s, and {most}"
         self._stopped[self.name] = TimedOut(f"Stopped: {most}. Is there a loop that never ends?")
         return self._stopped[self.name]

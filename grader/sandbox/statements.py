@@ -77,3 +77,8 @@ def _bound_names(node: ast.stmt) -> Iterator[str]:
 def is_definition(piece: Piece) -> bool:
     """Return whether a piece defines a function or a class."""
     return piece.tree is not None and isinstance(piece.tree.body[0], DEFINITIONS)
+
+
+def does_only(piece: Piece) -> bool:
+    """Return whether a piece is a call or a loop, which are there for what they do and not for names."""
+    return piece.tree is not None and isinstance(piece.tree.body[0], ast.Expr | ast.For | ast.While)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from grader.sandbox import loader, settings
 from grader.sandbox.errors import describe
 from grader.sandbox.messages import MAX_FAILURES, Failed, Progress, cut
+from grader.sandbox.statements import does_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,7 @@ class Units:
             nonlocal place
             note_settings()
             place = cell, piece.line
-            if (cell, piece.line) in skipped:
+            if (cell, piece.line) in skipped or (source["is_brief"] and does_only(piece)):
                 return False
             values = {name: module.__dict__.get(name) for name in piece.names}
             earlier[cell, piece.line] = {name: value for name, value in values.items() if callable(value)}

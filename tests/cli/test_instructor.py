@@ -22,6 +22,7 @@ from grader import __version__
 from grader.cli.instructor import app
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import load_quiz
+from grader.sandbox.left_out import OTHERS
 
 Done = subprocess.CompletedProcess[str]
 
@@ -178,7 +179,8 @@ def test_a_failed_criterion_has_a_reason(graded: tuple[Done, Path], student: str
             "loops",
             2,
             "while True: pass",
-            "Stopped: all calls of an exercise may take 0.8 s together. Is there a loop that never ends? ",
+            "Stopped: all statements outside of functions may take 0.8 s together. Is there a loop that never ends? "
+            f"{OTHERS}",
             None,
         ),
         ("exits", 2, "os._exit(0)", "It ended the Python process (exit code 0). ", None),

@@ -19,7 +19,7 @@ def message_on(code: str, file: str = SCRIPT) -> tuple[str, str]:
     """The error of the first statement that fails, with its place, and the hint on it."""
     unit = Source.of(file, [code])
     worker = Worker()
-    worker.do_begin({"answers": vars(unit) | {"skip": []}})
+    worker.do_begin({"answers": vars(unit) | {"skip": [], "is_brief": False}})
     failed = worker.do_load("answers")[0]
     place = failed.trace[-1] if failed.trace else (failed.file, failed.line)
     hint = hint_on_characters(OTHER_HINT, failed.text, *place, SourceLines({"answers": unit}))

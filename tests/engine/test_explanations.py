@@ -27,7 +27,7 @@ def outcome_of(source: str, name: str = "scores", *arguments: Any) -> tuple[Outc
     """Call an exercise of this source, and expect a tensor."""
     unit = Source.of(FILE, [source])
     worker = Worker()
-    worker.do_begin({"answers": vars(unit) | {"skip": []}})
+    worker.do_begin({"answers": vars(unit) | {"skip": [], "is_brief": False}})
     lines = SourceLines({"answers": unit})
     try:
         function = worker.resolve(("answers", name))

@@ -29,7 +29,7 @@ def lines_of(source: str) -> SourceLines:
 def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
     """Call an exercise of this source: the reason of its failure, and the advice."""
     unit, worker, lines = Source.of(FILE, [source]), Worker(), lines_of(source)
-    worker.do_begin({"answers": vars(unit) | {"skip": []}})
+    worker.do_begin({"answers": vars(unit) | {"skip": [], "is_brief": False}})
     with pytest.raises(Failure) as caught:  # noqa: PT012 - the error of the student's code becomes a failure
         try:
             worker.resolve(("answers", name))(*arguments)

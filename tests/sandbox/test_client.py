@@ -244,13 +244,23 @@ def test_a_top_level_statement_that_exits_is_skipped_and_the_rest_runs(open_clie
     assert (lost.names, lost.line, lost.reason) == (("b",), 3, "It ended the Python process (exit code 3).")
 
 
-def test_a_top_level_statement_that_hangs_is_skipped_and_the_rest_runs(open_client: Opens) -> None:
-    student, client = answers(
-        open_client, "a = 1\nwhile True: pass\ndef f(): return a\nimport time; time.sleep(99)", call_seconds=CALL
-    )
+@pytest.mark.parametrize("slow", ["while True: pass", "time.sleep(99)", "for _ in range(99): time.sleep(0.3)"])
+def test_once_a_statement_hangs_the_other_calls_and_loops_cost_no_exercise_its_time(
+    open_client: Opens, slow: str
+) -> None:
+    source = f"import time\na = 1\n{slow}\ndef f(): return a\n" + f"{slow}\n" * 9
+    student, client = answers(open_client, source, call_seconds=CALL, unit_seconds=3 * CALL)
+    client.budget.use("answers", 3)
+    failure(lambda: client.load("answers"), TimedOut)
+    client.budget.use("answers/f", 3)
     client.load("answers")
     assert student.f() == 1
-    assert [lost.line for lost in client.failures["answers"]] == [2, 4]
+    [lost] = client.failures["answers"]
+    assert (lost.line, lost.reason) == (
+        3,
+        "Stopped: all statements outside of functions may take 0.5 s together. Is there a loop that never ends?",
+    )
+    assert lost.detail.startswith("So the file's other calls and loops outside of functions were left out, too.")
 
 
 def test_a_slow_statement_takes_no_time_from_the_next(open_client: Opens) -> None:

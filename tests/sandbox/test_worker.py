@@ -15,7 +15,14 @@ from grader.sandbox.worker import Worker
 def worker(source: str, **siblings: str) -> Worker:
     worker = Worker()
     sources = {
-        unit: {"filename": f"{unit}.py", "cells": [text], "labels": [f"{unit}.py"], "is_notebook": False, "skip": []}
+        unit: {
+            "filename": f"{unit}.py",
+            "cells": [text],
+            "labels": [f"{unit}.py"],
+            "is_notebook": False,
+            "skip": [],
+            "is_brief": False,
+        }
         for unit, text in {"answers": source, **siblings}.items()
     }
     worker.do_begin(sources)
