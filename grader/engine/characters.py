@@ -6,6 +6,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from grader.sandbox.strays import QUOTES, TYPED
+
 if TYPE_CHECKING:
     import ast
 
@@ -14,15 +16,6 @@ if TYPE_CHECKING:
 # As Python's parser says it, with the column that the worker adds.
 _INVALID = re.compile(r"invalid (?:non-printable )?character .*?U\+((?:10|[0-9A-F])?[0-9A-F]{4})\)? in column \d+")
 _UNTERMINATED = re.compile(r"^unterminated .*string literal")
-_QUOTES = {'"': "“”„‟«»″〝〞「」", "'": "‘’‚‛‹›′´"}
-_TYPED = {
-    typed: sign
-    for sign, others in {
-        **_QUOTES, "-": "−–—‐‑‒", "*": "×⋅∙✕∗", "/": "÷∕⁄", "<=": "≤", ">=": "≥", "!=": "≠", "->": "→", "...": "…",
-        ",": "、", ".": "。", "[": "【", "]": "】", "** 0.5": "√", 'float("inf")': "∞",
-    }.items()
-    for typed in others
-}  # fmt: skip
 # A name in an error, or in a hint on it.
 _NAME = re.compile(
     r"(?:\b(?:name|attribute|argument|variable|named) '|(?:Did you mean|defines|assigns) `(?:self\.)?)([^\W\d]\w*)['`]"
@@ -46,13 +39,14 @@ def hint_on_characters(hint: str, detail: str, file: str | None, line: int | Non
         line: The line of that source.
         lines: The submission.
     """
-    if invalid := _INVALID.fullmatch(detail):
+    is_text = lines.is_text(file, line)
+    if (invalid := _INVALID.fullmatch(detail)) and not is_text:
         character = chr(int(invalid[1], 16))
         count = lines.count(character, file)
         return f"{_instead_of(character)}{f' It is in {count} lines.' if count > 1 else ''}"
-    if _UNTERMINATED.search(detail):
+    if _UNTERMINATED.search(detail) and not is_text:
         code = lines.text(file, line)
-        found = next((one for one in code if one in _QUOTES['"'] or one in _QUOTES["'"]), None)
+        found = next((one for one in code if TYPED.get(one) in QUOTES), None)
         return f"A string ends with the quote that it begins with. {_instead_of(found)}" if found else hint
     sentences = (on_name(name, file, line, lines) for name in _NAME.findall(f"{detail} {hint}"))
     return next(filter(None, sentences), hint)
@@ -94,7 +88,7 @@ def _instead_of(character: str) -> str:
         return f"It is {a_name}, which cannot be seen: delete the characters around it and type these again."
     if unicodedata.decomposition(character).startswith("<super>"):
         return f"`{character}` is not Python: type `** {plain}`."
-    typed = _TYPED.get(character) or (plain if plain != character and plain.isascii() else "")
+    typed = TYPED.get(character) or (plain if plain != character and plain.isascii() else "")
     if typed:
         return f"`{character}` ({name}) is not Python: type `{typed}`."
     return f"`{character}` ({name}) is not Python: delete it, or write it in a string or a comment."

@@ -21,7 +21,6 @@ from grader.engine.names import (
 )
 from grader.engine.outcomes import CAUSE, Outcome
 from grader.engine.tensor_hints import hint_on_tensors
-from grader.sandbox.strays import TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,7 +99,6 @@ STATEMENTS = (
     ("is a conflict marker", "", "Delete it, after you have decided which version of the code to keep."),
     ("unfinished merge", "", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
     ("a cell that begins with", "", "Delete that line if the code below it is part of your answer."),
-    ("invalid syntax|unterminated string", f"^(?:{TEXT.pattern})", "If it is text and not code, begin it with `#`."),
     (NO_GPU[0], "", NO_GPU[1]),
     ("unindent|unexpected indent", "", "Indent it like the other lines of its block."),
     (r"expected an indented block after .* on line (\d+)", "", "Indent the lines below line {} that belong to it."),
@@ -108,6 +106,8 @@ STATEMENTS = (
     ("expected ':'", r"[^:]$", "Put a colon at the end of the line."),
     (r"was never closed|unmatched|does not match opening", "", "Count the brackets here and in the lines around."),
 )
+NOT_READ = re.compile("invalid syntax|unterminated string|invalid character")
+NO_CODE = "If it is text and not code, begin it with `#`."
 # An error about the arguments of the function with this name.
 ARGUMENTS = re.compile(
     r"^(\w+)\(\) .*(?:invalid combination of arguments|unexpected keyword argument|multiple values for)"
@@ -176,6 +176,8 @@ def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequen
     word = code.partition(" ")[0]
     if "invalid syntax" in failed.detail and (near := similar(word, set(keyword.kwlist), NEAR)):
         return f"Did you mean `{near}`?"
+    if NOT_READ.search(failed.detail) and lines.is_text(failed.file, failed.line):
+        return NO_CODE
     for error, begins, hint in STATEMENTS:
         if (found := re.search(error, failed.detail)) and re.search(begins, code):
             return hint.format(*found.groups())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from grader.engine.source_lines import COMPREHENSIONS, DEFINITIONS, bound_by, in_scope
+from grader.sandbox.strays import is_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,9 +89,13 @@ def on_missing_name_at_top(
         return hint
     if name in lines.names_at_top(unit, lost):
         return "It gets its value below this line: move that up, or this line down."
-    if near := similar(name, lines.names_at_top(unit, lost, place)) or similar(name, PYTHONS, NEAR):
+    statement = lines.around(*place)[:1]
+    is_alone = any(map(is_note, statement))
+    if near := similar(name, lines.names_at_top(unit, lost, place)) or (not is_alone and similar(name, PYTHONS, NEAR)):
         return f"Did you mean `{near}`?"
-    if any(isinstance(node, DEFINITIONS) for node in lines.around(*place)[:1]):
+    if is_alone:
+        return "This line defines nothing: if it is a note, begin it with `#`."
+    if any(isinstance(node, DEFINITIONS) for node in statement):
         return "It is needed when the definition is read, before any call: give it a value above."
     return "It is outside of every function: indent it if it belongs to one."
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from grader.engine.newer_syntax import Statement, newer_statements
 from grader.sandbox.cells import fix_indentation
 from grader.sandbox.pieces import split
+from grader.sandbox.strays import is_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -50,6 +51,11 @@ class SourceLines:
         lines = self._lines.get(file or "", [])
         text = lines[line - 1].strip() if line and 0 < line <= len(lines) else ""
         return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
+
+    def is_text(self, file: str | None, line: int | None) -> bool:
+        """Return whether a line is words and no Python."""
+        lines = self._lines.get(file or "", [])
+        return line is not None and 0 < line <= len(lines) and is_text(lines[line - 1])
 
     def column(self, name: str, file: str | None, line: int) -> int:
         """Return the column of a name in a line, from 1; 0 if it is not there."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from grader.sandbox.statements import INCOMPLETE, Piece, is_definition, moved, parse
 from grader.sandbox.strays import (
     CLAUSE,
+    CLOSING,
     CODE,
     DEFINING,
     HEADERS,
@@ -17,8 +18,8 @@ from grader.sandbox.strays import (
     MERGE,
     OPENING,
     PYTHON_MAGICS,
-    TEXT,
     is_indented,
+    is_text,
     kind_of,
     merges,
     names_in,
@@ -116,14 +117,15 @@ class _Salvage:
         for piece in self.found:
             above = joined[-1].problem if joined and self._is_text(joined[-1]) else None
             if above and self._is_text(piece):
-                above.msg = f"{above.msg.partition(' in lines ')[0]} in lines {joined[-1].line} to {piece.line}"
+                above.lineno = joined[-1].line
+                above.msg = f"invalid syntax in lines {joined[-1].line} to {piece.line}"
             else:
                 joined.append(piece)
         return joined
 
     def _is_text(self, piece: Piece) -> bool:
         is_lost = piece.tree is None and not piece.names and not piece.is_known
-        return is_lost and bool(TEXT.match(self.lines[piece.line - 1]))
+        return is_lost and is_text(self.lines[piece.line - 1])
 
     def _text(self, begin: int, end: int) -> list[str]:
         return self.lines[self.starts[begin] : self.starts[end]]
@@ -210,8 +212,9 @@ class _Salvage:
         """Add a piece that cannot run for the chunk `begin`, and return the chunk behind it.
 
         If it opens a bracket, what is in that bracket is lost too: up to `chunk`, the first that cannot continue it.
+        A line that begins with a closing bracket belongs to what is lost above it.
         """
-        text, end = self._text(begin, begin + 1), begin + 1
+        text, end = self._text(begin, begin + 1), self._behind_brackets(begin + 1)
         if self.is_notebook:
             # In a notebook, a magic inside an `if` is as good as any statement.
             found = self._parsed([MAGIC.sub(r"\1pass", line) for line in text], self.starts[begin])
@@ -220,12 +223,18 @@ class _Salvage:
                 return end
         # Without a decorator, the definition would be another.
         while text[0].startswith("@") and DEFINING.match(text[0]) and end < len(self.starts) - 1:
-            text, end = self._text(end, end + 1), end + 1
+            text, end = self._text(end, end + 1), self._behind_brackets(end + 1)
         error = self._parsed(text, 0, flags=0)
         if isinstance(error, SyntaxError) and error.msg.endswith("was never closed"):
-            end = max(end, chunk)
+            end = self._behind_brackets(max(end, chunk))
         self._lose(self.starts[begin], end, begin)
         return end
+
+    def _behind_brackets(self, chunk: int) -> int:
+        """Return the next chunk from this one on that does not begin with a closing bracket."""
+        while chunk < len(self.starts) - 1 and CLOSING.match(self.lines[self.starts[chunk]]):
+            chunk += 1
+        return chunk
 
     def _lose(self, first: int, end: int, chunk: int, names: tuple[str, ...] = ()) -> None:
         """Add a piece that cannot run: the lines from `first` on, because of a chunk that begins or interrupts it."""

@@ -199,6 +199,15 @@ ROWS = [
         Answer("print(nothing)\n"),
         Answer("class Other:\n    size = nothing\n"),
     ),
+    *(
+        Row("This line defines nothing: if it is a note, begin it with `#`.", Answer(f"{note}\n"), Answer(f"{code}\n"))
+        for note, code in {
+            "todo": "print(todo)",
+            "done": "print(done)",
+            "todo - later": "total = todo",
+            "todo, maybe": "todo.later",
+        }.items()
+    ),
     Row(
         "An earlier `normalize_by_sum` is used instead.",
         Answer("def normalize_by_sum(scores) return scores\n"),
@@ -366,7 +375,14 @@ ROWS = [
         Answer("%%bash\nls\n", is_notebook=True),
         Answer("%%time\nx = = 1\n", is_notebook=True),
     ),
-    Row("If it is text and not code, begin it with `#`.", Answer("This is my answer\n"), Answer("for x in range(3)\n")),
+    *(
+        Row("If it is text and not code, begin it with `#`.", Answer(f"{text}\n"), Answer(f"{code}\n"))
+        for text, code in {
+            "This is my answer": "for x in range(3)",
+            "It’s done – I think": "total = 1 – 2",
+            "Scores – weights": "x = max(1,\n    Scores – 1）",
+        }.items()
+    ),
     # -- lines that are not Python --------------------------------------------------------------------------------
     Row("Put a colon at the end of the line.", Answer("def other()\n    return 1\n"), Answer(ELSE_IF)),
     Row("Write `elif`.", Answer(ELSE_IF), Answer("if 1:\n    x = 1\nelse\n    x = 2\n")),
@@ -377,6 +393,16 @@ ROWS = [
     ),
     Row("Indent it like the other lines of its block.", Answer("x = 1\n  y = 2\n"), Answer("def other():\nreturn 1\n")),
     Row("Count the brackets here", Answer("x = (1\n"), Answer("x = 1 +\n")),
+    Row(
+        "Count the brackets here",
+        Answer("def other(\n    x,\n    (\n):\n    pass\n"),
+        Answer("def x(\n    y,\n）:\n    pass\n"),
+    ),
+    Row(
+        "`）` (fullwidth right parenthesis) is not Python: type `)`.",
+        Answer("def other(\n    x,\n）:\n    pass\n"),
+        Answer('def other(\n    x="）",\n:\n    pass\n'),
+    ),
     # -- what is not written, not returned or not defined ---------------------------------------------------------
     Row(
         "not written yet",
@@ -578,7 +604,7 @@ def test_a_sentence_that_was_untrue_of_an_answer_is_not_said(
 
 
 def test_the_table_has_every_hint() -> None:
-    known = [sentence for _, sentence in hints.TEXTS] + [*hints.CALLS.values(), hints.NUMPY]
+    known = [sentence for _, sentence in hints.TEXTS] + [*hints.CALLS.values(), hints.NUMPY, hints.NO_CODE]
     known += [sentence for *_, sentence in hints.STATEMENTS]
     lacking = [one for one in known if not any(row.sentence in one or row.sentence.endswith(one) for row in ROWS)]
     assert lacking == []

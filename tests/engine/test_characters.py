@@ -65,6 +65,27 @@ def test_a_character_is_named_with_its_line_and_column(file: str, code: str, col
     assert found == hint
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "I’m not sure – but it works",
+        "todo – check the mask",
+        "weights – values",
+        "– first item",
+        "Well…",
+        "The “weights” sum to one",
+        "Let's call it “done”",
+    ],
+)
+def test_a_line_of_words_is_no_mistyped_code(code: str) -> None:
+    assert message_on(f"import math\n{code}\n")[1] == OTHER_HINT
+
+
+@pytest.mark.parametrize("code", ["x = max(\n    one\n    – two,\n    3)", "one – two(3)", "def f(x):\n    x – two"])
+def test_a_dash_in_a_line_that_is_otherwise_python_is_a_mistyped_minus(code: str) -> None:
+    assert message_on(f"import math\n{code}\n")[1] == "`–` (en dash) is not Python: type `-`."
+
+
 def test_a_character_that_is_in_many_lines_is_counted() -> None:
     _, hint = message_on("def f(x):\n\xa0\xa0y = x\n\xa0\xa0return y\n")
     assert hint.endswith(" delete it and type a space. It is in 2 lines.")

@@ -135,6 +135,28 @@ def test_a_broken_statement_costs_nothing_but_itself(broken: str, is_notebook: b
     assert [one for one in kept(source, is_notebook) if not one.startswith("return")] == code(ABOVE, BELOW)
 
 
+@in_both_forms
+@pytest.mark.parametrize(
+    ("broken", "line", "text"),
+    [
+        ("def broken(\n    x,\n):\n    return x +", 4, "invalid syntax"),
+        ("def broken(\n    x,\n)\n    return x", 3, "expected ':'"),
+        ("def broken(\n    x,\n）:\n    return x", 3, "invalid character '）' (U+FF09)"),
+        ("def broken（\n    x,\n):\n    return x", 1, "invalid character '（' (U+FF08)"),
+        ("def broken(\n    x,\n):\n    return (x –\n    1)", 4, "invalid character '–' (U+2013)"),
+        ("broken = max(\n    1 = 2,\n)", 2, 'expression cannot contain assignment, perhaps you meant "=="?'),
+        ("@decorated（\n    1,\n)\nclass broken:\n    x = 1", 1, "invalid character '（' (U+FF08)"),
+        ("broken = (1", 1, "'(' was never closed"),
+    ],
+)
+def test_a_bracket_that_closes_in_the_first_column_belongs_to_the_statement_above(
+    broken: str, line: int, text: str, is_notebook: bool
+) -> None:
+    source = f"{ABOVE}{broken}\n{BELOW}"
+    assert lost(source, is_notebook) == [(ABOVE.count("\n") + line, ("broken",), text)]
+    assert kept(source, is_notebook) == code(ABOVE, BELOW)
+
+
 @pytest.mark.parametrize("header", ["dfe broken(x):", "whlie x > 0:", "fro x in range(3):", "deff broken(\n    x,\n):"])
 def test_what_is_below_a_misspelt_header_is_no_part_of_the_statement_above(header: str) -> None:
     source = f"{ABOVE}{header}\n    return x\n{BELOW}"
@@ -144,7 +166,7 @@ def test_what_is_below_a_misspelt_header_is_no_part_of_the_statement_above(heade
 
 def test_a_pasted_paragraph_is_one_piece_and_costs_nothing() -> None:
     text = "The scores are scaled:\n\n    softmax(Q · Kᵀ / √d_k) · V\n\nIt doesn't matter how (see below).\n1. First"
-    assert lost(f"{ABOVE}\n{text}\n{BELOW}") == [(12, (), "invalid character '·' (U+00B7) in lines 10 to 15")]
+    assert lost(f"{ABOVE}\n{text}\n{BELOW}") == [(10, (), "invalid syntax in lines 10 to 15")]
     assert kept(f"{ABOVE}\n{text}\n{BELOW}") == code(ABOVE, BELOW)
 
 
