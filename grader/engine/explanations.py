@@ -149,8 +149,10 @@ def _cuts_off(node: ast.expr) -> str | None:
     match node:
         case ast.Call(func=ast.Name("float"), args=[argument]) if not isinstance(argument, ast.Constant):
             return "float(…)"
-        case ast.Call(func=ast.Attribute(value=ast.Name("torch"), attr="tensor" | "no_grad" as name)):
-            return "torch.no_grad()" if name == "no_grad" else "torch.tensor(…)"
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name("torch"), attr="tensor" | "no_grad" | "inference_mode" as name)
+        ):
+            return "torch.tensor(…)" if name == "tensor" else f"torch.{name}()"
         case ast.Call(func=ast.Attribute(attr="detach" | "item" | "numpy" | "tolist" as name)):
             return f".{name}()"
         case ast.Attribute(attr="data"):

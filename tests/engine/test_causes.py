@@ -461,6 +461,11 @@ ROWS = [
         of("return (scores / scores.sum()).sign()"),
     ),
     Row(
+        "Check `torch.inference_mode()` in line",
+        of("with torch.inference_mode():\n    return scores / scores.sum()"),
+        of("with torch.inference_mode():\n    scores.sum()\nreturn (scores / scores.sum()).sign()"),
+    ),
+    Row(
         "Your class assigns `self.W_queries`: rename it to `self.W_query`.",
         Answer(V1.replace("W_query", "W_queries"), "SelfAttention_v1", SELF, is_hidden=True),
         Answer(V1, "SelfAttention_v1", SELF, is_hidden=True),

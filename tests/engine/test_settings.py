@@ -37,6 +37,10 @@ def reasons(result: Result) -> dict[str, str]:
         ("torch.set_default_device('cuda')", "output_of_three_matrices", "changes torch's default device"),
         ("torch.set_grad_enabled(False)", "gradients_of_attention", "switches gradients off"),
         ("torch.no_grad().__enter__()", "gradients_of_attention", "switches gradients off"),
+        ("m = torch.inference_mode(); m.__enter__()", "gradients_of_attention", "switches gradients off"),
+        ("torch.device('meta').__enter__()", "gradients_of_attention", "changes torch's default device"),
+        ("torch.autocast('cpu').__enter__()", "output_of_three_layers", "switches autocast on"),
+        ("torch.set_autocast_enabled('cpu', True)", "output_of_three_matrices", "switches autocast on"),
     ],
 )
 def test_a_changed_setting_is_the_cause_where_a_test_passes_without_it(
@@ -47,11 +51,22 @@ def test_a_changed_setting_is_the_cause_where_a_test_passes_without_it(
     assert cause in found[criterion]
 
 
+def test_the_detection_of_anomalies_is_the_cause_where_it_stops_a_gradient_that_is_not_used(engine: Engine) -> None:
+    unused = "x = torch.zeros(1, requires_grad=True)\n    (x / x).backward()\n"
+    source = RIGHT.replace("keys = inputs @ W_key\n", f"keys = inputs @ W_key\n    {unused}")
+    assert reasons(graded(engine, source)) == {}
+    found = reasons(graded(engine, source.replace(IMPORT, f"{IMPORT}torch.autograd.set_detect_anomaly(True)\n", 1)))
+    assert "switches the detection of anomalies on" in found["keys_are_the_inputs_times_W_key"]
+
+
 @pytest.mark.parametrize(
     "statements",
     [
         "torch.set_default_dtype(torch.float64)\ntorch.set_default_dtype(torch.float32)",
         "with torch.no_grad(), torch.device('meta'): nn.Linear(2, 2)",
+        "with torch.inference_mode(), torch.autocast('cpu'), torch.autograd.set_detect_anomaly(True): nn.Linear(2, 2)",
+        "torch.autograd.set_detect_anomaly(True)",
+        "torch.inference_mode().__enter__()",  # undone when the object is deleted
         "torch.set_default_dtype(torch.float32)",
     ],
 )
