@@ -13,7 +13,6 @@ from grader.engine.newer_python import hint_for_missing, needing_newer_python
 from grader.engine.outcomes import ADVICE, CAUSE, Outcome
 from grader.engine.source_lines import SourceLines
 from grader.reports.model import Message
-from grader.sandbox.audit_hook import UNCOMPILED
 from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.failures import FailedStatement, Failure
 from grader.sandbox.settings import SETTINGS
@@ -200,7 +199,7 @@ class Runner:
         if text:
             self._note(unit, exercise, "printed", text)
         for sentence in self.client.take_anomalies():
-            self._note(unit, exercise, "not run" if sentence in UNCOMPILED.values() else "attempted", sentence)
+            self._note(unit, exercise, "attempted" if sentence.startswith("It tried") else "not run", sentence)
 
     def _note_error(self, criterion: Criterion, outcome: Outcome, others: Collection[str]) -> None:
         """Keep the message about an error, once for each line that raises one of its kind."""

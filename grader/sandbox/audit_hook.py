@@ -12,10 +12,12 @@ import functools
 import operator
 import os
 import pkgutil
+import re
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from grader.sandbox.errors import current_place
 from grader.sandbox.messages import MAX_NAME, Anomaly
 
 if TYPE_CHECKING:
@@ -78,6 +80,7 @@ WATCHED = {
 }
 
 MAX_OF_A_KIND = 5
+PLACE = re.compile(r"in line \d{1,9} of [\w.,() -]{1,200}")
 
 
 class Watch:
@@ -112,8 +115,10 @@ class Watch:
             return
         self.looking.add(thread)  # reading frames is an event too
         with contextlib.suppress(BaseException):
-            if self._is_the_students(sys._getframe(2), event):
-                self.note(EVENTS[event], _first_text(arguments))
+            if place := self._students_place(sys._getframe(2), event):
+                file, line = place
+                where = f"in line {line} of {file}"
+                self.note(EVENTS[event], where if event in UNCOMPILED else _first_text(arguments))
         self.looking.discard(thread)
 
     def look(self) -> None:
@@ -129,19 +134,13 @@ class Watch:
             self.reported.add((words, argument))
             self.notify(words, argument)
 
-    def _is_the_students(self, caller: FrameType, event: str) -> bool:
-        """Whether student code caused the event."""
-        if event in DIRECT:
-            return caller.f_code.co_filename in self.labels
+    def _students_place(self, caller: FrameType, event: str) -> tuple[str, int] | None:
+        """Return the label and the line of the student code that caused the event, if any did."""
+        file = caller.f_code.co_filename
         # The interpreter reads the lines of a traceback through the import system's loaders, as in torch's seeding.
-        if caller.f_code.co_filename.startswith("<frozen importlib"):
-            return False
-        frame: FrameType | None = caller
-        while frame is not None:
-            if frame.f_code.co_filename in self.labels:
-                return True
-            frame = frame.f_back
-        return False
+        if file.startswith("<frozen importlib") or (event in DIRECT and file not in self.labels):
+            return None
+        return current_place(caller, self.labels)
 
 
 @functools.cache
@@ -185,7 +184,8 @@ class AuditLog:
         """Note an anomaly of a known kind, unless it was noted before or there are many of its kind."""
         sentence = _sentence(anomaly.words, anomaly.argument)
         kind = (unit, anomaly.words)
-        if anomaly.words in WORDS and sentence not in self._is_new and self._counts[kind] < MAX_OF_A_KIND:
+        most = 1 if anomaly.words in UNCOMPILED.values() else MAX_OF_A_KIND
+        if anomaly.words in WORDS and sentence not in self._is_new and self._counts[kind] < most:
             self._counts[kind] += 1
             self._is_new[sentence] = True
 
@@ -199,7 +199,7 @@ class AuditLog:
 def _sentence(words: str, argument: str) -> str:
     """Return an anomaly as one line for the report."""
     if words in UNCOMPILED.values():
-        return words
+        return words.replace(" is", f" {argument} is", 1) if PLACE.fullmatch(argument) else words
     return f"It tried to {words}: {' '.join(argument.split())[:MAX_NAME]}" if argument else f"It tried to {words}."
 
 

@@ -98,6 +98,9 @@ def test_a_changed_setting_is_not_the_cause_of_another_mistake(engine: Engine) -
 def test_what_is_to_be_compiled_is_used_as_it_is_and_one_remark_says_so(
     engine: Engine, changed: tuple[str, str], event: str
 ) -> None:
-    result = graded(engine, RIGHT.replace(*changed, 1))
+    source = RIGHT.replace(*changed, 1)
+    line = next(number for number, text in enumerate(source.split("\n"), 1) if text not in RIGHT.split("\n"))
+    result = graded(engine, source)
     assert reasons(result) == {}
-    assert [(one.kind, one.text) for one in result.messages] == [("not run", UNCOMPILED[event])]
+    text = UNCOMPILED[event].replace(" is", f" in line {line} of self_attention.py is", 1)
+    assert [(one.kind, one.text) for one in result.messages] == [("not run", text)]

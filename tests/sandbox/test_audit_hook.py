@@ -82,3 +82,11 @@ def test_an_anomaly_is_one_short_line_of_a_known_kind() -> None:
     first, second = log.take()
     assert first == "It tried to open a file: a b"
     assert len(second) < MAX_NAME + 50
+
+
+def test_what_is_not_compiled_is_remarked_once_with_a_place_that_looks_like_one() -> None:
+    log, words = audit_hook.AuditLog(), audit_hook.UNCOMPILED["torch.compile"]
+    for argument in ("in line 3 of answers.ipynb, cell 2", "in line 5 of answers.ipynb, cell 2"):
+        log.add("unit", Anomaly(1, words, argument))
+    log.add("other", Anomaly(1, words, "in line\n`x`"))
+    assert log.take() == [words.replace(" is", " in line 3 of answers.ipynb, cell 2 is", 1), words]
