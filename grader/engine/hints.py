@@ -20,7 +20,7 @@ from grader.engine.names import (
     similar,
 )
 from grader.engine.outcomes import CAUSE, Outcome
-from grader.engine.tensor_hints import hint_on_tensors
+from grader.engine.tensor_hints import hint_on_tensors, on_combination
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -144,7 +144,9 @@ def hint_for(outcome: Outcome, around: list[ast.AST], lines: SourceLines, lost: 
         return f"Give `{unbound[1]}` a value before this line, on every way to it."
     if (refused := ARGUMENTS.match(detail)) and refused[1] in _numpy_calls(line, around):
         return NUMPY
-    if "NoneType" in detail:
+    if takes := on_combination(detail):
+        return takes
+    if "NoneType" in detail and not ARGUMENTS.match(detail):
         return _on_none(line, around)
     about_tensors = hint_on_tensors(outcome, lines.text(outcome.file, line), lines)
     return about_tensors or _on_definition(detail, lines) or on_missing_attribute(detail, lines)

@@ -12,6 +12,7 @@ from grader.engine.hints import hint_for_statement
 from grader.engine.newer_python import hint_for_missing, needing_newer_python
 from grader.engine.outcomes import ADVICE, CAUSE, Outcome
 from grader.engine.source_lines import SourceLines
+from grader.engine.tensor_hints import without_lists
 from grader.reports.model import Message
 from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.failures import FailedStatement, Failure
@@ -211,7 +212,7 @@ class Runner:
         lost = self.client.failures.get(self.lines.unit_of(outcome.file) or "", [])
         hint = hint_for_missing(outcome.detail, self._course.python) or advice(outcome, others, self.lines, lost)
         hint = hint_on_characters(hint, outcome.detail, outcome.file, outcome.line, self.lines)
-        text = f"{outcome.reason} {outcome.detail}".strip()
+        text = f"{outcome.reason} {without_lists(outcome.detail, hint)}".strip()
         unit, exercise = criterion.unit, criterion.exercise
         self._note(unit, exercise, "raised", text, outcome.file, outcome.line, trace=trace, hint=hint or None)
 

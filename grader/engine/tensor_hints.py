@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -67,6 +69,18 @@ TEXTS = (
         "There are more or fewer names on the left of `=` than values on the right. One size is `x.shape[-1]`.",
     ),
     (r"^index out of range in self", "An embedding has rows from 0 on: an index in this line is none of them."),
+    (
+        r"^stack expects each tensor to be equal size",
+        "`torch.stack` joins tensors of one shape. Is one of them shorter, such as a slice that goes past the end?",
+    ),
+    (
+        r"^Sizes of tensors must match except in dimension",
+        "`torch.cat` joins tensors along one dim, by default the first; all their other sizes must be equal.",
+    ),
+    (
+        r"expects 'from' to be less than 'to'",
+        "`torch.randint` draws from `low`, or 0, to `high - 1`: `high` must be larger, and here it is not.",
+    ),
     (r"tensors used as indices must be", "Indices are whole numbers, `.long()`, or a mask, `.bool()`."),
 )
 # A layer in a place for a tensor, and layers of torch that students use, beside the classes of the course.
@@ -94,7 +108,15 @@ ONE_NUMBER_CALLS = (
 )
 # A sum or the like along a dim, and the sizes of a product that does not fit.
 REDUCTION = re.compile(r"\b(sum|mean|max|min|amax|amin|var|std)\((?!\))")
+MISMATCH = re.compile(r"must match the size of tensor b \(\d+\) at non-singleton dimension (\d+)")
 PRODUCT = re.compile(r"shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)")
+# A call of torch with arguments that do not fit: what it is given, and each list of arguments that fits.
+COMBINATION = re.compile(
+    r"^(\w+)\(\) received an invalid combination of arguments - got \(([\w., =]*)\), but expected one of:"
+)
+FITTING = re.compile(r"^ \* \(([\w., =*\[\]]+)\)$", re.MULTILINE)
+MOST_LISTS = 3
+OUT_OF_BOUNDS = re.compile(r"^index -?\d+ is out of bounds for dimension \d+ with size (\d+)")
 
 
 def hint_on_tensors(outcome: Outcome, code: str, lines: SourceLines) -> str:
@@ -105,8 +127,39 @@ def hint_on_tensors(outcome: Outcome, code: str, lines: SourceLines) -> str:
         code: The text of the line.
         lines: The submission.
     """
-    found = uncalled(outcome.detail, lines) or _one_number(outcome.detail, code) or _unaligned(outcome, code)
+    detail = outcome.detail
+    found = uncalled(detail, lines) or _one_number(detail, code) or _unaligned(outcome, code) or _index(outcome, lines)
     return found or next((sentence for pattern, sentence in TEXTS if re.search(pattern, outcome.detail)), "")
+
+
+def on_combination(detail: str) -> str:
+    """Return which arguments a function of torch takes, if a call has others, or ""."""
+    found = COMBINATION.match(detail)
+    lists = FITTING.findall(detail) if found else []
+    fitting = list(dict.fromkeys(one.partition("*")[0].removesuffix(", ") for one in lists))
+    if not found or "" in fitting or not 0 < len(fitting) <= MOST_LISTS:
+        return ""
+    takes = " or ".join(f"({one})" for one in fitting)
+    rest = ", and the rest with their names" if any("*" in one for one in lists) else ""
+    given = ", ".join(one for one in found[2].split(", ") if not one.endswith("=NoneType"))
+    return f"`{found[1]}` takes {takes}{rest}; here it gets ({given})."
+
+
+def without_lists(detail: str, hint: str) -> str:
+    """Return the text of an error without the lists of arguments that the hint gives in short."""
+    takes = on_combination(detail)
+    return detail.partition(", but expected one of:")[0] if takes and takes in hint else detail
+
+
+def _index(outcome: Outcome, lines: SourceLines) -> str:
+    """Return what to do about an index that is too large or too small, or ""."""
+    found = OUT_OF_BOUNDS.match(outcome.detail)
+    if not found or found[1] == "0":
+        return ""
+    function = lines.around(outcome.file, outcome.line)[:1]
+    draws = any(isinstance(one, ast.Attribute) and one.attr == "randint" for node in function for one in ast.walk(node))
+    drawn = " `torch.randint(high, …)` draws numbers below `high`: choose it so that all indices fit." if draws else ""
+    return f"Along a dim of size {found[1]}, the last index is {int(found[1]) - 1}.{drawn}"
 
 
 def uncalled(detail: str, lines: SourceLines) -> str:
@@ -129,8 +182,10 @@ def _unaligned(outcome: Outcome, code: str) -> str:
     reduction = REDUCTION.search(code) if "must match the size of tensor" in outcome.detail else None
     if reduction and "keepdim" not in code:
         return f"Without `keepdim=True`, `{reduction[1]}` removes the dim that it runs over: keep it, with size one."
-    found = PRODUCT.search(outcome.detail)
     shapes = [one.removesuffix(")").rsplit(" (", 1) for one in outcome.shapes]
+    if lost := _lost_dim(outcome.detail, shapes):
+        return lost
+    found = PRODUCT.search(outcome.detail)
     if not found or len(shapes) != 2:
         return ""
     rows, inner, other, columns = found.groups()
@@ -146,6 +201,23 @@ def _unaligned(outcome: Outcome, code: str) -> str:
     }
     fitting = [f"`{product}`" for product, fits in products.items() if fits]
     return f"The shapes would fit in {' or '.join(fitting)}." if fitting else ""
+
+
+def _lost_dim(detail: str, shapes: list[list[str]]) -> str:
+    """Return what to do if a tensor has the shape of another one without a dim, or if there is only one dim, or ""."""
+    mismatch = MISMATCH.search(detail)
+    if not mismatch:
+        return ""
+    sizes = [(name, shape.rstrip(",").split(", ")) for name, shape in shapes]
+    for (name, mine), (other, theirs) in itertools.permutations(sizes, 2):
+        for dim in range(len(theirs) - 1, 0, -1):
+            if mine == [*theirs[:dim], *theirs[dim + 1 :]]:
+                kept = ", ".join([*theirs[:dim], "1", *theirs[dim + 1 :]])
+                made = f"If `{name}` is a sum, a mean or the like of `{other}`"
+                return f"{made}, `keepdim=True` keeps the dim, so that it fits: ({kept})."
+    if mismatch[1] == "0" and len(sizes) == 1 and len(sizes[0][1]) == 1:
+        return f"If both have one dim, make one of them a column to get each pair: `{sizes[0][0]}[:, None]`."
+    return ""
 
 
 def _transposed(name: str) -> str:

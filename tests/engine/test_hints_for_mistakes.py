@@ -89,6 +89,33 @@ def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
         ("(lambda a: a @ x)(nn.Linear(4, 2).weight)", "", "x @ x"),
         ("nn.Embedding(2, 3)(x.long() + 9)", "An embedding has rows from 0 on", "[][9]"),
         ("[(a, b) for a, b in [x.tolist()[0]]]", "There are more or fewer names on the left of `=`", "2 + 'W'"),
+        (
+            "(lambda mean: x - mean)(torch.ones(2))",
+            "If `mean` is a sum, a mean",
+            "(lambda mean: x - mean)(torch.ones(4))",
+        ),
+        ("(lambda a: a + torch.ones(4))(x[0])", "If both have one dim, make", "(lambda a: a + torch.ones(4))(x)"),
+        ("torch.stack([x, x[:1]])", "`torch.stack` joins tensors of one shape", "torch.cat([x, x[:, :1]])"),
+        ("torch.cat([x, x[:, :1]])", "`torch.cat` joins tensors along one dim", "torch.stack([x, x[:1]])"),
+        # Indices and draws
+        ("x[2]", "Along a dim of size 2, the last index is 1.", "[][2]"),
+        (
+            "x[torch.randint(2, 3, (4,))]",
+            "Along a dim of size 2, the last index is 1. `torch.randint(high, …)` draws numbers below `high`",
+            "x[torch.arange(9)]",
+        ),
+        ("torch.randint(0, (2,))", "`torch.randint` draws from `low`, or 0, to `high - 1`", "torch.rand(-1)"),
+        (
+            "torch.randint(5, 2, generator=None)",
+            "`randint` takes (int high, tuple of ints size) or (int low, int high, tuple of ints size), and the rest "
+            "with their names; here it gets (int, int).",
+            "torch.randint(0, (2,))",
+        ),
+        (
+            "x.masked_fill(x > 0)",
+            "`masked_fill` takes (Tensor mask, Tensor value) or (Tensor mask, Number value); here it gets (Tensor).",
+            "x.masked_fill(x, 0)",
+        ),
         # Names of torch
         ("torch.expo(x)", "Did you mean `exp`?", "torch.nothing_like_it(x)"),
         ("x.softmx(-1)", "Did you mean `softmax`?", "x.nothing_like_it(-1)"),
