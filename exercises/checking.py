@@ -14,9 +14,10 @@ from typing import Any, NoReturn
 import torch
 
 from grader.testing import checks, draws
-from grader.testing.checks import RAISED, REFUSALS, CheckFailed, dtype_name
+from grader.testing.checks import RAISED, REFUSALS, CheckFailed, dtype_name, in_order
 from grader.testing.differences import difference, number
-from grader.testing.expected_values import FILENAME, expected_here, read_values, solution_value
+from grader.testing.expected_values import ABSOLUTE, FILENAME, expected_here, read_values, solution_value
+from grader.testing.order import keep_results
 from grader.testing.properties import Comparison
 from grader.testing.recorder import note
 from grader.testing.student import Raised, RemoteObject
@@ -46,20 +47,26 @@ def expect_results(name: str, yours: Any, wanted: tuple[str, ...], shapes: Seque
     """
     if not (isinstance(yours, tuple | list) and len(yours) == len(wanted)):
         fail(f"{name} should return {', '.join(wanted)}; yours returns {described(yours)}.")
+    ordered = f"{name} should return {', '.join(wanted)} in this order"
     found = [tuple(one.shape) for one in yours if isinstance(one, torch.Tensor)]
     if found != list(shapes) and found[::-1] == list(shapes):
-        fail(f"{name} should return {', '.join(wanted)} in this order; yours returns them in the reverse order.")
+        fail(f"{ordered}; yours returns them in the reverse order.")
+    keep_results(yours, sentence(ordered))
     return yours
 
 
 def expect_solution(name: str, yours: Any, *, shape: str, idea: str) -> None:
     """Compare a tensor or number with that of the solution. Each name occurs once in a test."""
-    _compare(name, yours, solution_value(SOLUTION_VALUES, name, yours), shape, idea)
+    expected = solution_value(SOLUTION_VALUES, name, yours)
+    with in_order(yours, expected, ABSOLUTE):
+        _compare(name, yours, expected, shape, idea)
 
 
 def expect_values(name: str, yours: Any, expected: torch.Tensor, *, shape: str, idea: str) -> None:
     """Compare type, shape and values, and fail with the first row or column that differs and the idea behind it."""
-    _compare(name, yours, expected_here(yours, expected), shape, idea)
+    expected = expected_here(yours, expected)
+    with in_order(yours, expected, ABSOLUTE):
+        _compare(name, yours, expected, shape, idea)
 
 
 def _compare(name: str, yours: Any, expected: torch.Tensor, shape: str, idea: str) -> None:
@@ -92,11 +99,12 @@ def as_number(name: str, yours: Any, idea: str) -> torch.Tensor:
 
 def expect_number(name: str, yours: Any, expected: float, *, within: float, idea: str) -> None:
     """Expect a number, plain or in a tensor of one element, that differs by at most `within`."""
-    found = as_number(name, yours, idea).item()
-    note(float(found), within)
-    if not abs(found - expected) <= within:
-        near = "near " if within > 1e-3 else ""
-        raise CheckFailed(sentence(f"{name} should be {near}{number(expected)}, yours is {number(found)}: {idea}."))
+    with in_order(yours, torch.tensor(expected), within):
+        found = as_number(name, yours, idea).item()
+        note(float(found), within)
+        if not abs(found - expected) <= within:
+            near = "near " if within > 1e-3 else ""
+            raise CheckFailed(sentence(f"{name} should be {near}{number(expected)}, yours is {number(found)}: {idea}."))
 
 
 def expect_unchanged(name: str, after: Any, before: torch.Tensor) -> None:

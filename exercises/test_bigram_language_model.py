@@ -218,10 +218,19 @@ def batch_of(student: Student, data: torch.Tensor, block_size: int, rows: int) -
     return tensor_of("idx", idx, shape, "(B, T)"), tensor_of("targets", targets, shape, "(B, T)")
 
 
+def expect_order(idx: torch.Tensor, targets: torch.Tensor, data: torch.Tensor) -> None:
+    """Expect that idx is not what follows the targets in the data, in which each token is another one."""
+    following = dict(zip(data.tolist(), data[1:].tolist(), strict=False))
+    pairs = zip(idx.flatten().tolist(), targets.flatten().tolist(), strict=True)
+    if all(following.get(target) == token for token, target in pairs):
+        fail("sample_batch should return idx, targets in this order; yours returns them in the reverse order.")
+
+
 def starts_of(student: Student, num_starts: int, block_size: int, rows: int) -> torch.Tensor:
     """Where the rows of your batch begin (rows,), in data with num_starts possible starts. Other rows fail."""
     data = MIXED[: num_starts + block_size]
     idx, targets = batch_of(student, data, block_size, rows)
+    expect_order(idx, targets, data)
     pieces = [data[start : start + block_size].tolist() for start in range(num_starts + 1)]
     starts = []
     for row, following in zip(idx.tolist(), targets.tolist(), strict=True):
@@ -240,6 +249,7 @@ def starts_of(student: Student, num_starts: int, block_size: int, rows: int) -> 
 def test_sample_batch(student: Student) -> None:
     """Each row is a piece of the data, and its targets are one position later."""
     idx, targets = batch_of(student, DATA, 4, 60)
+    expect_order(idx, targets, DATA)
     if not torch.equal(idx, idx[:, :1] + torch.arange(4)):
         fail(f"each row of idx should be a piece such as [20, 21, 22, 23], one of yours is {idx[0].tolist()}.")
     if not torch.equal(targets, idx + 1):

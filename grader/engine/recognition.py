@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from grader.engine.diagnosis import SILENT
+from grader.testing.order import ANOTHER_ORDER
 from grader.testing.properties import GRADIENTS, LOOKS_AHEAD
 from grader.testing.relations import Property
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 # A factor in the sentence of a property has three digits.
 FACTOR, PRECISION = re.compile(r"multiplied by (\d\S*)\.$"), 0.005
+IN_ANOTHER_ORDER = Property(
+    "results_in_another_order", "The results are returned in another order: check the `return`."
+)
 ONLY_IN_TRAINING = Property(
     "only_in_training",
     "Only tests in training mode fail; those in evaluation mode pass. Check what dropout acts on, and how strongly.",
@@ -44,6 +48,8 @@ def recognized(outcomes: Sequence[Outcome]) -> list[Property]:
     failed = [outcome for outcome in outcomes if not outcome.passed]
     if not failed or any(outcome.kind in SILENT for outcome in failed):
         return []
+    if any(ANOTHER_ORDER.search(outcome.reason) for outcome in failed):
+        return [IN_ANOTHER_ORDER]
     some_pass = len(failed) < len(outcomes)
     if some_pass and all(outcome.is_in_training for outcome in failed):
         return [ONLY_IN_TRAINING]

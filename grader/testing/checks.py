@@ -14,11 +14,12 @@ import torch
 
 from grader.sandbox import protocol
 from grader.sandbox.failures import Failure, Raised
+from grader.testing.order import keep_results, misplaced
 from grader.testing.properties import GRADIENTS, Comparison
 from grader.testing.recorder import note, remark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from grader.testing.student import RemoteCallable
 
@@ -71,19 +72,31 @@ def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tenso
     return value
 
 
+@contextlib.contextmanager
+def in_order(value: Any, expected: torch.Tensor, within: float = ABSOLUTE) -> Iterator[None]:
+    """Say of a value that fails in this block if another result of the same call is the expected one."""
+    try:
+        yield
+    except CheckFailed as failed:
+        if sentence := misplaced(value, expected, within):
+            raise CheckFailed(sentence, failed.comparison) from None
+        raise
+
+
 def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", within: float = ABSOLUTE) -> None:
     """Expect a tensor of the expected shape and, up to rounding in float32, values. The dtype may differ."""
-    tensor = expect_tensor(value)
-    comparison = Comparison(what, tensor, expected)
-    try:
-        expect_tensor(tensor, expected.shape)
-    except CheckFailed as wrong_shape:
-        raise CheckFailed(wrong_shape.reason, comparison if tensor.numel() <= KEPT_NUMBERS else None) from None
-    note(tensor)
-    if not torch.isfinite(tensor.double()).all() and torch.isfinite(expected.double()).all():
-        raise CheckFailed(f"{what} are not all finite numbers.", comparison)
-    if not torch.allclose(tensor.double(), expected.double(), rtol=RELATIVE, atol=within):
-        raise CheckFailed(f"{what} are not the expected ones, although the shape is correct.", comparison)
+    with in_order(value, expected):
+        tensor = expect_tensor(value)
+        comparison = Comparison(what, tensor, expected)
+        try:
+            expect_tensor(tensor, expected.shape)
+        except CheckFailed as wrong_shape:
+            raise CheckFailed(wrong_shape.reason, comparison if tensor.numel() <= KEPT_NUMBERS else None) from None
+        note(tensor)
+        if not torch.isfinite(tensor.double()).all() and torch.isfinite(expected.double()).all():
+            raise CheckFailed(f"{what} are not all finite numbers.", comparison)
+        if not torch.allclose(tensor.double(), expected.double(), rtol=RELATIVE, atol=within):
+            raise CheckFailed(f"{what} are not the expected ones, although the shape is correct.", comparison)
 
 
 def expect_dtype(value: Any, dtype: torch.dtype) -> None:
@@ -100,20 +113,22 @@ def expect_values(result: Any, count: int) -> tuple[Any, ...]:
         is_number = isinstance(result, int | float) or (isinstance(result, torch.Tensor) and result.numel() == 1)
         note(f"not {count} values but {'a number' if is_number else _kind(result)}")
         raise CheckFailed(f"{NUMBER_WORDS[count].capitalize()} were expected; yours gave {_kind(result)}.")
+    keep_results(result)
     return tuple(result)
 
 
 def expect_number(value: Any, expected: float, within: float) -> None:
     """Expect a number, or a tensor of one element, that differs by at most `within` from the expected one."""
-    if isinstance(value, torch.Tensor) and value.shape.numel() == 1:
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        note(f"no number but {_kind(value)}")
-        raise CheckFailed(f"A number was expected; yours gave {_kind(value)}.")
-    # The error of an estimate is proportional to it.
-    note(float(value), within * abs(value / expected) if expected and math.isfinite(value) else within)
-    if not math.isfinite(value) or abs(value - expected) > within:
-        raise CheckFailed("The number is not near the expected one.")
+    with in_order(value, torch.tensor(expected), within):
+        if isinstance(value, torch.Tensor) and value.shape.numel() == 1:
+            value = value.item()
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            note(f"no number but {_kind(value)}")
+            raise CheckFailed(f"A number was expected; yours gave {_kind(value)}.")
+        # The error of an estimate is proportional to it.
+        note(float(value), within * abs(value / expected) if expected and math.isfinite(value) else within)
+        if not math.isfinite(value) or abs(value - expected) > within:
+            raise CheckFailed("The number is not near the expected one.")
 
 
 def expect_same(value: Any, expected: torch.Tensor, reason: str) -> None:

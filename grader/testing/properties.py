@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from grader.testing.divisors import sums_of_other_rows
 from grader.testing.relations import OF_ANOTHER_SHAPE, OF_THE_SAME_SHAPE, Property, close, is_varied
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class Comparison(NamedTuple):
         value, expected = self.value.detach().double(), self.expected.detach().double()
         if close(value, expected):
             return []  # the comparison has another tolerance
-        detectors = OF_THE_SAME_SHAPE if value.shape == expected.shape else OF_ANOTHER_SHAPE
+        of_the_same_shape = [sums_of_other_rows, *OF_THE_SAME_SHAPE]
+        detectors = of_the_same_shape if value.shape == expected.shape else OF_ANOTHER_SHAPE
         return [found for detector in detectors for found in detector(value, expected)]
 
     @property

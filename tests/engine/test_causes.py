@@ -90,6 +90,7 @@ MAIN = 'if __name__ == "__main__":'
 CALLED = "def normalize_by_sum(scores):\n    return Sum()(scores)\n"
 ELSE_IF = "x = 1\nif x > 1:\n    x = 2\nelse if x:\n    x = 3\n"
 FIRST, SELF, CAUSAL = "simple_attention", "self_attention", "causal_attention"
+BIGRAM, RENORMALIZE = "bigram_language_model", "mask_then_renormalize"
 LOST_SOFTMAX = "def softmax_stable(x, dim=nothing):\n    return torch.softmax(x, dim)\n"
 # Without its queries nothing can use it.
 BROKEN_V2 = "class SelfAttention_v2(nn.Module): ...\n"
@@ -121,6 +122,14 @@ class SelfAttention_v1(nn.Module):
     def forward(self, inputs):
         self.W_query, self.W_key, self.W_value = (nn.Parameter(torch.rand(self.sizes)) for _ in range(3))
         return scaled_dot_product_attention(inputs @ self.W_query, inputs @ self.W_key, inputs @ self.W_value)[0]
+"""
+PROJECTED = "def project_qkv(inputs, *W):\n    one, two, three = (inputs @ w for w in W)\n    return {}\n"
+BATCH = """\
+def sample_batch(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError(data)
+    places = torch.randint({}, (batch_size, 1), generator=generator) + torch.arange(block_size)
+    return {}
 """
 STUB = "def softmax_stable(x, dim=-1):\n    raise NotImplementedError()\n"
 ROWS = [
@@ -499,6 +508,38 @@ ROWS = [
         "A new tensor needs the dtype of the argument",
         of("return scores / scores.sum() @ torch.eye(len(scores))"),
         of("return scores / scores.sum() + torch.rand(())"),
+    ),
+    # -- several results, and sums --------------------------------------------------------------------------------
+    *(
+        Row(
+            sentence,
+            Answer(PROJECTED.format("three, two, one"), "project_qkv", SELF, is_hidden=is_hidden),
+            Answer(PROJECTED.format("two, two, three"), "project_qkv", SELF, is_hidden=is_hidden),
+        )
+        for is_hidden, sentence in {
+            False: "`project_qkv` should return queries, keys, values in this order; your third result is what the",
+            True: "The order of the results is wrong; your third result is what the first should be.",
+        }.items()
+    ),
+    Row(
+        "The results are returned in another order: check the `return`.",
+        Answer(PROJECTED.format("two, one, three"), "project_qkv", SELF),
+        Answer(PROJECTED.format("two, two, three"), "project_qkv", SELF),
+    ),
+    Row(
+        "`sample_batch` should return idx, targets in this order",
+        Answer(BATCH.format("len(data) - block_size", "data[places + 1], data[places]"), "sample_batch", BIGRAM),
+        Answer(BATCH.format("len(data) - block_size", "data[places], data[places - 1]"), "sample_batch", BIGRAM),
+    ),
+    Row(
+        "`torch.randint(high, …)` draws numbers below `high`: choose it so that all indices fit.",
+        Answer(BATCH.format("len(data)", "data[places], data[places + 1]"), "sample_batch", BIGRAM),
+        Answer(BATCH.format("3", "data[places + 0.5], data[places + 1]"), "sample_batch", BIGRAM),
+    ),
+    Row(
+        "look as if each had been divided by the sum of another row.",
+        Answer("def mask_then_renormalize(x):\n    x = x.tril()\n    return x / x.sum(-1)\n", RENORMALIZE, CAUSAL),
+        Answer("def mask_then_renormalize(x):\n    x = x.tril()\n    return x / x.sum(0)\n", RENORMALIZE, CAUSAL),
     ),
     # -- other exercises ------------------------------------------------------------------------------------------
     Row(

@@ -57,6 +57,8 @@ FIRST_ROW[0], ODD_COLUMNS[:, 1::2] = 1, 1
         ("constant_factor", TABLE / 2, TABLE),
         ("opposite_sign", -TABLE, TABLE),
         ("factor_in_each_row", SCORES.exp(), WEIGHTS),
+        ("sums_of_other_rows", SCORES.exp() / SCORES.exp().sum(-1), WEIGHTS),
+        ("sums_of_other_rows", CAUSAL * WEIGHTS[:, :1] / WEIGHTS[:, 0], CAUSAL),
         ("factor_in_each_column", SCORES.T.exp(), WEIGHTS.T),
         ("same_difference_in_each_row", TABLE + numbers(8), TABLE),
         ("factor_before_softmax", (SCORES / 3).softmax(-1), WEIGHTS),
@@ -101,6 +103,9 @@ def test_each_property_is_found(name: str, value: Tensor, expected: Tensor) -> N
         # Three numbers could have a factor by chance.
         ("constant_factor", torch.tensor([2.0]), torch.tensor([1.0])),
         ("factor_in_each_row", SCORES, WEIGHTS),
+        ("sums_of_other_rows", SCORES.exp(), WEIGHTS),
+        ("sums_of_other_rows", SCORES.exp() / SCORES.exp().sum(0), WEIGHTS),
+        ("sums_of_other_rows", SCORES.exp() / numbers(5).exp(), WEIGHTS),
         # A single row differs from another by "the same numbers in every row" in any case.
         ("same_difference_in_each_row", TABLE[:1] + numbers(8), TABLE[:1]),
         ("factor_before_softmax", SCORES.softmax(0), WEIGHTS),
