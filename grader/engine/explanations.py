@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from grader.engine.characters import hint_on_characters
 from grader.engine.hints import hint_for
 from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, attributes_of, similar
-from grader.engine.source_hints import is_short_for, line_of_variable, on_draws, on_methods
+from grader.engine.source_hints import MOST_PLACES, is_short_for, line_of_variable, on_draws, on_methods
 from grader.engine.source_lines import in_scope
 from grader.engine.tensor_hints import uncalled
 from grader.testing.draws import UNUSED_GENERATOR
@@ -35,7 +35,7 @@ NO_PARAMETER = re.compile(r"^There is no (?:registered )?parameter ([\w.]+?)\.?(
 # A size of an argument, as the sentence on equal sizes says it.
 SIZE = re.compile(r"(?:dimension (?P<dim>-\d) of )?argument (?P<place>\d+)(?P<made> of the class)?")
 LOOPS = (ast.While, ast.For)
-MOST_PLACES = 3
+CUTTING = {"tensor": "torch.tensor(…)", "no_grad": "torch.no_grad()", "inference_mode": "torch.inference_mode()"}
 
 
 def explained(
@@ -149,10 +149,8 @@ def _cuts_off(node: ast.expr) -> str | None:
     match node:
         case ast.Call(func=ast.Name("float"), args=[argument]) if not isinstance(argument, ast.Constant):
             return "float(…)"
-        case ast.Call(
-            func=ast.Attribute(value=ast.Name("torch"), attr="tensor" | "no_grad" | "inference_mode" as name)
-        ):
-            return "torch.tensor(…)" if name == "tensor" else f"torch.{name}()"
+        case ast.Call(func=ast.Attribute(value=ast.Name("torch"), attr=name)) if name in CUTTING:
+            return CUTTING[name]
         case ast.Call(func=ast.Attribute(attr="detach" | "item" | "numpy" | "tolist" as name)):
             return f".{name}()"
         case ast.Attribute(attr="data"):

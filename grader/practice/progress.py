@@ -98,7 +98,7 @@ class Progress:
     def _state(self, unit: str, exercise: str) -> State:
         code = self.answers.code
         own = code.code(exercise)
-        if unit not in code.broken and own in ("", received_code(self._course).code(exercise)):
+        if unit not in code.unclear and own in ("", received_code(self._course).code(exercise)):
             return "not written"
         known = self._known.get(exercise)
         if not isinstance(known, dict) or known.get("code") != code.digest(exercise):

@@ -3,52 +3,48 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
-import re
 from itertools import filterfalse
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.engine.source_lines import is_for_a_program
+from grader.sandbox.cells import fix_indentation
+from grader.sandbox.pieces import split
+from grader.sandbox.strays import is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from grader.submissions.source import UnitSource
 
 
-WORD = re.compile(r"\w+")
-
-
 class _Statement(NamedTuple):
-    """A statement at top level: what it defines, uses and imports, and its code without comments."""
+    """A statement at top level: what it defines, uses and imports, and its code without comments.
+
+    is_unclear: whether it is no Python, and could define anything.
+    """
 
     defines: frozenset[str]
     uses: frozenset[str]
     code: str
     is_import: bool = False
     imports: frozenset[str] = frozenset()
+    is_unclear: bool = False
 
 
 class Statements:
     """The statements at top level of a submission's code.
 
     Attributes:
-        broken: The units whose code is not Python. What they define is unknown.
+        unclear: The units with lines that are no Python and of which it is not known what they define.
     """
 
     def __init__(self, sources: Mapping[str, UnitSource]) -> None:
         """Parse the sources of a submission's units."""
-        self.broken: set[str] = set()
-        self._units: dict[str, list[_Statement]] = {}
-        for unit, source in sources.items():
-            try:
-                self._units[unit] = _parsed(source.cells)
-            except (SyntaxError, ValueError, RecursionError):
-                self.broken.add(unit)
-                code = "\n".join(source.cells)
-                # It may import any unit that it names.
-                self._units[unit] = [_Statement(frozenset(), frozenset(), code, imports=frozenset(WORD.findall(code)))]
+        self._units = {unit: _parsed(source.cells, source.is_notebook) for unit, source in sources.items()}
+        self.unclear = {unit for unit, found in self._units.items() if any(one.is_unclear for one in found)}
         self._by_name: dict[str, list[tuple[str, _Statement]]] = {}
         for unit, statements in self._units.items():
             for statement in statements:
@@ -80,7 +76,7 @@ class Statements:
         """Return a digest of what decides how `name` behaves: of all the code that it uses, without comments."""
         used = self.used_by([name])
         # A unit that only imports a used name has no part in it.
-        units = {unit for name in used for unit, one in self._by_name.get(name, ()) if not one.is_import} | self.broken
+        units = {unit for name in used for unit, one in self._by_name.get(name, ()) if not one.is_import} | self.unclear
         statements = [one for unit in self._units if unit in units for one in self._units[unit]]
         code = [one.code for one in statements if not one.defines or one.defines & used]
         return hashlib.sha256("\n".join(code).encode()).hexdigest()
@@ -88,13 +84,34 @@ class Statements:
 
 # After a save, the other files of a course are as they were.
 @functools.lru_cache
-def _parsed(cells: tuple[str, ...]) -> list[_Statement]:
-    """Return the statements of a unit. Raises SyntaxError, ValueError or RecursionError."""
-    nodes = [node for cell in cells for node in ast.parse(cell).body]
-    return list(map(_statement, filterfalse(is_for_a_program, nodes)))
+def _parsed(cells: tuple[str, ...], is_notebook: bool) -> list[_Statement]:
+    """Return the statements of a unit as the grader reads them, also those that are not Python."""
+    return [
+        statement
+        for cell in (fix_indentation(list(cells)) if is_notebook else cells)
+        for statement in _of_cell(cell, is_notebook)
+    ]
 
 
-def _statement(node: ast.stmt) -> _Statement:
+def _of_cell(cell: str, is_notebook: bool) -> Iterator[_Statement]:
+    lines, pieces = cell.split("\n"), split(cell, is_notebook)
+    ends = [*(piece.line - 1 for piece in pieces[1:]), len(lines)]
+    for piece, end in zip(pieces, ends, strict=False):
+        code = "\n".join(lines[piece.line - 1 : end]).rstrip()
+        if piece.tree:
+            yield from (_statement(node, code) for node in filterfalse(is_for_a_program, piece.tree.body))
+        elif piece.names or not (piece.is_known or _is_prose(lines[piece.line - 1])):
+            yield _Statement(frozenset(piece.names), frozenset(), code, is_unclear=not piece.names)
+
+
+def _is_prose(line: str) -> bool:
+    """Return whether a line is words that could begin no definition, such as one with `dfe`."""
+    return is_text(line) and set("([{=").isdisjoint(line)
+
+
+def _statement(node: ast.stmt, code: str) -> _Statement:
+    with contextlib.suppress(RecursionError):
+        code = ast.dump(node)
     defines, uses, imports = set[str](), set[str](), set[str]()
     for one in ast.walk(node):
         match one:
@@ -116,4 +133,4 @@ def _statement(node: ast.stmt) -> _Statement:
         uses -= defines | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
         defines = {node.name}
     is_import = isinstance(node, ast.Import | ast.ImportFrom)
-    return _Statement(frozenset(defines), frozenset(uses), ast.dump(node), is_import, frozenset(imports))
+    return _Statement(frozenset(defines), frozenset(uses), code, is_import, frozenset(imports))

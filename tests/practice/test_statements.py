@@ -78,8 +78,40 @@ def test_an_import_belongs_to_what_uses_it_in_its_own_unit() -> None:
     assert changed == {"Second"}
 
 
-def test_nothing_is_known_of_code_that_is_not_python_but_that_it_changed() -> None:
-    before, after = statements("def first(:\n"), statements("def first(x:\n")
-    assert before.broken == {"unit"}
-    assert before.code("first") == ""
-    assert before.digest("first") != after.digest("first")
+@pytest.mark.parametrize("stray", ["```python", "I think – this works.", ">>> first(1)", "pip install einops"])
+def test_a_stray_line_changes_nothing(stray: str) -> None:
+    before, after = statements(), statements(CODE.replace("def shared", f"{stray}\ndef shared"))
+    assert after.unclear == set()
+    for name in ("shared", "first", "Second", "third"):
+        assert before.digest(name) == after.digest(name)
+        assert before.code(name) == after.code(name)
+
+
+def test_a_definition_that_is_not_python_changes_only_what_uses_it() -> None:
+    before, after = statements(), statements(CODE.replace("def shared(x):", "def shared(x:"))
+    assert after.unclear == set()
+    assert after.code("shared") == "def shared(x: return x + SIZE"
+    changed = {name for name in ("shared", "first", "Second", "third") if before.digest(name) != after.digest(name)}
+    assert changed == {"shared", "first"}
+
+
+def test_a_line_that_could_define_anything_changes_everything_in_its_unit() -> None:
+    before, after = statements(f"{CODE}dfe forth(x:\n"), statements(f"{CODE}dfe fourth(x:\n")
+    assert before.unclear == {"unit"}
+    assert before.digest("third") != after.digest("third")
+    assert before.digest("helper") != statements().digest("helper")
+
+
+def test_a_notebook_is_read_like_the_grader_reads_it() -> None:
+    cells = ("!pip install einops\n", "%%time\ndef first(x): return x\n", "    def indented(x): return x\n")
+    found = Statements({"unit": UnitSource("unit.ipynb", cells)})
+    assert found.unclear == set()
+    assert found.code("first")
+    assert found.code("indented")
+
+
+@pytest.mark.parametrize("terms", [300, 700, 5000, 100_000])
+def test_code_of_any_depth_is_read(terms: int) -> None:
+    sums = [f"def first(x):\n    return {'+'.join('x' * (terms + more))}\n" for more in (0, 1)]
+    one, other = map(statements, sums)
+    assert one.code("first") != other.code("first")
