@@ -108,7 +108,9 @@ ONE_NUMBER_CALLS = (
 )
 # A sum or the like along a dim, and the sizes of a product that does not fit.
 REDUCTION = re.compile(r"\b(sum|mean|max|min|amax|amin|var|std)\((?!\))")
-MISMATCH = re.compile(r"must match the size of tensor b \(\d+\) at non-singleton dimension (\d+)")
+MISMATCH = re.compile(
+    r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)"
+)
 PRODUCT = re.compile(r"shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)")
 # A call of torch with arguments that do not fit: what it is given, and each list of arguments that fits.
 COMBINATION = re.compile(
@@ -204,19 +206,29 @@ def _unaligned(outcome: Outcome, code: str) -> str:
 
 
 def _lost_dim(detail: str, shapes: list[list[str]]) -> str:
-    """Return what to do if a tensor has the shape of another one without a dim, or if there is only one dim, or ""."""
+    """Return what to do about a dim that seems to be missing in a tensor, such as that of a sum, or ""."""
     mismatch = MISMATCH.search(detail)
-    if not mismatch:
-        return ""
-    sizes = [(name, shape.rstrip(",").split(", ")) for name, shape in shapes]
+    sizes = [(name, shape.rstrip(",").split(", ")) for name, shape in shapes] if mismatch else []
     for (name, mine), (other, theirs) in itertools.permutations(sizes, 2):
         for dim in range(len(theirs) - 1, 0, -1):
             if mine == [*theirs[:dim], *theirs[dim + 1 :]]:
                 kept = ", ".join([*theirs[:dim], "1", *theirs[dim + 1 :]])
                 made = f"If `{name}` is a sum, a mean or the like of `{other}`"
                 return f"{made}, `keepdim=True` keeps the dim, so that it fits: ({kept})."
-    if mismatch[1] == "0" and len(sizes) == 1 and len(sizes[0][1]) == 1:
-        return f"If both have one dim, make one of them a column to get each pair: `{sizes[0][0]}[:, None]`."
+    if not mismatch or len(sizes) != 1:
+        return ""
+    [(name, mine)], (one, other, place) = sizes, mismatch.groups()
+    if len(mine) == 1 and place == "0":
+        return f"If both have one dim, make one of them a column to get each pair: `{name}[:, None]`."
+    wanted = other if one == mine[-1] else one
+    if place == str(len(mine) - 1) and mine[-1] in (one, other) and mine[:-1].count(wanted) == 1:
+        dim = mine.index(wanted)
+        ones = len(mine) - 1 - dim
+        shape = ", ".join([wanted, *["1"] * ones])
+        return (
+            f"If the {wanted} numbers beside `{name}` belong to its dim {dim}, give them the shape ({shape}), with "
+            f"`[:{', None' * ones}]`."
+        )
     return ""
 
 

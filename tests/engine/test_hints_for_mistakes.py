@@ -84,7 +84,7 @@ def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
         ("x[None].t()", "`.t()` and `mm` take matrices", "x.t(2)"),
         ("torch.mm(x[None], x)", "`.t()` and `mm` take matrices", "torch.mm(x, x)"),
         ("x / x.sum(-1)", "Without `keepdim=True`, `sum` removes the dim", "x / x.sum(0, keepdim=True).mT"),
-        ("x * torch.ones(2)", "Shapes are compared from the last dim backwards", "x @ torch.ones(2)"),
+        ("x * torch.ones(4)", "Shapes are compared from the last dim backwards", "x @ torch.ones(2)"),
         ("x.view(4, 2)", "`view` and `reshape` keep every number", "x.view('W')"),
         ("(lambda a: a @ x)(nn.Linear(4, 2).weight)", "", "x @ x"),
         ("nn.Embedding(2, 3)(x.long() + 9)", "An embedding has rows from 0 on", "[][9]"),
@@ -95,6 +95,11 @@ def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
             "(lambda mean: x - mean)(torch.ones(4))",
         ),
         ("(lambda a: a + torch.ones(4))(x[0])", "If both have one dim, make", "(lambda a: a + torch.ones(4))(x)"),
+        (
+            "x.cumsum(0) / torch.arange(1, 3)",
+            "If the 2 numbers beside `x` belong to its dim 0, give them the shape (2, 1), with `[:, None]`.",
+            "x.cumsum(0) / torch.arange(1, 5)",
+        ),
         ("torch.stack([x, x[:1]])", "`torch.stack` joins tensors of one shape", "torch.cat([x, x[:, :1]])"),
         ("torch.cat([x, x[:, :1]])", "`torch.cat` joins tensors along one dim", "torch.stack([x, x[:1]])"),
         # Indices and draws
