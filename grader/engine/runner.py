@@ -67,7 +67,8 @@ class Runner:
         others = {*self._course.units, *self._exercises} - {criterion.exercise}
         lost = self._failures(criterion.unit)
         is_own = lacks_import(outcome, lost, criterion.unit, others, self.lines)
-        doubtful = [] if outcome.passed else self._doubtful(criterion, outcome)
+        cause = self._setting(criterion, outcome)
+        doubtful = [] if outcome.passed or cause else self._doubtful(criterion, outcome)
         if doubtful:
             self._note_doings(criterion.unit, criterion.exercise)
             # A first run that hung used up its time, and another exercise may be the cause.
@@ -75,7 +76,7 @@ class Runner:
             again = self._waiting_for_causes(criterion.run_again(self.client, outcome, doubtful))
             outcome = again if again and (again.passed or not is_own) else outcome
             self.client.take_printed()  # the same output again
-        cause = self._setting(criterion, outcome)
+            cause = self._setting(criterion, outcome)
         outcome = outcome.explained(
             self._blamed(lost, criterion), others - outcome.missing_names() if is_own else others
         )

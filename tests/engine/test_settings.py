@@ -49,6 +49,7 @@ def test_a_changed_setting_is_the_cause_where_a_test_passes_without_it(
     found = reasons(graded(engine, RIGHT.replace(IMPORT, f"{IMPORT}{statement}\n", 1)))
     cause = f"The cause is line {LINE} of self_attention.py, which {doing} for all code after it: delete it, or undo it"
     assert cause in found[criterion]
+    assert [name for name, reason in found.items() if cause not in reason] == []  # no exercise waits for another one
 
 
 def test_the_detection_of_anomalies_is_the_cause_where_it_stops_a_gradient_that_is_not_used(engine: Engine) -> None:
