@@ -24,10 +24,12 @@ CLOSING = re.compile(r"[)\]}）］｝】]")
 PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)|(?:In|Out) ?\[\d*\]: ?")
 # A line that binds a name, also after a prompt.
 DEFINITION = re.compile(rf"(?:{PROMPT.pattern})?(?:\s*(?P<kind>async\s+def|def|class)\s+(\w+)|(\w+)\s*=(?!=))")
+# Words that no text begins with; it may begin with `not`.
+KEYWORDS = "|".join(one for one in keyword.kwlist if one != "not")
 # A line of a text: an item of a list, or two words that do not begin like a statement.
-TEXT = re.compile(rf"[-*|•◦▪‣→✓✔✗✘☐] |\d+\. |(?!(?:type|{'|'.join(keyword.kwlist)})\b)[^\W\d][\w'’]*,? \w")
+TEXT = re.compile(rf"[-*|•◦▪‣→✓✔✗✘☐] |\d+\. |(?!(?:type|{KEYWORDS})\b)[^\W\d][\w'’]*,? \w")
 # A line of words and punctuation, which may be one sentence of a text.
-WORDS = re.compile(rf"(?!(?:{'|'.join(keyword.kwlist)})\b)[^\W\d][\w'’]*(?:[ ,.:;!?…‐–—\"“”„-]+[\w'’]+)*[ .:!?…–—”-]*")
+WORDS = re.compile(rf"(?!(?:{KEYWORDS})\b)[^\W\d][\w'’]*(?:[ ,.:;!?…‐–—\"“”„-]+[\w'’]+)*[ .:!?…–—”-]*|.*[。！？]")
 # What is in no simple note: an expression with one of these does something.
 DOING = (ast.Call, ast.Constant, ast.Await, ast.Yield, ast.YieldFrom, ast.Subscript, ast.Attribute, ast.NamedExpr)
 # A line that begins a definition; one that does, or is not the last of a statement.

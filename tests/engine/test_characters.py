@@ -75,13 +75,18 @@ def test_a_character_is_named_with_its_line_and_column(file: str, code: str, col
         "Well…",
         "The “weights” sum to one",
         "Let's call it “done”",
+        "not sure – maybe",
+        "这是答案，我觉得对。",
     ],
 )
 def test_a_line_of_words_is_no_mistyped_code(code: str) -> None:
     assert message_on(f"import math\n{code}\n")[1] == OTHER_HINT
 
 
-@pytest.mark.parametrize("code", ["x = max(\n    one\n    – two,\n    3)", "one – two(3)", "def f(x):\n    x – two"])
+@pytest.mark.parametrize(
+    "code",
+    ["x = max(\n    one\n    – two,\n    3)", "one – two(3)", "def f(x):\n    x – two", "def f(x):\n    not x – y"],
+)
 def test_a_dash_in_a_line_that_is_otherwise_python_is_a_mistyped_minus(code: str) -> None:
     assert message_on(f"import math\n{code}\n")[1] == "`–` (en dash) is not Python: type `-`."
 
