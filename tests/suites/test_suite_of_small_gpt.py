@@ -10,6 +10,10 @@ import torch
 from torch import Tensor, nn
 from units import SUITES
 
+from grader.engine.criteria import Criterion
+from grader.testing.backend import InProcessBackend
+from grader.testing.misconceptions import Misconception
+
 SUITE = SUITES["small_gpt"]
 
 
@@ -97,3 +101,16 @@ def test_a_model_of_wrong_parts_earns_all_points_with_their_substitutes(wrong: t
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     called = set().union(*(found.substitutes for found in outcomes.values()))
     assert called == set(wrong) - {"stack_blocks"}  # this answer stacks its blocks itself
+
+
+def test_no_mistake_in_the_model_is_hidden_by_substitutes() -> None:
+    """As if only this unit were graded: then it is not known whether the other parts are right."""
+    parts = [*PARTS, "Residual"]
+
+    def is_lost(criterion: Criterion, mistake: Misconception) -> bool:
+        backend = InProcessBackend(SUITE.unit, {mistake.exercise: mistake.implementation})
+        first = criterion.run(backend)
+        return not first.passed and not criterion.run_again(backend, first, parts).passed
+
+    mistakes = SUITE.mistakes_in("SmallGPT")
+    assert [one.name for one in mistakes if not any(is_lost(each, one) for each in SUITE.of("SmallGPT"))] == []

@@ -5,16 +5,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from grader.suites.causal_attention.substitutes import CausalAttention, _causal_softmax, _refuse_more_than
+from grader.suites.causal_attention.substitutes import CausalAttention, _causal_softmax
 
 # Found by tests/suites/test_aliases.py.
 ALIASES = [("mask_then_softmax", "head_weights")]
 
 
+def _refuse_unless_divided(features: int, num_heads: int) -> None:
+    if features % num_heads:
+        raise ValueError(f"{num_heads} heads do not divide {features} features")
+
+
 def unroll_heads(x: Tensor, num_heads: int) -> Tensor:
     """(B, T, d_out) to (B, T, H, head_dim): the features of each head in reverse order."""
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"{num_heads} heads do not divide {x.shape[-1]} features")
+    _refuse_unless_divided(x.shape[-1], num_heads)
     return x.unflatten(-1, (num_heads, -1)).flip(-1)
 
 
@@ -61,7 +65,10 @@ class MultiHeadAttentionWrapper(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """(B, T, d_in) to (B, T, d_out): the computation of the substitute of causal attention, without heads."""
+    """(B, T, d_in) to (B, T, d_out): that of the substitute of causal attention, rolled by the number of heads.
+
+    Tokens after the context length get zeros: no rule says that they are refused.
+    """
 
     def __init__(
         self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool = False
@@ -69,10 +76,12 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
         self.dropout, self.num_heads, self.qkv_bias = dropout, num_heads, qkv_bias
+        _refuse_unless_divided(d_out, num_heads)
         layers = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
         self.W_query, self.W_key, self.W_value, self.out_proj = *layers, nn.Linear(d_out, d_out)
         self.head_dim, _ = divmod(d_out, num_heads)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        _refuse_more_than(self.context_length, inputs)
-        return self.out_proj(CausalAttention.attend(self.W_query(inputs), self.W_key(inputs), self.W_value(inputs)))
+        attended = CausalAttention.attend(self.W_query(inputs), self.W_key(inputs), self.W_value(inputs))
+        seen = torch.arange(inputs.shape[-2]) < self.context_length  # (T,)
+        return self.out_proj(attended.roll(self.num_heads, -1) * seen[:, None])

@@ -103,6 +103,12 @@ ROWS = [
         "of FeedForward."),
     row("SmallGPT", "one_head_only", replace("dropout, num_heads)", "dropout, 1)"),
         "The attention has one head, whatever num_heads is. Give num_heads to MultiHeadAttention."),
+    row("SmallGPT", "two_heads_only", replace("dropout, num_heads)", "dropout, 2)"),
+        "The attention has two heads, whatever num_heads is. Give num_heads to MultiHeadAttention."),
+    row("SmallGPT", "four_heads_only", replace("dropout, num_heads)", "dropout, 4)"),
+        "The attention has four heads, as in the text, whatever num_heads is. Give num_heads to MultiHeadAttention."),
+    row("SmallGPT", "two_blocks_only", replace("(make_block, num_blocks)", "(make_block, 2)"),
+        "There are two blocks, as in the text, whatever num_blocks is. Give num_blocks to stack_blocks."),
     row("SmallGPT", "heads_and_blocks_exchanged",
         replace("dropout, num_heads)", "dropout, num_blocks)")
         .replace("(make_block, num_blocks)", "(make_block, num_heads)"),
@@ -135,6 +141,10 @@ ROWS = [
     row("SmallGPT", "positions_from_the_end",
         replace(POSITIONS, f"{POSITIONS}.flip(0)"),
         "The positions are counted from the end, so the last token has position 0. Count from the beginning: "
+        "`torch.arange(T)`."),
+    row("SmallGPT", "last_positions_taken",
+        replace(POSITIONS, f"{POSITIONS}.add(self.position_embedding.num_embeddings - idx.shape[1])"),
+        "A shorter text gets the last rows of position_embedding. The first token of each text has position 0: "
         "`torch.arange(T)`."),
     row("SmallGPT", "positions_of_the_texts",
         replace(POSITIONS, "torch.arange(idx.shape[0], device=idx.device)[:, None]"),

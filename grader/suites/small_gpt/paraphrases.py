@@ -163,6 +163,22 @@ class one_head_only(GPT):
         return super().layers(width, 1, count, dropout)
 
 
+class two_heads_only(GPT):
+    def layers(self, width, heads, count, dropout):
+        return super().layers(width, 2, count, dropout)
+
+
+class four_heads_only(GPT):
+    def layers(self, width, heads, count, dropout):
+        assert width % 4 == 0
+        return super().layers(width, 4, count, dropout)
+
+
+class two_blocks_only(GPT):
+    def layers(self, width, heads, count, dropout):
+        return super().layers(width, heads, 2, dropout)
+
+
 class narrow_feed_forward(GPT):
     def layers(self, width, heads, count, dropout):
         return [Layer(width, Attention(width, heads, dropout), network(width, 1), dropout) for _ in range(count)]
@@ -188,6 +204,11 @@ class positions_from_the_end(GPT):
     def embedded(self, idx):
         T = idx.shape[1]
         return self.token_embedding(idx) + self.position_embedding(torch.arange(T - 1, -1, -1))
+
+
+class last_positions_taken(GPT):
+    def embedded(self, idx):
+        return self.token_embedding(idx) + self.position_embedding.weight[-idx.shape[1] :]
 
 
 class one_position_for_all(GPT):

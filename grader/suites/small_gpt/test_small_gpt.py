@@ -54,8 +54,9 @@ from grader.testing.inputs import Fresh
 from grader.testing.properties import GRADIENTS, LOOKS_AHEAD
 from grader.testing.student import Raised, RemoteObject, Student
 
-# All different, so that mixed-up dimensions show; 3 · C, 4 · C and C / H differ too.
-B, HEADS, BLOCKS, T, C, CONTEXT = 2, 2, 3, 5, 6, 9
+# All different, so that mixed-up dimensions show; 3 · C and 4 · C differ too. No number of heads or blocks is one that
+# learners write themselves.
+B, HEADS, BLOCKS, T, C, CONTEXT = 2, 3, 4, 5, 12, 9
 SIZES = (V, CONTEXT, C, HEADS, BLOCKS)
 Shape = tuple[int, ...]
 Values = dict[Shape, torch.Tensor]  # the values of all parameters of a shape
@@ -159,7 +160,7 @@ def fresh_values(fresh: Fresh) -> Values:
     return {
         (V, C): fresh(V, C),
         (CONTEXT, C): fresh(CONTEXT, C),
-        (C,): 1 + fresh(C) / 4,
+        (C,): (1 + fresh(C) / 4) * torch.tensor([1, -1]).repeat(C // 2),  # of both signs, so that activations show
         (4 * C,): fresh(4 * C) / 2,
         (C // HEADS, C): matrix[: C // HEADS],
         (C, C): matrix,
@@ -183,16 +184,14 @@ def is_unasked(name: str, value: torch.Tensor) -> bool:
 
 
 def model_with(student: Student, values: Values, dropout: float = 0.0) -> RemoteObject:
-    """A SmallGPT in eval mode in which all parameters of one shape have these values."""
+    """A SmallGPT in eval mode in which all parameters of one shape have these values, and others are zero."""
     model = student.queue("SmallGPT", *SIZES, dropout)
     named, parameters = {}, model.parameters()
     expect_blocks_found(parameters)
     for name, value in parameters.items():
         shape = tuple(value.shape[1:] if value.dim() == 3 and value.shape[0] == 1 else value.shape)
-        if is_unasked(name, value):
-            named[name] = torch.zeros(value.shape)
-        elif shape in values:
-            named[name] = values[shape].reshape(value.shape)
+        is_asked = shape in values and not is_unasked(name, value)
+        named[name] = values[shape].reshape(value.shape) if is_asked else torch.zeros(value.shape)
     model.set(named)
     model.eval()
     return model
@@ -432,7 +431,7 @@ def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None
 @pytest.mark.exercise("SmallGPT", rule="with dropout=0.0 nothing is dropped in training")
 def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
     """With a dropout of zero the logits in training should be those of eval mode."""
-    # 1,296 numbers are added: even if only a twentieth is dropped, all of them are kept in 0.95^1296 = 1e-29 of runs.
+    # 3,456 numbers are added: even if only a twentieth is dropped, all of them are kept in 0.95^3456 = 1e-77 of runs.
     values, idx = fresh_values(fresh), random_ids(fresh, 2 * B, CONTEXT)
     model = model_with(student, values)
     plain = expect_tensor(model(idx), (*idx.shape, V))
