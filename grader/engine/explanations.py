@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.engine.characters import hint_on_characters
+from grader.engine.definitions import on_undefined, with_replacement
 from grader.engine.hints import hint_for
 from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, attributes_of, similar
-from grader.engine.source_hints import MOST_PLACES, is_short_for, line_of_variable, on_draws, on_methods
+from grader.engine.source_hints import MOST_PLACES, line_of_variable, on_draws, on_methods
 from grader.engine.source_lines import in_scope
 from grader.engine.tensor_hints import uncalled
 from grader.testing.draws import UNUSED_GENERATOR
@@ -61,18 +62,13 @@ def explained(
     definitions = lines.definitions(unit)
     own = [(label, node) for label, node in definitions if node.name == exercise]
     outcome = _still_raises(_place_of_loop(outcome, lines), exercise, lines)
+    outcome = replace(outcome, reason=with_replacement(outcome, unit, exercise, lines, lost))
     hints = []
     if outcome.reason == f"{exercise} is not defined.":
-        known = {node.name for _, node in definitions} - {*others, exercise}
-        if near := similar(exercise, known):
-            hints.append(f"Your file defines `{near}`: rename it to `{exercise}`.")
-        elif looks_alike := sorted(one for one in known if is_short_for(one, exercise)):
-            hints.append(f"Your file defines `{looks_alike[0]}`: if that is it, rename it to `{exercise}`.")
+        hints.append(on_undefined(exercise, unit, others, lines, lost))
     elif own:
-        hints += _on_source(outcome, own[-1][1])
-    if hints:
-        label, node = own[-1] if own else next(one for one in definitions if f"`{one[1].name}`" in hints[0])
-        hints = [hint_on_characters(hint, "", label, node.lineno, lines) for hint in hints]
+        label, node = own[-1]
+        hints += [hint_on_characters(hint, "", label, node.lineno, lines) for hint in _on_source(outcome, node)]
     if len(own) > 1 and not any(exercise in one.names for one in lost):
         places = [
             _lines_of(label, [str(node.lineno) for _, node in some])

@@ -65,7 +65,7 @@ def on_missing_name(
         return hint
     if isinstance(owner, ast.ClassDef) and (this := self_of(method)) and name in attributes_of(owner):
         return f"Did you mean `{this}.{name}`?"
-    if near := similar(name, _variables(around, outcome.line or 0)):
+    if near := similar(name, variables(around, outcome.line or 0)):
         return f"Did you mean `{near}`?"
     if name in lines.names_of_program(unit):
         return (
@@ -165,7 +165,7 @@ def similar(name: str, names: set[str], cutoff: float = 0.6) -> str | None:
     return found[0] if found else None
 
 
-def _variables(around: list[ast.AST], line: int) -> set[str]:
+def variables(around: list[ast.AST], line: int) -> set[str]:
     """Return the arguments and variables that a line in these functions can use."""
     found: set[str] = set()
     for function in around:

@@ -96,19 +96,31 @@ class Runner:
         """Return which statements are the cause because they change a setting of torch for all code, or ""."""
         if outcome.passed or outcome.kind in ("timed out", "ended"):
             return ""
-        words = [setting.words for setting in SETTINGS.values()]
-        remarks = [one for lost in self.client.failures.values() for one in lost if one.reason in words]
-        places = [f"line {one.line} of {one.file}, which {one.reason}" for one in remarks]
-        if not places:
+        names = {setting.words: name for name, setting in SETTINGS.items()}
+        remarks = [one for lost in self.client.failures.values() for one in lost if one.reason in names]
+        needed = list(dict.fromkeys(names[one.reason] for one in remarks))
+        if not needed:
             return ""
         self._use_budget(criterion.unit, f"{criterion.unit}/{criterion.exercise} without settings")
         with contextlib.suppress(Failure):
-            self.client.call("use_settings", own=False)
-            again = criterion.run(self.client, outcome.substitutes)
-            self.client.call("use_settings", own=True)
-            if again.passed:
-                return f"{CAUSE}{in_words(places)} for all code after it: delete it, or undo it there."
+            if not self._passes_without(needed, criterion, outcome):
+                return ""
+            # One that changes nothing here is not to blame.
+            for name in needed[:] if len(needed) > 1 else ():
+                others = [one for one in needed if one != name]
+                needed = others if others and self._passes_without(others, criterion, outcome) else needed
+            places = [
+                f"line {one.line} of {one.file}, which {one.reason}" for one in remarks if names[one.reason] in needed
+            ]
+            return f"{CAUSE}{in_words(places)} for all code after it: delete it, or undo it there."
         return ""
+
+    def _passes_without(self, settings: list[str], criterion: Criterion, outcome: Outcome) -> bool:
+        """Return whether a test that had this outcome passes without what the units have made of these settings."""
+        self.client.call("use_settings", undone=settings)
+        again = criterion.run(self.client, outcome.substitutes)
+        self.client.call("use_settings", undone=[])
+        return again.passed
 
     def fail(self, criteria: Iterable[Criterion], reason: str) -> None:
         """Fail these criteria for this reason, and end the student process."""

@@ -89,13 +89,13 @@ class SourceLines:
 
     def definitions(self, unit: str) -> list[tuple[str, Definition]]:
         """Return the functions and classes of a unit, each with the label of its source."""
-        return [(label, node) for label, node in self._of_unit(unit) if isinstance(node, DEFINITIONS)]
+        return [(label, node) for label, node in self.statements(unit) if isinstance(node, DEFINITIONS)]
 
     def may_define(self, unit: str, name: str) -> bool:
-        """Return whether a line of a unit defines or imports a name, even if it is not Python."""
+        """Return whether a line of a unit defines or imports a name, even if it is no Python: `Def name():`."""
+        word = r"(?i:(?:async[ \t]+)?def(?:ine)?|class|fn|func?|function)"
         line = re.compile(
-            rf"^[ \t]*(?:(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b|{name}[ \t]*[:=]|(?:from|import)\b.*\b{name}\b)",
-            re.MULTILINE,
+            rf"^[ \t]*(?:{word}[ \t]+{name}\b|{name}[ \t]*[:=]|(?:from|import)\b.*\b{name}\b)", re.MULTILINE
         )
         return any(line.search(cell) for cell in self._sources[unit].cells)
 
@@ -112,6 +112,10 @@ class SourceLines:
     def unit_of(self, file: str | None) -> str | None:
         """Return the unit that a source belongs to, if it is one of the submission."""
         return next((unit for unit, source in self._sources.items() if file in source.labels), None)
+
+    def filename(self, unit: str) -> str:
+        """Return the name of a unit's file."""
+        return self._sources[unit].filename
 
     def import_of(self, name: str, unit: str | None) -> str | None:
         """Return the import that a unit needs for another unit or its exercise; None if it is neither."""
@@ -131,24 +135,24 @@ class SourceLines:
             before: The label and line of a statement, if only the names are wanted that it can use.
         """
         missing = {name for one in lost for name in one.names if name not in one.kept}
-        statements = itertools.takewhile(lambda one: not before or not _ends_at(*one, *before), self._of_unit(unit))
-        nodes = itertools.chain.from_iterable(_on_import(node) for _, node in statements)
+        statements = itertools.takewhile(lambda one: not before or not _ends_at(*one, *before), self.statements(unit))
+        nodes = itertools.chain.from_iterable(on_import(node) for _, node in statements)
         return {name for node in in_scope(nodes) for name in bound_by(node)} - missing
 
     def names_of_program(self, unit: str | None) -> set[str]:
         """Return the names that a unit binds under `if __name__ == "__main__":`."""
-        blocks = [node for _, node in self._of_unit(unit) if is_for_a_program(node)]
+        blocks = [node for _, node in self.statements(unit) if is_for_a_program(node)]
         return {name for node in in_scope(blocks) for name in bound_by(node)}
 
     def import_in(self, unit: str | None, name: str) -> tuple[str, int, bool] | None:
         """Return the first import of a name anywhere in a unit: its label, its line, and whether it is at top."""
-        for label, top in self._of_unit(unit):
+        for label, top in self.statements(unit):
             for node in ast.walk(top):
                 if isinstance(node, ast.Import | ast.ImportFrom) and name in bound_by(node):
                     return label, node.lineno, node is top
         return None
 
-    def _of_unit(self, unit: str | None) -> Iterator[tuple[str, ast.stmt]]:
+    def statements(self, unit: str | None) -> Iterator[tuple[str, ast.stmt]]:
         """Yield the statements of a unit, each with the label of its source."""
         source = self._sources.get(unit or "")
         for label in source.labels if source else ():
@@ -213,7 +217,7 @@ def _is_main(condition: ast.expr) -> bool:
     return False
 
 
-def _on_import(node: ast.stmt) -> list[ast.stmt]:
+def on_import(node: ast.stmt) -> list[ast.stmt]:
     """Return the part of a statement that runs when its file is imported."""
     return node.orelse if isinstance(node, ast.If) and is_for_a_program(node) else [node]
 

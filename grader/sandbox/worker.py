@@ -120,9 +120,9 @@ class Worker:
         self.units.module(unit)
         return self.units.failures[unit]
 
-    def do_use_settings(self, own: bool) -> None:
-        """Use torch's settings as the units have left them, or as they were before."""
-        settings.apply(self.units.known if own else self.units.original)
+    def do_use_settings(self, undone: list[str]) -> None:
+        """Use torch's settings as the units have left them, but these as they were before."""
+        settings.apply(self.units.known | {name: self.units.original[name] for name in undone})
 
     # -- operations on the student's names and objects ------------------------------------------------------
 

@@ -60,6 +60,18 @@ def test_the_detection_of_anomalies_is_the_cause_where_it_stops_a_gradient_that_
     assert "switches the detection of anomalies on" in found["keys_are_the_inputs_times_W_key"]
 
 
+def test_of_several_changed_settings_only_those_that_make_a_difference_are_the_cause(engine: Engine) -> None:
+    statements = "torch.set_default_device('cpu')\ntorch.set_default_dtype(torch.float64)\n"
+    found = reasons(graded(engine, RIGHT.replace(IMPORT, f"{IMPORT}{statements}", 1)))
+    assert (
+        f"line {LINE + 1} of self_attention.py, which changes torch's default dtype"
+        in (found["output_of_three_layers"])
+    )
+    assert "device" not in found["output_of_three_layers"]
+    both = reasons(graded(engine, RIGHT.replace(IMPORT, f"{IMPORT}{statements.replace('cpu', 'meta')}", 1)))
+    assert any("default dtype" in reason and "default device" in reason for reason in both.values())
+
+
 @pytest.mark.parametrize(
     "statements",
     [

@@ -1,0 +1,158 @@
+"""Where a source defines an exercise that is not there when it is called, and which line replaces a name by a value."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from grader.engine.characters import hint_on_characters
+from grader.engine.names import PYTHONS, similar, variables
+from grader.engine.outcomes import CAUSE
+from grader.engine.source_hints import is_short_for
+from grader.engine.source_lines import bound_by, in_scope, on_import
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from grader.engine.outcomes import Outcome
+    from grader.engine.source_lines import Definition, SourceLines
+    from grader.sandbox.failures import FailedStatement
+
+NOT_CALLABLE = re.compile(r"'\w+' object is not callable$")
+NO_ATTRIBUTE = re.compile(r"'\w+' object has no attribute '(\w+)'$")
+# Why a definition inside another statement does not count.
+BLOCKS = {ast.ClassDef: "class `{}`", ast.FunctionDef: "function `{}`", ast.AsyncFunctionDef: "function `{}`"}
+
+
+def on_undefined(
+    exercise: str, unit: str, others: Collection[str], lines: SourceLines, lost: Sequence[FailedStatement]
+) -> str:
+    """Return a sentence on an exercise that is not defined: where its definition is, or what may be its name; or ""."""
+    if hint := _deleted(exercise, unit, lines, lost) or _nested(exercise, unit, lines):
+        return hint
+    definitions = lines.definitions(unit)
+    if hint := _in_another_file(exercise, unit, definitions, lines):
+        return hint
+    known = {node.name for _, node in definitions} - {*others, exercise}
+    if found := similar(exercise, known):
+        hint = f"Your file defines `{found}`: rename it to `{exercise}`."
+    elif found := next((one for one in sorted(known) if is_short_for(one, exercise)), None):
+        hint = f"Your file defines `{found}`: if that is it, rename it to `{exercise}`."
+    else:
+        return ""
+    label, node = next(one for one in definitions if one[1].name == found)
+    return hint_on_characters(hint, "", label, node.lineno, lines)
+
+
+def _deleted(exercise: str, unit: str, lines: SourceLines, lost: Sequence[FailedStatement]) -> str:
+    """Return a sentence on the statement outside of functions that deletes an exercise, or ""."""
+    for label, top in lines.statements(unit):
+        for node in in_scope(on_import(top)):
+            names = [one.id for one in getattr(node, "targets", ()) if isinstance(one, ast.Name)]
+            if isinstance(node, ast.Delete) and exercise in names and not _is_lost(label, top, lost):
+                return f"Line {node.lineno} of {label} deletes it: remove `{exercise}` there."
+    return ""
+
+
+def _nested(exercise: str, unit: str, lines: SourceLines) -> str:
+    """Return a sentence on the first definition of an exercise that is inside another statement, or ""."""
+    for label, top in lines.statements(unit):
+        for owner, inner in _definitions_in(top):
+            if inner.name == exercise:
+                kind = BLOCKS.get(type(owner), f"`{type(owner).__name__.lower()}`").format(getattr(owner, "name", ""))
+                arguments = inner.args.args if isinstance(inner, ast.FunctionDef) else []
+                no_self = " and delete `self`" if arguments and arguments[0].arg == "self" else ""
+                where = f"Line {inner.lineno} of {label} defines it inside the {kind} of line {owner.lineno}"
+                return f"{where}: move it to the left margin{no_self}."
+    return ""
+
+
+def _definitions_in(top: ast.stmt) -> Iterator[tuple[ast.stmt, Definition]]:
+    """Yield the functions and classes inside a statement, each with the statement that it is directly in."""
+    for owner in ast.walk(top):
+        bodies = [getattr(owner, name, None) for name in ("body", "orelse", "finalbody")]
+        if isinstance(owner, ast.Try):
+            bodies += [one.body for one in owner.handlers]
+        for inner in (one for body in bodies if isinstance(body, list) for one in body):
+            if isinstance(owner, ast.stmt) and isinstance(inner, ast.FunctionDef | ast.ClassDef):
+                yield owner, inner
+
+
+def _in_another_file(
+    exercise: str, unit: str, definitions: Sequence[tuple[str, Definition]], lines: SourceLines
+) -> str:
+    """Return a sentence on an exercise that another file defines, or whose file is for another unit, or ""."""
+    file = lines.filename(unit)
+    for other in lines.exercises:
+        found = [(label, node.lineno) for label, node in lines.definitions(other) if node.name == exercise]
+        if other != unit and found:
+            label, line = found[-1]
+            return f"Line {line} of {label} defines it: write it in {file}."
+    names = {node.name for _, node in definitions}
+    if names.isdisjoint(lines.exercises.get(unit, ())):
+        for other, theirs in lines.exercises.items():
+            if len(names.intersection(theirs)) > 1:
+                return f"{file} defines the exercises of {other}: is it the wrong file?"
+    return ""
+
+
+def with_replacement(
+    outcome: Outcome, unit: str, exercise: str, lines: SourceLines, lost: Sequence[FailedStatement]
+) -> str:
+    """Return the reason of an error, with its cause if a line has replaced a function or a module by a value."""
+    if outcome.kind != "raised" or CAUSE in outcome.reason:
+        return outcome.reason
+    used = [exercise]  # An error without a line comes from the call of the exercise itself.
+    if outcome.line:
+        unit, used = lines.unit_of(outcome.file) or unit, _used(outcome, lines)
+    for name in used:
+        if place := _replaced(name, unit, lines, lost):
+            where = f"line {place[1]} of {place[0]}, which gives `{name}` another value: use another name there."
+            return f"{outcome.reason}{CAUSE}{where}"
+    return outcome.reason
+
+
+def _used(outcome: Outcome, lines: SourceLines) -> list[str]:
+    """Return the names in a line, from outside of its function, that an error may be about."""
+    around, missing = lines.around(outcome.file, outcome.line), NO_ATTRIBUTE.search(outcome.detail)
+    found = []
+    for node in ast.walk(around[-1]) if around else ():
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if NOT_CALLABLE.search(outcome.detail):
+                found.append((name, node.lineno))
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if missing and attribute == missing[1]:
+                found.append((name, node.lineno))
+    own = variables(around, outcome.line or 0)
+    return [name for name, line in found if line == outcome.line and name not in own]
+
+
+def _replaced(name: str, unit: str, lines: SourceLines, lost: Sequence[FailedStatement]) -> tuple[str, int] | None:
+    """Return the place that gives a function, a class or a module another value, if nothing below it undoes that."""
+    is_there, place = name in PYTHONS, None
+    for label, top in lines.statements(unit):
+        if _is_lost(label, top, lost):
+            continue
+        for node in sorted(in_scope(on_import(top)), key=lambda one: getattr(one, "lineno", 0)):
+            if name in bound_by(node):
+                is_value = isinstance(node, ast.Name) and not _may_be_function(top, name)
+                place = (label, node.lineno) if is_value else None  # type: ignore[attr-defined]
+                is_there = is_there or not isinstance(node, ast.Name)
+    return place if is_there else None
+
+
+def _may_be_function(statement: ast.stmt, name: str) -> bool:
+    """Return whether a statement may give a name a function, such as a wrapper of the one that it had."""
+    value = getattr(statement, "value", None)
+    if isinstance(value, ast.Lambda | ast.Name | ast.Attribute):
+        return True
+    called = {id(node.func) for node in ast.walk(statement) if isinstance(node, ast.Call)}
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and id(node) not in called
+        for node in ast.walk(statement)
+    )
+
+
+def _is_lost(label: str, top: ast.stmt, lost: Sequence[FailedStatement]) -> bool:
+    """Return whether a statement has failed."""
+    return any(one.file == label and top.lineno <= (one.line or 0) <= (top.end_lineno or 0) for one in lost)
