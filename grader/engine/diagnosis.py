@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
 
 # Kinds of outcomes without behaviour to compare.
 SILENT = {"not written", "not defined", "timed out", "ended", "waiting"}
+
+# In the rules on what a criterion varies, or on what a call may not change: a wrong value fails such a criterion too.
+BESIDES = re.compile(
+    r"not changed|\bany (?:number|length|size|shape)|float(?:32|64)|dtype|gradients?\b|non-contiguous"
+    r"|nothing is dropped",
+    re.IGNORECASE,
+)
 
 MOST_PAIRS = 150
 """The most pairs to run for one answer: each takes one or two milliseconds."""
@@ -75,8 +83,9 @@ def main_criterion(results: Sequence[tuple[Criterion, Outcome]], rows: Iterable[
     """Return the failed criterion that explains most of an exercise's failures; None if each waits for an exercise.
 
     A criterion explains another one if misconceptions that fail the first fail the second too, and not the other way
-    round. So one about the mask comes before one about dropout, which fails with any wrong mask. An error explains each
-    failure in which the same line raises it.
+    round. So one about the mask comes before one about dropout, which fails with any wrong mask. Of those that explain
+    about as much, the first in the suite counts. An error explains each failure in which the same line raises it. A
+    wrong value for other dtypes, lengths and so on explains nothing if the value itself is wrong.
 
     Args:
         results: The outcomes of the exercise's criteria.
@@ -92,11 +101,15 @@ def main_criterion(results: Sequence[tuple[Criterion, Outcome]], rows: Iterable[
 
     def explained(criterion: Criterion) -> float:
         name, mine = criterion.name, failed[criterion.name]
-        place = "raised", mine.reason, mine.file, mine.line
-        by_error = sum((one.kind, one.reason, one.file, one.line) == place for one in failed.values())
-        return max(by_error - 1, sum(share(name, other) - share(other, name) for other in failed))
+        place = mine.kind, mine.reason, mine.file, mine.line
+        alike = [(one.kind, one.reason, one.file, one.line) == place for one in failed.values()]
+        by_error = sum(alike) if mine.kind != "wrong" else 0
+        more = sum(share(name, other) - share(other, name) for other in failed)
+        return max(by_error - 1, round(2 * more) / 2)
 
-    return max((one for one, _ in results if one.name in failed), key=explained, default=None)
+    candidates = [one for one, _ in results if one.name in failed]
+    certain = [one for one in candidates if failed[one.name].kind != "wrong" or not any(map(BESIDES.search, one.rules))]
+    return max(certain or candidates, key=explained, default=None)
 
 
 def _has_behaviour(outcomes: Row) -> bool:

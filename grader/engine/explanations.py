@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from grader.engine.characters import hint_on_characters
 from grader.engine.definitions import on_undefined, with_replacement
 from grader.engine.hints import hint_for
-from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, attributes_of, similar
+from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, RELATIVE, attributes_of, similar
 from grader.engine.source_hints import MOST_PLACES, line_of_variable, on_draws, on_methods
 from grader.engine.source_lines import in_scope
 from grader.engine.tensor_hints import uncalled
@@ -253,7 +253,7 @@ def lacks_import(
     binding = [one for one in lost if not {missing[1], "*"}.isdisjoint(one.names) or one.may_define_anything]
     if not binding:
         return lines.import_of(missing[1], unit) is not None
-    causes = [MISSING_IMPORT.match(one.detail) for one in binding]
+    causes = [MISSING_IMPORT.match(one.detail) for one in binding if RELATIVE not in one.detail]
     return all(cause and (cause["name"] or cause["module"]) not in others for cause in causes)
 
 

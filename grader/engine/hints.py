@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import ast
-import keyword
 import re
 from typing import TYPE_CHECKING
 
 from grader.engine.names import (
     MISSING_NAME,
-    NEAR,
     attributes_of,
     methods_of,
     near_import,
     on_missing_attribute,
     on_missing_name,
-    on_missing_name_at_top,
     self_of,
-    similar,
 )
 from grader.engine.outcomes import CAUSE, Outcome
 from grader.engine.tensor_hints import hint_on_tensors, on_combination
@@ -38,7 +34,12 @@ CALLS = {
     "input": "Nobody can type while the grader runs: delete `input()` and use the arguments.",
     "open": "The grader lets no file be read or written: delete `open()` and use the arguments.",
 }
-REFUSED_CALLS = re.compile(r"It raised an? (?:PermissionError|FileNotFoundError|OSError|EOFError|BdbQuit)\.")
+REFUSED_CALLS = re.compile(r"It raised (?:an? )?(?:PermissionError|FileNotFoundError|OSError|EOFError|BdbQuit)\.")
+# `exit()` closes what `input()` reads from.
+CLOSED = "I/O operation on closed file"
+# By the beginning of the reason, for what ends Python.
+ENDS = re.compile(r"It raised (?:a )?SystemExit\.|It ended the Python process \(exit code")
+END = "Delete what ends Python in this line: a function ends with `return`, and a file at its last line."
 
 # What torch says where a device is missing.
 NO_GPU = (
@@ -75,6 +76,10 @@ TEXTS = (
         "Dims count from 0, so the last of two is dim 1, or -1.",
     ),
     (
+        r"you tried to allocate \d+ bytes",
+        "A tensor in this line is too large for the memory: check its sizes.",
+    ),
+    (
         r"maximum recursion depth",
         "A function calls itself again and again: call another one, or stop at some point.",
     ),
@@ -90,24 +95,6 @@ TEXTS = (
         "Something in this line is a list: make a tensor of it first.",
     ),
 )
-# By the text of the error and the code, for a statement that failed when the file was run.
-STATEMENTS = (
-    ("is a Markdown fence|is an HTML tag", "", "Delete it."),
-    ("is a prompt", "", "Delete the prompt at the beginning of the line."),
-    ("is a notebook command", "", "Delete it: notebook commands do not work here. Install packages in the terminal."),
-    ("is a command for the terminal", "", "Delete it, and run it in the terminal."),
-    ("is a conflict marker", "", "Delete it, after you have decided which version of the code to keep."),
-    ("unfinished merge", "", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
-    ("a cell that begins with", "", "Delete that line if the code below it is part of your answer."),
-    (NO_GPU[0], "", NO_GPU[1]),
-    ("unindent|unexpected indent", "", "Indent it like the other lines of its block."),
-    (r"expected an indented block after .* on line (\d+)", "", "Indent the lines below line {} that belong to it."),
-    ("expected ':'", r"^else\s+if\b", "Write `elif`."),
-    ("expected ':'", r"[^:]$", "Put a colon at the end of the line."),
-    (r"was never closed|unmatched|does not match opening", "", "Count the brackets here and in the lines around."),
-)
-NOT_READ = re.compile("invalid syntax|unterminated string|invalid character")
-NO_CODE = "If it is text and not code, begin it with `#`."
 # An error about the arguments of the function with this name.
 ARGUMENTS = re.compile(
     r"^(\w+)\(\) .*(?:invalid combination of arguments|unexpected keyword argument|multiple values for)"
@@ -134,8 +121,8 @@ def hint_for(outcome: Outcome, around: list[ast.AST], lines: SourceLines, lost: 
     if outcome.kind != "raised" or CAUSE in outcome.reason:
         return ""
     line, detail = outcome.line or 0, outcome.detail
-    if REFUSED_CALLS.match(outcome.reason):
-        return _on_refused_call(line, around)
+    if hint := on_refusal(outcome.reason, detail, line, around):
+        return hint
     if missing := MISSING_NAME.match(detail):
         return on_missing_name(missing[1], outcome, around, lines, lost)
     if near := near_import(detail, lines):
@@ -161,33 +148,15 @@ def _on_definition(detail: str, lines: SourceLines) -> str:
     return next((sentence for pattern, sentence in TEXTS if re.search(pattern, detail)), "")
 
 
-def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequence[FailedStatement] = ()) -> str:
-    """Return a sentence on what to do about a statement that failed when its file was run, or "".
+def on_refusal(reason: str, detail: str, line: int, around: list[ast.AST]) -> str:
+    """Return a sentence on what ends Python, or on the call that the sandbox refused, or "".
 
-    lost: all statements of its unit that failed.
+    A breakpoint stops at the line below it.
     """
-    if len(failed.trace) > 1:
-        file, line = failed.trace[-1]
-        raised = Outcome(False, "raised", failed.reason, failed.detail, line, file)
-        return hint_for(raised, lines.around(file, line), lines, lost)
-    if near := near_import(failed.detail, lines):
-        return f"Did you mean `{near}`?"
-    if missing := MISSING_NAME.match(failed.detail):
-        return on_missing_name_at_top(missing[1], failed, lines, lost)
-    code = lines.text(failed.file, failed.line)
-    word = code.partition(" ")[0]
-    if "invalid syntax" in failed.detail and (near := similar(word, set(keyword.kwlist), NEAR)):
-        return f"Did you mean `{near}`?"
-    if NOT_READ.search(failed.detail) and lines.is_text(failed.file, failed.line):
-        return NO_CODE
-    for error, begins, hint in STATEMENTS:
-        if (found := re.search(error, failed.detail)) and re.search(begins, code):
-            return hint.format(*found.groups())
-    return on_missing_attribute(failed.detail, lines)
-
-
-def _on_refused_call(line: int, around: list[ast.AST]) -> str:
-    """Return a sentence on the call that the sandbox refused. A breakpoint stops at the line below it."""
+    if ENDS.match(reason):
+        return END
+    if not REFUSED_CALLS.match(reason) and CLOSED not in detail:
+        return ""
     names = [_called(call) for call in _calls(line, around)]
     names += [name for call in _calls(None, around[:1]) if CALLS.get(name := _called(call)) == BREAKPOINT]
     return next((CALLS[name] for name in names if name in CALLS), "")

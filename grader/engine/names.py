@@ -31,6 +31,20 @@ IMPORTS = {
     "Tensor": "from torch import Tensor",
     "torch": "import torch",
 }
+# Names that mean nothing else, by the module that they are imported from.
+LIBRARY = {
+    "abc": "ABC abstractmethod",
+    "collections": "OrderedDict defaultdict namedtuple",
+    "contextlib": "contextmanager suppress",
+    "dataclasses": "dataclass",
+    "enum": "Enum IntEnum",
+    "functools": "cached_property lru_cache partial singledispatch",
+    "pathlib": "Path",
+    "typing": "Any Callable ClassVar Dict Final FrozenSet Generic Iterable Iterator List Literal Mapping NamedTuple "
+    "NewType Optional ParamSpec Protocol Self Sequence Set SupportsFloat Tuple Type TypeAlias TypedDict TypeVar Union "
+    "overload runtime_checkable",
+}
+IMPORTS |= {name: f"from {module} import {name}" for module, names in LIBRARY.items() for name in names.split()}
 LONGEST_NAME, MOST_NAMES = 100, 2000
 # How similar a name of a library has to be: there are many.
 NEAR = 0.75
@@ -38,6 +52,8 @@ MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
 MISSING_IMPORT = re.compile(
     r"cannot import name '(?P<name>\w+)' from '(?P<source>[\w.]+)'|No module named '(?P<module>\w+)'"
 )
+RELATIVE = "attempted relative import"
+OUTSIDE = "It is outside of every function: indent it if it belongs to one."
 MODULES = ("math", "numpy", "random", "torch")
 # Loaded with torch.
 PARTS = (*MODULES, "torch.nn", "torch.nn.functional", "torch.nn.init")
@@ -85,7 +101,8 @@ def on_missing_name_at_top(
     unit, place = lines.unit_of(failed.file), (failed.file or "", failed.line or 0)
     if _is_lost(name, [one for one in lost if one != failed]):
         return ""
-    if hint := _on_import(name, failed.file, lines, place):
+    is_word = lines.text(*place) == name  # a title rather than a use
+    if not is_word and (hint := _on_import(name, failed.file, lines, place)):
         return hint
     if name in lines.names_at_top(unit, lost):
         return "It gets its value below this line: move that up, or this line down."
@@ -97,7 +114,10 @@ def on_missing_name_at_top(
         return "This line defines nothing: if it is a note, begin it with `#`."
     if any(isinstance(node, DEFINITIONS) for node in statement):
         return "It is needed when the definition is read, before any call: give it a value above."
-    return "It is outside of every function: indent it if it belongs to one."
+    above = [node for label, node in lines.statements(unit) if label == place[0] and node.lineno < place[1]][-1:]
+    if name in variables([*above, *(method for one in above for method in methods_of(one)[-1:])], place[1]):
+        return OUTSIDE
+    return "Nothing above gives it a value. If the line is text or output, delete it or begin it with `#`."
 
 
 def _is_lost(name: str, lost: Sequence[FailedStatement]) -> bool:
@@ -165,7 +185,7 @@ def similar(name: str, names: set[str], cutoff: float = 0.6) -> str | None:
     return found[0] if found else None
 
 
-def variables(around: list[ast.AST], line: int) -> set[str]:
+def variables(around: Sequence[ast.AST], line: int) -> set[str]:
     """Return the arguments and variables that a line in these functions can use."""
     found: set[str] = set()
     for function in around:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from grader.engine.characters import hint_on_characters
 from grader.engine.explanations import advice, explained, lacks_import, trace_of
-from grader.engine.hints import hint_for_statement
 from grader.engine.newer_python import hint_for_missing, needing_newer_python
 from grader.engine.outcomes import ADVICE, CAUSE, Outcome
 from grader.engine.source_lines import SourceLines
+from grader.engine.statement_hints import hint_for_statement
 from grader.engine.tensor_hints import without_lists
 from grader.reports.model import Message
 from grader.sandbox.client import SandboxClient, Source

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from courses import COURSE, REPOSITORY
 
-from grader.engine import hints
+from grader.engine import hints, statement_hints
 from grader.engine.client import Engine
 from grader.reports.reading import entries, sentence_of
 from grader.reports.results import Result
@@ -650,7 +650,7 @@ def test_a_sentence_that_was_untrue_of_an_answer_is_not_said(
 
 
 def test_the_table_has_every_hint() -> None:
-    known = [sentence for _, sentence in hints.TEXTS] + [*hints.CALLS.values(), hints.NUMPY, hints.NO_CODE]
-    known += [sentence for *_, sentence in hints.STATEMENTS]
+    known = [sentence for _, sentence in hints.TEXTS] + [*hints.CALLS.values(), hints.NUMPY, statement_hints.COMMENT]
+    known += [sentence for *_, sentence in statement_hints.STATEMENTS]
     lacking = [one for one in known if not any(row.sentence in one or row.sentence.endswith(one) for row in ROWS)]
     assert lacking == []
