@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from grader.testing.properties import Comparison
     from grader.testing.recorder import Sizes
 
-# What torch advises and this course does not, and what its allocator says beside the size.
+# What torch advises and this course does not, what its allocator says beside the size, and the text of `exit()`.
 ADVICE = re.compile(
     r" Use tensor\.detach\(\)\.numpy\(\) instead\.|\[enforce fail at [^]]*\] .*?: (?=can't allocate memory)"
-    r"|(?<=bytes)\. Error code \d+ \(Cannot allocate memory\)"
+    r"|^None$|(?<=bytes)\. Error code \d+ \(Cannot allocate memory\)"
 )
 # A TypeError has many causes, so its type alone does not identify a mistake.
 TYPE_ERRORS = re.compile(

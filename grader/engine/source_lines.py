@@ -87,6 +87,15 @@ class SourceLines:
             inside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt | ast.excepthandler)]
         return found
 
+    def is_below_statement(self, file: str | None, line: int | None) -> bool:
+        """Return whether what is above a line is a whole statement, or nothing: the line begins a statement."""
+        above = [
+            n
+            for n, text in enumerate(self._lines.get(file or "", [])[: (line or 1) - 1], 1)
+            if re.match(r"[^\s#]", text)
+        ]
+        return not above or bool(self.around(file, above[-1]))
+
     def definitions(self, unit: str) -> list[tuple[str, Definition]]:
         """Return the functions and classes of a unit, each with the label of its source."""
         return [(label, node) for label, node in self.statements(unit) if isinstance(node, DEFINITIONS)]

@@ -57,7 +57,7 @@ STATEMENTS = (
 NOT_READ = re.compile("invalid syntax|unterminated string|invalid character")
 # What may be meant by `def`.
 DEF = re.compile(r"(?i:def(?:ine)?|fn|func?|function)\s+\w+\s*\(")
-DEFINED = re.compile(r"(?:async\s+)?(?:def|class)\s+(\w+)")
+DEFINITION = re.compile(r"(?:(?:async\s+)?def|class)\s")
 
 
 def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequence[FailedStatement] = ()) -> str:
@@ -74,7 +74,9 @@ def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequen
         raised = Outcome(False, "raised", failed.reason, failed.detail, line, file)
         return _on_import(failed.detail, around, lines) or hint_for(raised, around, lines, lost)
     code = lines.text(file, line)
-    if hint := _on_first_word(failed, code):
+    if "unexpected indent" in failed.detail and DEFINITION.match(code) and lines.is_below_statement(file, line):
+        return "Begin it at the left margin."
+    if "invalid syntax" in failed.detail and (hint := _on_first_word(code)):
         return hint
     if NOT_READ.search(failed.detail) and lines.is_text(file, line):
         return COMMENT
@@ -108,14 +110,9 @@ def _on_import(detail: str, around: Sequence[ast.AST], lines: SourceLines) -> st
     return ""
 
 
-def _on_first_word(failed: FailedStatement, code: str) -> str:
-    """Return a sentence on a keyword that is misspelt, or on a definition that is indented, or ""."""
+def _on_first_word(code: str) -> str:
+    """Return a sentence on a keyword that is misspelt at the beginning of a line, or ""."""
     word, _, rest = code.partition(" ")
-    defined = DEFINED.match(code)
-    if "unexpected indent" in failed.detail and defined and defined[1] in failed.names:
-        return "Begin it at the left margin."  # the statement begins with this line
-    if "invalid syntax" not in failed.detail:
-        return ""
     meant = "def" if DEF.match(code) else word.lower()
     ending = " pass" if code.endswith(":") else ""
     if word != meant in keyword.kwlist and not isinstance(parse(f"{meant} {rest}{ending}"), SyntaxError):

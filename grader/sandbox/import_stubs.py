@@ -143,6 +143,10 @@ def _is_unused(name: str) -> bool:
     return any(f"{name}.".startswith(f"{part}.") for part in UNUSED)
 
 
+def _listed(*names: str) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
 class StubFinder(UnusedFinder):
     """Finds every stub, and refuses any other module with a sentence."""
 
@@ -151,15 +155,16 @@ class StubFinder(UnusedFinder):
         imported = {name.partition(".")[0] for name in modules}
         self.inert = [name for name in INERT_LIBRARIES if name not in imported]
         self.imported = {"torch", "numpy", *sys.stdlib_module_names, *imported}
-        *others, last = (*AVAILABLE, *modules)
-        self.available = f"{', '.join(others)} and {last}"
+        stubs = [name for name in self.inert if name != "mpl_toolkits"]  # a part of matplotlib
+        available = f"only your files, {_listed(*AVAILABLE, *modules)} can be imported"
+        self.available = f"{available}, and stubs of {_listed(*stubs)}" if stubs else available
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec:
         """Find a stub. For any other name, raise an error that says what can be imported."""
         package = name.partition(".")[0]
         if _is_unused(name) or package in self.inert:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
-        why = f"only your files, {self.available} can be imported"
+        why = self.available
         if package in self.imported and package in sys.modules:
             why = f"`{package}` has only what needs no files, processes or compilers"
         raise ModuleNotFoundError(f"No module named {name!r}. While grading, {why}", name=name)
