@@ -87,7 +87,7 @@ class Runner:
             reason = outcome.reason if is_written else "It raised a NotImplementedError."
             outcome = replace(outcome, reason=f"{reason}{cause}", kind=outcome.kind if is_written else "raised")
         self.outcomes[criterion] = outcome
-        if outcome.detail or (outcome.kind == "timed out" and outcome.line):
+        if outcome.detail or (outcome.kind in ("timed out", "raised") and outcome.line):
             self._note_error(criterion, outcome, others)
         self._note_doings(criterion.unit, criterion.exercise)
         return None if outcome.passed else error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import datetime
 import textwrap
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ class Answer:
         others: Such code for other units, by their names.
         also: Other exercises that are tested. The other ones of the tested units are known to be right.
         is_notebook: Whether the code is the last cell of a notebook.
+        without: Definitions that the solution lacks.
     """
 
     code: str
@@ -41,6 +43,7 @@ class Answer:
     others: dict[str, str] = field(default_factory=dict, hash=False)
     also: tuple[str, ...] = ()
     is_notebook: bool = False
+    without: tuple[str, ...] = ()
 
 
 class Row(NamedTuple):
@@ -56,12 +59,11 @@ def of(body: str, **more: object) -> Answer:
     return Answer(f"def normalize_by_sum(scores):\n{textwrap.indent(body, '    ')}\n", **more)  # type: ignore[arg-type]
 
 
-def solution(unit: str, code: str) -> str:
+def solution(unit: str, code: str, without: tuple[str, ...] = ()) -> str:
     source = (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
-    try:
-        own = {getattr(node, "name", ""): node for node in ast.parse(code).body}
-    except SyntaxError:
-        own = {}
+    own = set(without)
+    with contextlib.suppress(SyntaxError):
+        own |= {getattr(node, "name", "") for node in ast.parse(code).body}
     for node in reversed(ast.parse(source).body):
         if getattr(node, "name", None) in own:
             lines = source.splitlines(keepends=True)
@@ -71,7 +73,9 @@ def solution(unit: str, code: str) -> str:
 
 def submission(number: int, answer: Answer) -> Submission:
     changed = {**answer.others, answer.unit: answer.code}
-    sources = {unit: UnitSource(f"{unit}.py", (solution(unit, code),)) for unit, code in changed.items()}
+    sources = {
+        unit: UnitSource(f"{unit}.py", (solution(unit, code, answer.without),)) for unit, code in changed.items()
+    }
     if answer.is_notebook:
         sources = {answer.unit: UnitSource(f"{answer.unit}.ipynb", (solution(answer.unit, ""), answer.code))}
     tested = {answer.exercise, *answer.also}
@@ -131,6 +135,9 @@ def sample_batch(data, block_size, batch_size, generator=None):
     places = torch.randint({}, (batch_size, 1), generator=generator) + torch.arange(block_size)
     return {}
 """
+LACKS = ("normalize_by_sum",)
+NORMALIZED = "def normalize_by_sum(scores):\n    return scores / scores.sum()\n"
+OF_UNIT_3 = "def causal_mask(T): ...\ndef mask_then_softmax(scores): ...\n"
 STUB = "def softmax_stable(x, dim=-1):\n    raise NotImplementedError()\n"
 ROWS = [
     # -- names ----------------------------------------------------------------------------------------------------
@@ -205,7 +212,12 @@ ROWS = [
     ),
     Row(
         "It is outside of every function: indent it if it belongs to one.",
-        Answer("print(nothing)\n"),
+        Answer("def other(x):\n    total = x\nprint(total)\n"),
+        Answer("def other(x):\n    return x\nprint(total)\n"),
+    ),
+    Row(
+        "It is outside of every function: indent it if it belongs to one.",
+        Answer("return 3\n"),
         Answer("class Other:\n    size = nothing\n"),
     ),
     *(
@@ -216,6 +228,101 @@ ROWS = [
             "todo - later": "total = todo",
             "todo, maybe": "todo.later",
         }.items()
+    ),
+    Row(
+        "Nothing above gives it a value. If the line is text or output, delete it or begin it with `#`.",
+        Answer("Epoch(1)\n"),
+        Answer("def other(x):\n    total = x\nprint(total)\n"),
+    ),
+    *(
+        Row(f"Add `{imports}` at the top of the file.", Answer(use), Answer(near_miss))
+        for imports, use, near_miss in [
+            ("from typing import Union", "Number = Union[int, float]\n", "Union\n"),
+            ("from typing import TypeVar", "T = TypeVar('T')\n", "T = torch.TypeVar('T')\n"),
+            ("from typing import Protocol", "class Sized(Protocol): ...\n", "Protocol\n"),
+            ("from typing import overload", "@overload\ndef other(): ...\n", "class X:\n    x = self.overload\n"),
+            (
+                "from dataclasses import dataclass",
+                "@dataclass\nclass Sizes: ...\n",
+                "from dataclasses import dataclass, nothing_like_that\n@dataclass\nclass Sizes: ...\n",
+            ),
+        ]
+    ),
+    # -- definitions in another place, and names with another value ------------------------------------------------
+    Row(
+        "defines it inside the `if` of line",
+        Answer(f"if torch.cuda.is_available():\n{textwrap.indent(NORMALIZED, '    ')}", without=LACKS),
+        Answer("if True:\n    def normalize_by_sum(scores):\n        return scores\n", without=LACKS),
+    ),
+    Row(
+        "defines it inside the function `other` of line",
+        Answer(f"def other():\n    pass\n{textwrap.indent(NORMALIZED, '    ')}", without=LACKS),
+        Answer(f"def other():\n{textwrap.indent(NORMALIZED, '    ')}def normalize_by_sum(x):\n    return x\n"),
+    ),
+    Row(
+        "defines it inside the class `Sums` of line",
+        Answer("class Sums:\n    def normalize_by_sum(self, scores): ...\n", without=LACKS),
+        Answer("class Sums:\n    def normalise(self, scores): ...\n", without=LACKS),
+    ),
+    Row(
+        "move it to the left margin and delete `self`.",
+        Answer("class Sums:\n    def normalize_by_sum(self, scores): ...\n", without=LACKS),
+        Answer("class Sums:\n    def normalize_by_sum(scores): ...\n", without=LACKS),
+    ),
+    Row(
+        "deletes it: remove `normalize_by_sum` there.",
+        Answer("del normalize_by_sum\n"),
+        Answer(f"{MAIN}\n    del normalize_by_sum\n", without=LACKS),
+    ),
+    Row(
+        "of self_attention.py defines it: write it in simple_attention.py.",
+        Answer("", others={SELF: NORMALIZED}, without=LACKS),
+        Answer("def normalize_by_sum(x):\n    return x\n", others={SELF: NORMALIZED}),
+    ),
+    Row(
+        "simple_attention.py defines the exercises of causal_attention: is it the wrong file?",
+        Answer(OF_UNIT_3, without=tuple(COURSE.units[FIRST].exercises)),
+        Answer(OF_UNIT_3, without=LACKS),
+    ),
+    Row(
+        "normalize_by_sum is not defined. The cause is line",
+        Answer("Def normalize_by_sum(scores):\n    return scores\n", without=LACKS),
+        Answer("The normalize_by_sum(scores) is right\n", without=LACKS),
+    ),
+    Row(
+        "which gives `normalize_by_sum` another value: use another name there.",
+        Answer(f"{NORMALIZED}normalize_by_sum = normalize_by_sum(torch.ones(2))\n"),
+        Answer(f"{NORMALIZED.replace('sum()', 'sum(1, 2)')}normalize_by_sum = torch.no_grad()(normalize_by_sum)\n"),
+    ),
+    Row(
+        "which gives `torch` another value: use another name there.",
+        Answer("def normalize_by_sum(scores):\n    return torch.exp(scores)\ntorch = None\n"),
+        Answer("def normalize_by_sum(scores, torch=None):\n    return torch.exp(scores)\ntorch = None\nimport torch\n"),
+    ),
+    Row(
+        "which gives `len` another value: use another name there.",
+        Answer("def normalize_by_sum(scores):\n    return scores / len(scores)\nlen = 2\n"),
+        Answer(f"def normalize_by_sum(scores):\n    return scores / len(scores)(2)\n{MAIN}\n    len = 2\n"),
+    ),
+    Row(
+        "The files are in one folder: write `from simple_attention import softmax_stable`.",
+        Answer("from .simple_attention import softmax_stable\n", "project_qkv", SELF, others={FIRST: ""}),
+        Answer("from .softmax import softmax_stable\n", "project_qkv", SELF, others={FIRST: ""}),
+    ),
+    Row(
+        "The files are in one folder: write `from simple_attention import softmax_stable`.",
+        Answer("from exercises.simple_attention import softmax_stable\n", "project_qkv", SELF, others={FIRST: ""}),
+        Answer("from simple_attention.exercises import softmax_stable\n", "project_qkv", SELF, others={FIRST: ""}),
+    ),
+    Row(
+        "The files are in one folder: write `import simple_attention`.",
+        Answer("from . import simple_attention\n", "project_qkv", SELF, others={FIRST: ""}),
+        Answer("from . import softmax\n", "project_qkv", SELF, others={FIRST: ""}),
+    ),
+    Row(
+        "The files are in one folder: write `import simple_attention as first`.",
+        Answer("import exercises.simple_attention as first\n", "project_qkv", SELF, others={FIRST: ""}),
+        Answer("import exercises.softmax as first\n", "project_qkv", SELF, others={FIRST: ""}),
     ),
     Row(
         "An earlier `normalize_by_sum` is used instead.",
@@ -258,6 +365,20 @@ ROWS = [
         of("import numpy as np\nreturn np.load('scores.npy')  # not open()"),
     ),
     Row(hints.CALLS["input"], of("input()"), of("raise EOFError  # as of input()")),
+    Row(hints.CALLS["input"], Answer("name = input()\n"), Answer("raise EOFError  # as of input()\n")),
+    Row(
+        hints.CALLS["input"],
+        Answer("import sys\nsys.stdin.close()\ninput()\n"),
+        Answer("import io\nfile = io.StringIO()\nfile.close()\nfile.read()  # not input()\n"),
+    ),
+    Row(hints.END, Answer("exit()\n"), Answer("raise ValueError('SystemExit')\n")),
+    Row(hints.END, Answer("import os\nos._exit(0)\n"), Answer("raise ValueError('exit code')\n")),
+    Row(hints.END, of("raise SystemExit"), of("raise KeyboardInterrupt")),
+    Row(
+        "A tensor in this line is too large for the memory: check its sizes.",
+        of("return torch.ones(10**6, 10**6)"),
+        of("raise RuntimeError('you tried to allocate it')"),
+    ),
     Row(
         hints.BREAKPOINT,
         of("breakpoint()\nreturn scores"),
@@ -392,6 +513,39 @@ ROWS = [
             "Scores – weights": "x = max(1,\n    Scores – 1）",
         }.items()
     ),
+    Row(
+        "Delete it, and run it in the terminal.",
+        Answer("(base) ana@laptop:~/course$ ls 'a\n"),
+        Answer("ana@laptop = 'a\n"),
+    ),
+    Row("Delete it, and run it in the terminal.", Answer("C:\\Users\\ana> python a.py\n"), Answer("C = \\Users\n")),
+    Row("Delete it: notebook commands", Answer("torch.softmax?\n"), Answer("is this right?\n")),
+    Row("Delete it, after you have decided", Answer("<<<<<<<HEAD\n"), Answer("x <<<<<<<HEAD\n")),
+    Row("If it is no part of your code, delete it.", Answer("-->\n"), Answer("x -->\n")),
+    Row("Is something missing at the end of the line?", Answer("x = 1 +\n"), Answer("x = = 1\n")),
+    Row("The quote in it opens a string that does not end", Answer('"\n'), Answer("It's my answer\n")),
+    Row("Nothing may follow a `\\`, which joins two lines.", Answer("\\begin{equation}\n"), Answer("x = 1 +\n")),
+    Row(
+        "If it is text and not code, begin it with `#`.",
+        Answer("$$\\mathrm{softmax}(x)$$\n".replace("\\", "")),
+        Answer("x = $\n"),
+    ),
+    Row(
+        "If it is code, write `def` in place of `Def`.",
+        Answer("Def other(x):\n    return x\n"),
+        Answer("Def is a word\n"),
+    ),
+    Row(
+        "If it is code, write `def` in place of `function`.",
+        Answer("function other(x):\n    return x\n"),
+        Answer("function of x\n"),
+    ),
+    Row("If it is code, write `import` in place of `Import`.", Answer("Import math\n"), Answer("Importing math now\n")),
+    Row(
+        "Begin it at the left margin.",
+        Answer("def one():\n    return 1\n\n\n  def two():\n      return 2\n"),
+        Answer("class Other:\n    def one(self): ...\n      def two(self): ...\n"),
+    ),
     # -- lines that are not Python --------------------------------------------------------------------------------
     Row("Put a colon at the end of the line.", Answer("def other()\n    return 1\n"), Answer(ELSE_IF)),
     Row("Write `elif`.", Answer(ELSE_IF), Answer("if 1:\n    x = 1\nelse\n    x = 2\n")),
@@ -455,7 +609,7 @@ ROWS = [
     ),
     Row(
         "Your file defines `normalise_by_sum`: rename it to `normalize_by_sum`.",
-        Answer("def normalise_by_sum(scores): ...\ndel normalize_by_sum\n"),
+        Answer("def normalise_by_sum(scores): ...\n", without=LACKS),
         Answer("def normalise_by_sum(scores): ...\ndef normalize_by_sum(scores, x=nothing): ...\n"),
     ),
     Row(
@@ -604,6 +758,12 @@ UNTRUE = [
     ("`torch.sqrt` takes no plain number", Answer(WITHOUT_SELF, "SelfAttention_v2", SELF, is_hidden=True)),
     ("Use tensor.detach().numpy()", of("return torch.tensor(scores.numpy())", is_hidden=True)),
     ("`About`", Answer(KEEPS_ALL, "attention_dropout", CAUSAL)),
+    (
+        "Depends on",
+        Answer(
+            "del softmax_stable\nfrom .simple_attention import softmax_stable\n", "scaled_dot_product_attention", SELF
+        ),
+    ),
     ("stays in force", Answer("total = 0\nfor total in [1]:\n    total += nothing\n")),
 ]
 
