@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import torch
 
 from grader.testing import checks, draws
-from grader.testing.checks import RAISED, REFUSALS, CheckFailed, dtype_name, in_order
+from grader.testing.checks import RAISED, REFUSALS, WITH_COMMAS, CheckFailed, dtype_name, in_order
 from grader.testing.differences import difference, number
 from grader.testing.expected_values import ABSOLUTE, FILENAME, expected_here, read_values, solution_value
 from grader.testing.order import keep_results
@@ -46,7 +46,8 @@ def expect_results(name: str, yours: Any, wanted: tuple[str, ...], shapes: Seque
     shapes: those of the results. If yours have them in reverse order, that is what is wrong.
     """
     if not (isinstance(yours, tuple | list) and len(yours) == len(wanted)):
-        fail(f"{name} should return {', '.join(wanted)}; yours returns {described(yours)}.")
+        how = "" if isinstance(yours, tuple | list) else WITH_COMMAS
+        fail(f"{name} should return {', '.join(wanted)}; yours returns {described(yours)}.{how}")
     ordered = f"{name} should return {', '.join(wanted)} in this order"
     found = [tuple(one.shape) for one in yours if isinstance(one, torch.Tensor)]
     if found != list(shapes) and found[::-1] == list(shapes):

@@ -729,7 +729,7 @@ def test_every_block_is_made_by_a_call_of_its_own(student: Student, num_blocks: 
     stack = student.stack_blocks(make_block, num_blocks)
     count = make_block.get("calls")
     sentence = (
-        f"with num_blocks = {num_blocks} make_block should be called as many times, yours calls it {count} times."
+        f"with num_blocks = {num_blocks} make_block should be called {num_blocks} times; the calls of yours: {count}."
     )
     expect_true(count == num_blocks, sentence)
     expect_the_parameters_of(blocks, stack, idea="a plain list hides the modules, nn.ModuleList does not")

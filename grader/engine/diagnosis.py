@@ -45,6 +45,8 @@ BESIDES = re.compile(
     r"|nothing is dropped",
     re.IGNORECASE,
 )
+# A result that is None, a list and so on, as the checks say it.
+WRONG_TYPE = re.compile(r"\byours (?:gave|gives|is|returns) (None|an? \w+)\b")
 
 MOST_PAIRS = 150
 """The most pairs to run for one answer: each takes one or two milliseconds."""
@@ -84,8 +86,9 @@ def main_criterion(results: Sequence[tuple[Criterion, Outcome]], rows: Iterable[
 
     A criterion explains another one if misconceptions that fail the first fail the second too, and not the other way
     round. So one about the mask comes before one about dropout, which fails with any wrong mask. Of those that explain
-    about as much, the first in the suite counts. An error explains each failure in which the same line raises it. A
-    wrong value for other dtypes, lengths and so on explains nothing if the value itself is wrong.
+    about as much, the first in the suite counts. An error explains each failure in which the same line raises it, and a
+    result of the wrong type each that finds the same one. A wrong value for other dtypes, lengths and so on explains
+    nothing if the value itself is wrong.
 
     Args:
         results: The outcomes of the exercise's criteria.
@@ -101,15 +104,21 @@ def main_criterion(results: Sequence[tuple[Criterion, Outcome]], rows: Iterable[
 
     def explained(criterion: Criterion) -> float:
         name, mine = criterion.name, failed[criterion.name]
-        place = mine.kind, mine.reason, mine.file, mine.line
-        alike = [(one.kind, one.reason, one.file, one.line) == place for one in failed.values()]
-        by_error = sum(alike) if mine.kind != "wrong" else 0
+        same = sum(_cause(one) == _cause(mine) for one in failed.values()) if _cause(mine) else 0
         more = sum(share(name, other) - share(other, name) for other in failed)
-        return max(by_error - 1, round(2 * more) / 2)
+        return max(same - 1, round(2 * more) / 2)
 
     candidates = [one for one, _ in results if one.name in failed]
     certain = [one for one in candidates if failed[one.name].kind != "wrong" or not any(map(BESIDES.search, one.rules))]
     return max(certain or candidates, key=explained, default=None)
+
+
+def _cause(outcome: Outcome) -> tuple[object, ...] | None:
+    """Return what has the same cause wherever it is the same: an error of a line, or a result of the wrong type."""
+    if outcome.kind != "wrong":
+        return outcome.kind, outcome.reason, outcome.file, outcome.line
+    found = WRONG_TYPE.search(outcome.reason)
+    return found.groups() if found else None
 
 
 def _has_behaviour(outcomes: Row) -> bool:

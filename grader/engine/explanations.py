@@ -15,8 +15,7 @@ from grader.engine.characters import hint_on_characters
 from grader.engine.definitions import on_undefined, with_replacement
 from grader.engine.hints import hint_for
 from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, RELATIVE, attributes_of, similar
-from grader.engine.source_hints import MOST_PLACES, line_of_variable, on_draws, on_methods
-from grader.engine.source_lines import in_scope
+from grader.engine.source_hints import LOOPS, MOST_PLACES, line_of_variable, on_draws, on_loops, on_methods, on_return
 from grader.engine.tensor_hints import uncalled
 from grader.testing.draws import UNUSED_GENERATOR
 from grader.text import in_words
@@ -33,9 +32,9 @@ GAVE_NONE = re.compile(r"\byours (?:gave|gives|is|returns) None\b")
 # As the checks say it: a gradient is cut off, or a class lacks a parameter.
 NO_GRADIENT = re.compile(r"^No gradient (?:flows|reaches)")
 NO_PARAMETER = re.compile(r"^There is no (?:registered )?parameter ([\w.]+?)\.?(?:,|$)")
+NO_ATTRIBUTE = re.compile(r"^`?(\w+)`? should be .*\byours is missing\b")
 # A size of an argument, as the sentence on equal sizes says it.
 SIZE = re.compile(r"(?:dimension (?P<dim>-\d) of )?argument (?P<place>\d+)(?P<made> of the class)?")
-LOOPS = (ast.While, ast.For)
 CUTTING = {"tensor": "torch.tensor(…)", "no_grad": "torch.no_grad()", "inference_mode": "torch.inference_mode()"}
 
 
@@ -106,30 +105,20 @@ def _name_of(label: str | None) -> str:
 
 def _on_source(outcome: Outcome, definition: Definition) -> list[str]:
     """Return sentences on what the source of an exercise has to do with a failure."""
-    hints = _on_return(definition) if GAVE_NONE.search(outcome.reason) else []
+    hints = on_return(definition) if GAVE_NONE.search(outcome.reason) else []
     if outcome.kind == "wrong":
-        hints += _on_loops(definition)
+        hints += on_loops(definition)
     if outcome.kind == "raised" and isinstance(definition, ast.ClassDef):
         hints += on_methods(outcome.detail, definition)
     if outcome.reason == UNUSED_GENERATOR:
         hints += on_draws(definition)
     if NO_GRADIENT.search(outcome.reason):
         hints += _on_gradients(definition)
-    missing = NO_PARAMETER.match(outcome.reason)
-    return [*hints, *(_on_parameter(missing[1], definition) if missing else [])]
-
-
-def _on_loops(definition: Definition) -> list[str]:
-    """Return a sentence on the first loop that a `return` ends in its first pass: unless it can skip the `return`."""
-    loops = (
-        one
-        for one in ast.walk(definition)
-        if isinstance(one, LOOPS) and not any(isinstance(inner, ast.Continue) for inner in in_scope(one.body))
-    )
-    found = [node.lineno for loop in loops for node in loop.body if isinstance(node, ast.Return)]
-    return [
-        f"The `return` in line {line} ends the loop in its first pass: is it indented too far?" for line in found[:1]
-    ]
+    if missing := NO_PARAMETER.match(outcome.reason):
+        hints += _on_parameter(missing[1], definition)
+    if missing := NO_ATTRIBUTE.match(outcome.reason):
+        hints += _on_attribute(missing[1], definition)
+    return hints
 
 
 def _on_gradients(definition: Definition) -> list[str]:
@@ -157,37 +146,24 @@ def _cuts_off(node: ast.expr) -> str | None:
 def _on_parameter(name: str, definition: Definition) -> list[str]:
     """Return a sentence on a parameter that a class does not have: it is no parameter, or has another name."""
     first, _, rest = name.partition(".")
-    assigned = attributes_of(definition)
-    if first not in assigned:
-        if line := line_of_variable(first, definition):
-            return [f"`{first}` in line {line} is only a variable of `__init__`: write `self.{first}`."]
-        # What the rules name is not to be renamed, as `norm2` to `norm1`.
-        others = set(re.findall(r"\w+", ast.get_docstring(definition) or "")) | {
-            name for name in assigned if name.rstrip("0123456789") == first.rstrip("0123456789")
-        }
-        near = similar(first, assigned - others, NEAR)
-        return [f"Your class assigns `self.{near}`: rename it to `self.{first}`."] if near else []
+    if first not in attributes_of(definition):
+        return _on_attribute(first, definition)
     return [] if rest else [f"Make `self.{first}` with `nn.Parameter(…)` in `__init__`."]
 
 
-def _on_return(definition: Definition) -> list[str]:
-    """Return a sentence on each function of an exercise that returns nothing, although it is called for a value."""
-    functions = definition.body if isinstance(definition, ast.ClassDef) else [definition]
-    called = [node.value for node in ast.walk(definition) if isinstance(node, ast.Expr)]
-    as_statements = {
-        node.func.attr for node in called if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+def _on_attribute(name: str, definition: Definition) -> list[str]:
+    """Return a sentence on an attribute that a class does not have: it is only a variable, or has another name."""
+    assigned = attributes_of(definition)
+    if name in assigned:
+        return []
+    if line := line_of_variable(name, definition):
+        return [f"`{name}` in line {line} is only a variable of `__init__`: write `self.{name}`."]
+    # What the rules name is not to be renamed, as `norm2` to `norm1`.
+    others = set(re.findall(r"\w+", ast.get_docstring(definition) or "")) | {
+        one for one in assigned if one.rstrip("0123456789") == name.rstrip("0123456789")
     }
-    found = [
-        f"`{one.name}` has no `return`."
-        for one in functions
-        if isinstance(one, ast.FunctionDef)
-        and not one.name.startswith("__")
-        and one.name not in as_statements
-        and not any(isinstance(inner, ast.Return | ast.Yield | ast.YieldFrom | ast.Raise) for inner in ast.walk(one))
-    ]
-    if found or isinstance(definition, ast.ClassDef):
-        return found
-    return ["Is there a `return` on every way through it?"]
+    near = similar(name, assigned - others, NEAR)
+    return [f"Your class assigns `self.{near}`: rename it to `self.{name}`."] if near else []
 
 
 def _place_of_loop(outcome: Outcome, lines: SourceLines) -> Outcome:

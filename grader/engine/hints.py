@@ -16,7 +16,8 @@ from grader.engine.names import (
     self_of,
 )
 from grader.engine.outcomes import CAUSE, Outcome
-from grader.engine.tensor_hints import hint_on_tensors, on_combination
+from grader.engine.source_hints import WITHOUT_SELF
+from grader.engine.tensor_hints import hint_on_tensors, on_combination, unnamed_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,9 +44,10 @@ END = "Delete what ends Python in this line: a function ends with `return`, and 
 
 # What torch says where a device is missing.
 NO_GPU = (
-    r"not compiled with \w+ enabled|not linked with support for \w+ devices|NVIDIA driver|CUDA GPUs|re-initialize CUDA",
-    'There is no GPU while grading: delete `.cuda()` or `.to("cuda")`, and make tensors without `device="cuda"`; '
-    "the same for other devices, such as `mps`.",
+    r"not compiled with \w+ enabled|not linked with support for \w+ devices|NVIDIA driver|CUDA GPUs|re-initialize CUDA"
+    r"|arguments from the '(?:CUDA|MPS|XPU|XLA|HPU)' backend",
+    'There is no GPU while grading: delete what asks for one, such as `.cuda()`, `.to("cuda")`, `device="cuda"` or '
+    '`torch.device("cuda")`; the same for other devices, such as `mps`.',
 )
 # By the text of the error.
 TEXTS = (
@@ -73,7 +75,7 @@ TEXTS = (
     ),
     (
         r"Dimension out of range",
-        "Dims count from 0, so the last of two is dim 1, or -1.",
+        "Dims count from 0, so the last of two is dim 1, or -1. Counted from the end, they fit any number of dims.",
     ),
     (
         r"you tried to allocate \d+ bytes",
@@ -84,7 +86,7 @@ TEXTS = (
         "A function calls itself again and again: call another one, or stop at some point.",
     ),
     (r"'torch\.Size' object is not callable", "`shape` is no function: write `.shape` without brackets, or `.size()`."),
-    (r"Can't call numpy\(\)", "Stay with torch: a numpy array has no gradients."),
+    (r"Can't call numpy\(\)", "Use torch's functions in place of numpy's: a numpy array has no gradients."),
     (r"view size is not compatible", "Use `reshape` in place of `view`, or call `.contiguous()` first."),
     (
         r"'tuple' object has no attribute|must be Tensor, not tuple",
@@ -102,7 +104,8 @@ ARGUMENTS = re.compile(
 NUMPY = "Numpy's functions do not work on tensors: use torch's function, or the tensor's own method, with `dim`."
 # A call that does not fit a `def`. Torch quotes the names of arguments in another way.
 CALL_DIFFERS = re.compile(
-    r"^(?:(?P<owner>\w+)\.)?(?P<name>\w+)\(\) (?:takes .*positional arguments? but .*given|missing \d+ required .*: '"
+    r"^(?:(?P<owner>\w+)\.)?(?P<name>\w+)\(\) "
+    r"(?:takes .*positional arguments? but .*(?P<given>given)|missing \d+ required .*: '"
     r"|got an unexpected keyword argument|got multiple values for argument)"
 )
 NO_FORWARD = re.compile(r"Module \[(\w+)\] is missing the required \"forward\"")
@@ -131,18 +134,21 @@ def hint_for(outcome: Outcome, around: list[ast.AST], lines: SourceLines, lost: 
         return f"Give `{unbound[1]}` a value before this line, on every way to it."
     if (refused := ARGUMENTS.match(detail)) and refused[1] in _numpy_calls(line, around):
         return NUMPY
+    if unnamed := unnamed_generator(detail, lines.text(outcome.file, line)):
+        return unnamed
     if takes := on_combination(detail):
         return takes
     if "NoneType" in detail and not ARGUMENTS.match(detail):
         return _on_none(line, around)
     about_tensors = hint_on_tensors(outcome, lines.text(outcome.file, line), lines)
-    return about_tensors or _on_definition(detail, lines) or on_missing_attribute(detail, lines)
+    return about_tensors or _on_definition(outcome, lines) or on_missing_attribute(detail, lines)
 
 
-def _on_definition(detail: str, lines: SourceLines) -> str:
+def _on_definition(outcome: Outcome, lines: SourceLines) -> str:
     """Return a sentence on an error about a function or class that was called, or on a common error, or ""."""
+    detail = outcome.detail
     if call := CALL_DIFFERS.match(detail):
-        return _on_arguments(call, lines)
+        return "" if WITHOUT_SELF in outcome.reason else _on_arguments(call, lines, outcome.line is None)
     if forward := NO_FORWARD.search(detail):
         return _on_forward(forward[1], lines)
     return next((sentence for pattern, sentence in TEXTS if re.search(pattern, detail)), "")
@@ -197,14 +203,19 @@ def _on_none(line: int, around: list[ast.AST]) -> str:
     return "Something in this line is None: does every function that it uses `return` its result?"
 
 
-def _on_arguments(call: re.Match[str], lines: SourceLines) -> str:
+def _on_arguments(call: re.Match[str], lines: SourceLines, is_called_by_test: bool) -> str:
     """Return a sentence on a call whose arguments do not fit a function or a method of the submission."""
-    differ = "The arguments of the `def` and of the call differ: compare them."
-    if not call["owner"]:
-        return differ if lines.functions(call["name"]) else ""
-    methods = [method for owner in lines.classes(call["owner"]) for method in methods_of(owner, call["name"])]
-    lacks_self = any(self_of(method) != "self" and not method.decorator_list for method in methods)
-    return f"{differ} A method has `self` first." if lacks_self else differ if methods else ""
+    owner, name = call["owner"], call["name"]
+    methods = [method for one in lines.classes(owner or "") for method in methods_of(one, name)]
+    if not methods and not (lines.functions(name) and not owner):
+        return ""
+    if is_called_by_test and any((owner or name) in exercises for exercises in lines.exercises.values()):
+        differ = "The tests call it with the arguments of the stub: keep those in the `def`."
+    else:
+        differ = "The arguments of the `def` and of the call differ: compare them."
+    if any(self_of(method) != "self" and not method.decorator_list for method in methods):
+        return f"{differ} A method has `self` first."
+    return f"{differ} `self` is counted too." if methods and call["given"] else differ
 
 
 def _on_forward(name: str, lines: SourceLines) -> str:

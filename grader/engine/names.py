@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
+import math
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ import torch
 
 from grader.engine.source_lines import COMPREHENSIONS, DEFINITIONS, bound_by, in_scope
 from grader.sandbox.strays import is_note
+from grader.text import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +59,8 @@ OUTSIDE = "It is outside of every function: indent it if it belongs to one."
 MODULES = ("math", "numpy", "random", "torch")
 # Loaded with torch.
 PARTS = (*MODULES, "torch.nn", "torch.nn.functional", "torch.nn.init")
+# Where a function or a layer may be that is called without its module.
+HOMES = {"torch": torch, "nn": torch.nn, "torch.nn.functional": torch.nn.functional, "math": math}
 MISSING_ATTRIBUTE = re.compile(
     r"(?:'(?P<kind>\w+)' object|module '(?P<module>[\w.]+)') has no attribute '(?P<name>\w+)'"
 )
@@ -67,7 +71,8 @@ def _public(owner: object) -> set[str]:
     return {name for name in (*dir(owner), *getattr(owner, "__annotations__", ())) if not name.startswith("_")}
 
 
-PYTHONS = _public(builtins)
+# Some of Python's names are of no use in an answer.
+PYTHONS = _public(builtins) - {"copyright", "credits", "exit", "help", "input", "license", "quit"}
 
 
 def on_missing_name(
@@ -79,10 +84,19 @@ def on_missing_name(
         return ""  # that statement has a message of its own
     if hint := _on_import(name, outcome.file, lines, None):
         return hint
-    if isinstance(owner, ast.ClassDef) and (this := self_of(method)) and name in attributes_of(owner):
+    code = lines.text(outcome.file, outcome.line)
+    this = self_of(method) if isinstance(owner, ast.ClassDef) and name in attributes_of(owner) else None
+    if this and not re.search(rf"\b{this}\.{name}\s*=(?!=)", code):
         return f"Did you mean `{this}.{name}`?"
+    is_called = re.search(rf"(?<![\w.]){name}\(", code)
+    if is_called and (homes := [home for home, module in HOMES.items() if name in _public(module)]):
+        return f"Did you mean {' or '.join(f'`{home}.{name}`' for home in homes[:2])}?"
     if near := similar(name, variables(around, outcome.line or 0)):
         return f"Did you mean `{near}`?"
+    if not is_called and (unused := _unused_arguments(around)):
+        which = "the unused argument" if len(unused) == 1 else "one of the unused arguments"
+        quoted = in_words([f"`{one}`" for one in unused])
+        return f"Did you mean {which} {quoted}? Otherwise give it a value in this function."
     if name in lines.names_of_program(unit):
         return (
             'It has a value only under `if __name__ == "__main__":`, which does not run here: make it an argument, or '
@@ -181,6 +195,10 @@ def similar(name: str, names: set[str], cutoff: float = 0.6) -> str | None:
     """Return the other name that is most similar to this one, if there is one."""
     # Sorted, so that the result is always the same; bounded, because a student may define any number.
     some = sorted(one for one in names - {name} if len(one) <= LONGEST_NAME)[:MOST_NAMES]
+    # Torch's methods with an underscore at the end change a tensor.
+    some = [one for one in some if name.endswith("_") or not one.endswith("_")]
+    if same := [one for one in some if one.lower() == name.lower()]:
+        return same[0]
     found = difflib.get_close_matches(name[:LONGEST_NAME], some, n=1, cutoff=cutoff)
     return found[0] if found else None
 
@@ -197,6 +215,18 @@ def variables(around: Sequence[ast.AST], line: int) -> set[str]:
                     found |= {name for one in ast.walk(node) for name in bound_by(one)}
                     found |= {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
     return found
+
+
+def _unused_arguments(around: list[ast.AST]) -> list[str]:
+    """Return the arguments that a line's innermost function never uses: not `self`, and none with a default."""
+    functions = [one for one in around if isinstance(one, ast.FunctionDef)]
+    if not functions:
+        return []
+    given = functions[-1].args
+    names = [one.arg for one in [*given.posonlyargs, *given.args]]
+    needed = names[: len(names) - len(given.defaults)]
+    used = {node.id for one in functions[-1].body for node in ast.walk(one) if isinstance(node, ast.Name)}
+    return [one for one in needed if one not in used | {"self"}]
 
 
 def methods_of(owner: ast.AST, name: str | None = None) -> list[ast.FunctionDef]:

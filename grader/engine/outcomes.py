@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from grader.testing.properties import Comparison
     from grader.testing.recorder import Sizes
 
-# What torch advises and this course does not, what its allocator says beside the size, and the text of `exit()`.
+# What torch advises and this course does not, what only torch's developers can use, what its allocator says beside the
+# size, and the text of `exit()`.
 ADVICE = re.compile(
     r" Use tensor\.detach\(\)\.numpy\(\) instead\.|\[enforce fail at [^]]*\] .*?: (?=can't allocate memory)"
     r"|^None$|(?<=bytes)\. Error code \d+ \(Cannot allocate memory\)"
+    r"|(?s: This could be because the operator doesn't exist.*)"
 )
 # A TypeError has many causes, so its type alone does not identify a mistake.
 TYPE_ERRORS = re.compile(

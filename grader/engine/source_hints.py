@@ -7,6 +7,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
+from grader.engine.source_lines import in_scope
 from grader.text import in_words
 
 if TYPE_CHECKING:
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 NO_INIT = re.compile(r"__init__\(\)|has no attribute")
 NO_GENERATOR = re.compile(r"(?i:\.dropout\d?d?)$|^(?:random|np\.random|numpy\.random)\.|\.sample$")
 MOST_PLACES = 3
+LOOPS = (ast.While, ast.For)
+RESULTS = (ast.Return, ast.Yield, ast.YieldFrom)
+# A last statement that may return on every way.
+ENDS = (ast.Return, ast.Raise, ast.With, ast.Try, ast.Match)
+# How a sentence on a method without `self` ends.
+WITHOUT_SELF = "the first argument of a method."
 
 
 def on_methods(error: str, definition: ast.ClassDef) -> list[str]:
@@ -24,8 +31,9 @@ def on_methods(error: str, definition: ast.ClassDef) -> list[str]:
     for one in methods:
         arguments = [argument.arg for argument in [*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs]]
         uses_self = any(isinstance(node, ast.Name) and node.id == "self" for node in ast.walk(one))
-        if uses_self and "self" not in arguments and not one.decorator_list:
-            return [f"`{one.name}` in line {one.lineno} lacks `self`, the first argument of a method."]
+        if uses_self and arguments[:1] != ["self"] and not one.decorator_list:
+            lacks = "begins with another argument than" if "self" in arguments else "lacks"
+            return [f"`{one.name}` in line {one.lineno} {lacks} `self`, {WITHOUT_SELF}"]
     if "__init__" in {one.name for one in methods} or not NO_INIT.search(error):
         return []
     private = [one for one in methods if one.name.startswith("_")]
@@ -43,6 +51,47 @@ def on_draws(definition: Definition) -> list[str]:
     places = [f"{in_words(names)} in line {line}" for line, names in by_line.items()]
     takes = "takes" if len(found) == 1 else "take"
     return [f"{in_words(places)} {takes} no generator of torch."] if places else []
+
+
+def on_loops(definition: Definition) -> list[str]:
+    """Return a sentence on the first loop that a `return` ends in its first pass: unless it can skip the `return`."""
+    loops = (
+        one
+        for one in ast.walk(definition)
+        if isinstance(one, LOOPS) and not any(isinstance(inner, ast.Continue) for inner in in_scope(one.body))
+    )
+    found = [node.lineno for loop in loops for node in loop.body if isinstance(node, ast.Return)]
+    return [
+        f"The `return` in line {line} ends the loop in its first pass: is it indented too far?" for line in found[:1]
+    ]
+
+
+def on_return(definition: Definition) -> list[str]:
+    """Return a sentence on each function of an exercise that returns nothing, although it is called for a value.
+
+    Otherwise on a function that may end without a `return`: of a class, if it returns something elsewhere.
+    """
+    functions = definition.body if isinstance(definition, ast.ClassDef) else [definition]
+    called = [node.value for node in ast.walk(definition) if isinstance(node, ast.Expr)]
+    as_statements = {
+        node.func.attr for node in called if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    methods = [
+        one
+        for one in functions
+        if isinstance(one, ast.FunctionDef) and not one.name.startswith("__") and one.name not in as_statements
+    ]
+    found = [f"`{one.name}` has no `return`." for one in methods if not _has(one, *RESULTS, ast.Raise)]
+    if found:
+        return found
+    if isinstance(definition, ast.ClassDef):
+        unsure = [one.name for one in methods if _has(one, ast.Return) and not isinstance(one.body[-1], ENDS)]
+        return [f"Is there a `return` on every way through `{name}`?" for name in unsure]
+    return ["Is there a `return` on every way through it?"]
+
+
+def _has(function: ast.FunctionDef, *kinds: type[ast.AST]) -> bool:
+    return any(isinstance(inner, kinds) for inner in ast.walk(function))
 
 
 def line_of_variable(name: str, definition: Definition) -> int | None:

@@ -1,11 +1,12 @@
-"""What to do about errors on shapes, layers, masks and single numbers, by the error's text, the shapes and the code."""
+"""What to do about errors on tensors, layers, masks and single numbers, by the error's text and the code."""
 
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 from typing import TYPE_CHECKING
+
+from grader.engine.shape_hints import hint_on_shapes
 
 if TYPE_CHECKING:
     from grader.engine.outcomes import Outcome
@@ -33,6 +34,14 @@ TEXTS = (
         "`triu` and `tril` take a matrix: give it two sizes, as in a mask (T, T).",
     ),
     (
+        r"cannot assign '[\w.]*\.(?:Linear|Embedding)' as parameter",
+        "A layer is no parameter: its numbers are in its `.weight`.",
+    ),
+    (
+        r"(?s)loading state_dict.*Missing key.*Unexpected key",
+        "The two modules have other names for their parameters, as the two lists of keys show: copy each by itself.",
+    ),
+    (
         r"cannot assign '[\w.]*Tensor' as parameter",
         "Wrap the tensor in `nn.Parameter(…)`, or copy its numbers with `.copy_(…)` inside `with torch.no_grad():`.",
     ),
@@ -40,6 +49,29 @@ TEXTS = (
         r"^Expected size for first two dimensions of batch2",
         "In a product (…, a, b) @ (…, c, d), b and c must be equal: is a transpose of the last two dims missing?",
     ),
+    (
+        r"^stack expects each tensor to be equal size",
+        "`torch.stack` joins tensors of one shape. To return several results, write commas between them.",
+    ),
+    (
+        r"^(?:maximum|minimum)\(\): argument 'other'",
+        "`maximum` and `minimum` compare two tensors: along a dim, `amax(dim)` and `amin(dim)` find one entry.",
+    ),
+    (
+        r"(?<!attribute )'(?:builtin_function_or_method|function|method)'"
+        r"|\bnot (?:builtin_function_or_method|function|method)$|!builtin_function_or_method!",
+        "A function is used as a value: are brackets missing behind its name, as in `x.exp()`?",
+    ),
+    (r"^1D tensors expected", "`torch.dot` takes two vectors. `@` also takes a matrix and a vector, or two matrices."),
+    (
+        r"^Tensors must have same number of dimensions",
+        "`cat` joins tensors with the same number of dims: `keepdim=True` keeps one, and `unsqueeze` adds one.",
+    ),
+    (
+        r"(?:list|tuple|string) indices must be integers or slices, not str",
+        "A position belongs in these brackets: `.index(…)` of a list returns that of a value.",
+    ),
+    (r"too many indices for tensor", "There are more indices in the brackets than the tensor has dims."),
     (
         r"must match the size of tensor",
         "Shapes are compared from the last dim backwards: two sizes must be equal, or one of them 1.",
@@ -85,7 +117,7 @@ TEXTS = (
 )
 # A layer in a place for a tensor, and layers of torch that students use, beside the classes of the course.
 NO_TENSOR = re.compile(
-    r"unsupported operand type.*|must be Tensor, not \w+"
+    r"unsupported operand type.*|must be Tensor, not \w+|expected Tensor as element .* but got \w+"
     r"|^'\w+' object has no attribute '(?:shape|size|T|mT|dim|view|reshape|transpose|masked_fill|softmax)'"
 )
 LAYERS = ("Linear", "Embedding", "Dropout", "ReLU", "GELU", "Softmax", "Sequential", "ModuleList")
@@ -106,12 +138,6 @@ ONE_NUMBER_CALLS = (
     ),
     (re.compile(r"\.(item)\(\)"), r"`.\1()` takes one number out of a tensor that has no other."),
 )
-# A sum or the like along a dim, and the sizes of a product that does not fit.
-REDUCTION = re.compile(r"\b(sum|mean|max|min|amax|amin|var|std)\((?!\))")
-MISMATCH = re.compile(
-    r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)"
-)
-PRODUCT = re.compile(r"shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)")
 # A call of torch with arguments that do not fit: what it is given, and each list of arguments that fits.
 COMBINATION = re.compile(
     r"^(\w+)\(\) received an invalid combination of arguments - got \(([\w., =]*)\), but expected one of:"
@@ -119,6 +145,10 @@ COMBINATION = re.compile(
 FITTING = re.compile(r"^ \* \(([\w., =*\[\]]+)\)$", re.MULTILINE)
 MOST_LISTS = 3
 OUT_OF_BOUNDS = re.compile(r"^index -?\d+ is out of bounds for dimension \d+ with size (\d+)")
+# A generator that is no named argument.
+UNNAMED_GENERATOR = re.compile(r"[(,]\s*generator\s*[,)]")
+# Two results with `and` between them.
+JOINED = re.compile(r"return\b.*\band\b")
 
 
 def hint_on_tensors(outcome: Outcome, code: str, lines: SourceLines) -> str:
@@ -130,13 +160,14 @@ def hint_on_tensors(outcome: Outcome, code: str, lines: SourceLines) -> str:
         lines: The submission.
     """
     detail = outcome.detail
-    found = uncalled(detail, lines) or _one_number(detail, code) or _unaligned(outcome, code) or _index(outcome, lines)
-    return found or next((sentence for pattern, sentence in TEXTS if re.search(pattern, outcome.detail)), "")
+    found = uncalled(detail, lines) or _one_number(detail, code) or _joined(detail, code)
+    found = found or hint_on_shapes(detail, code, outcome.shapes) or _index(outcome, lines)
+    return found or next((sentence for pattern, sentence in TEXTS if re.search(pattern, detail)), "")
 
 
 def on_combination(detail: str) -> str:
     """Return which arguments a function of torch takes, if a call has others, or ""."""
-    found = COMBINATION.match(detail)
+    found = COMBINATION.match(detail) if "method" not in detail.partition(", but expected")[0] else None
     lists = FITTING.findall(detail) if found else []
     fitting = list(dict.fromkeys(one.partition("*")[0].removesuffix(", ") for one in lists))
     if not found or "" in fitting or not 0 < len(fitting) <= MOST_LISTS:
@@ -179,58 +210,13 @@ def _one_number(detail: str, code: str) -> str:
     return next((found.expand(sentence) for call, sentence in ONE_NUMBER_CALLS if (found := call.search(code))), "")
 
 
-def _unaligned(outcome: Outcome, code: str) -> str:
-    """Return what to do about tensors whose shapes do not fit, or ""."""
-    reduction = REDUCTION.search(code) if "must match the size of tensor" in outcome.detail else None
-    if reduction and "keepdim" not in code:
-        return f"Without `keepdim=True`, `{reduction[1]}` removes the dim that it runs over: keep it, with size one."
-    shapes = [one.removesuffix(")").rsplit(" (", 1) for one in outcome.shapes]
-    if lost := _lost_dim(outcome.detail, shapes):
-        return lost
-    found = PRODUCT.search(outcome.detail)
-    if not found or len(shapes) != 2:
-        return ""
-    rows, inner, other, columns = found.groups()
-    (left, first), (right, second) = shapes
-    if left.endswith(".weight") and first == f"{columns}, {other}":
-        return f"The layer `{left.removesuffix('.weight')}` takes {other} features, and here it gets {inner}."
-    if (first, second) != (f"{rows}, {inner}", f"{other}, {columns}"):
-        return ""
-    products = {
-        f"{right} @ {left}": columns == rows,
-        f"{left} @ {_transposed(right)}": inner == columns,
-        f"{_transposed(left)} @ {right}": rows == other,
-    }
-    fitting = [f"`{product}`" for product, fits in products.items() if fits]
-    return f"The shapes would fit in {' or '.join(fitting)}." if fitting else ""
+def unnamed_generator(detail: str, code: str) -> str:
+    """Return what to do about a call of torch that gets a generator without its name, or ""."""
+    is_unnamed = "invalid combination of arguments" in detail and UNNAMED_GENERATOR.search(code)
+    return "Torch takes a generator by its name only: `generator=generator`." if is_unnamed else ""
 
 
-def _lost_dim(detail: str, shapes: list[list[str]]) -> str:
-    """Return what to do about a dim that seems to be missing in a tensor, such as that of a sum, or ""."""
-    mismatch = MISMATCH.search(detail)
-    sizes = [(name, shape.rstrip(",").split(", ")) for name, shape in shapes] if mismatch else []
-    for (name, mine), (other, theirs) in itertools.permutations(sizes, 2):
-        for dim in range(len(theirs) - 1, 0, -1):
-            if mine == [*theirs[:dim], *theirs[dim + 1 :]]:
-                kept = ", ".join([*theirs[:dim], "1", *theirs[dim + 1 :]])
-                made = f"If `{name}` is a sum, a mean or the like of `{other}`"
-                return f"{made}, `keepdim=True` keeps the dim, so that it fits: ({kept})."
-    if not mismatch or len(sizes) != 1:
-        return ""
-    [(name, mine)], (one, other, place) = sizes, mismatch.groups()
-    if len(mine) == 1 and place == "0":
-        return f"If both have one dim, make one of them a column to get each pair: `{name}[:, None]`."
-    wanted = other if one == mine[-1] else one
-    if place == str(len(mine) - 1) and mine[-1] in (one, other) and mine[:-1].count(wanted) == 1:
-        dim = mine.index(wanted)
-        ones = len(mine) - 1 - dim
-        shape = ", ".join([wanted, *["1"] * ones])
-        return (
-            f"If the {wanted} numbers beside `{name}` belong to its dim {dim}, give them the shape ({shape}), with "
-            f"`[:{', None' * ones}]`."
-        )
-    return ""
-
-
-def _transposed(name: str) -> str:
-    return name.removesuffix(".T") if name.endswith(".T") else f"{name}.T"
+def _joined(detail: str, code: str) -> str:
+    """Return what to do about two results with `and` between them, or ""."""
+    is_joined = detail.startswith("Boolean value of Tensor") and JOINED.match(code)
+    return "`and` makes no pair: to return several results, write commas between them." if is_joined else ""

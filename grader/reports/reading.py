@@ -281,7 +281,7 @@ def sentence_of(message: Message, reason: str | None = None) -> str:
 
 def ended(text: str) -> str:
     """Return a text as a sentence: errors often have no full stop."""
-    return text if text.rstrip().endswith((".", "!", "?", ":")) else f"{text.rstrip()}."
+    return text.rstrip() if text.rstrip().endswith((".", "!", "?", ":")) else f"{text.rstrip()}."
 
 
 def points(possible: int) -> str:

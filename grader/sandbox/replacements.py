@@ -30,7 +30,7 @@ ONE_THREAD = "threads and processes cannot be started while grading: call the fu
 # Python's event for it, though not in every version.
 BARE_THREAD = "_thread.start_new_thread"
 NEVER_ENDS = "this would wait for another thread for ever, because all code runs in one thread while grading"
-PLACE_IN_TORCH = re.compile(r" \(Triggered internally at [^)]*\)")
+NOT_FOR_STUDENTS = re.compile(r" \(Triggered internally at [^)]*\)|\nConsider using tensor\.detach\(\) first\.")
 MACHINE = ("Linux", "grader", "6.0.0", "#1", platform.machine())
 C_LIBRARY = ("glibc", "2.31")
 
@@ -182,11 +182,11 @@ class ThreadPoolExecutor(concurrent.futures.Executor):
 
 
 def _shorten_warnings() -> None:
-    """Leave out of printed warnings where in torch's C++ code they come from."""
+    """Leave out of printed warnings where in torch's C++ code they come from, and advice that cuts off gradients."""
     whole = warnings.formatwarning
 
     def shorter(message: Warning | str, *place: Any, **options: Any) -> str:
-        return whole(PLACE_IN_TORCH.sub("", str(message)), *place, **options)
+        return whole(NOT_FOR_STUDENTS.sub("", str(message)), *place, **options)
 
     warnings.formatwarning = shorter
 

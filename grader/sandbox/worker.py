@@ -176,7 +176,8 @@ class Worker:
     def _module(self, target: Any) -> torch.nn.Module:
         value = self.resolve(target)
         if not isinstance(value, torch.nn.Module):
-            raise Unsupported(f"it is a {type(value).__name__}, not an nn.Module")
+            kind = "class that is not called" if isinstance(value, type) else type(value).__name__
+            raise Unsupported(f"it is a {kind}, not an nn.Module")
         return value
 
     def do_set_tensors(

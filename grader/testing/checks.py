@@ -39,6 +39,7 @@ REFUSALS = {"ValueError", "AssertionError"}
 # The first word of an observation of what a call raised.
 RAISED = "raised"
 NO_ERROR = "It raised no error where one was expected"
+WITH_COMMAS = " Write them after `return`, with commas between them."
 NUMBER_WORDS = ("none", "one value", "two values", "three values", "four values")
 
 
@@ -112,7 +113,8 @@ def expect_values(result: Any, count: int) -> tuple[Any, ...]:
     if not isinstance(result, tuple | list) or len(result) != count:
         is_number = isinstance(result, int | float) or (isinstance(result, torch.Tensor) and result.numel() == 1)
         note(f"not {count} values but {'a number' if is_number else _kind(result)}")
-        raise CheckFailed(f"{NUMBER_WORDS[count].capitalize()} were expected; yours gave {_kind(result)}.")
+        how = "" if isinstance(result, tuple | list) else WITH_COMMAS
+        raise CheckFailed(f"{NUMBER_WORDS[count].capitalize()} were expected; yours gave {_kind(result)}.{how}")
     keep_results(result)
     return tuple(result)
 

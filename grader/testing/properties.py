@@ -1,15 +1,15 @@
 """The properties of one failed comparison: how the student's values are related to the expected ones.
 
 They need no known mistake: "transposed" holds for each result that, transposed, is the expected one. The values come
-from a student process. Tensors that are large or not finite have no properties.
+from a student process. Tensors that are large have no properties, and those that are not finite have one, if any.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grader.testing.divisors import sums_of_other_rows
-from grader.testing.relations import OF_ANOTHER_SHAPE, OF_THE_SAME_SHAPE, Property, close, is_varied
+from grader.testing.other_shapes import OF_ANOTHER_SHAPE
+from grader.testing.relations import OF_THE_SAME_SHAPE, Property, close, is_varied
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,6 +19,11 @@ MOST_NUMBERS, MOST_DIMENSIONS = 10_000, 5
 GRADIENTS = "The gradients"
 # The reason of a test in which a token sees later ones.
 LOOKS_AHEAD = "An output changed with a token that comes later."
+
+NOT_A_NUMBER = Property(
+    "not_a_number",
+    "are not all numbers: 0 · ∞, ∞ - ∞, ∞ / ∞ and 0 / 0 give NaN, and so do roots and logarithms of negative numbers.",
+)
 
 
 class Comparison(NamedTuple):
@@ -30,13 +35,15 @@ class Comparison(NamedTuple):
 
     def properties(self) -> list[Property]:
         """Return the properties of the values, the most helpful first, with sentences that lack their subject."""
-        if not _is_comparable(self.value) or not _is_comparable(self.expected):
+        if not _is_comparable(self.expected):
             return []
+        if not _is_comparable(self.value):
+            is_nan = self.value.is_floating_point() and self.value.shape == self.expected.shape
+            return [NOT_A_NUMBER] if is_nan and self.value.isnan().any() else []
         value, expected = self.value.detach().double(), self.expected.detach().double()
         if close(value, expected):
             return []  # the comparison has another tolerance
-        of_the_same_shape = [sums_of_other_rows, *OF_THE_SAME_SHAPE]
-        detectors = of_the_same_shape if value.shape == expected.shape else OF_ANOTHER_SHAPE
+        detectors = OF_THE_SAME_SHAPE if value.shape == expected.shape else OF_ANOTHER_SHAPE
         return [found for detector in detectors for found in detector(value, expected)]
 
     @property

@@ -162,11 +162,22 @@ def sums(value: Tensor, expected: Tensor) -> Iterator[Property]:
     way, name = right[0], "sums_along_another_dimension"
     if found and value.dim() == 2:
         should, does = ("row", "column") if way == 1 else ("column", "row")
-        yield Property(name, f"sum to one in each {does}, not in each {should}. Check the dimension of the sum.")
+        text = f"sum to one in each {does}, not in each {should}. Check the dimension of the sum, and its `keepdim`."
+        yield Property(name, text)
     elif found:
         yield Property(name, f"sum to one along dimension {found[-1]}, but should along dimension {way}.")
     else:
         yield Property("sums_not_to_one", f"should sum to one along dimension {way}, and do not.", is_specific=False)
+
+
+def lost_dims(value: Tensor, expected: Tensor) -> Iterator[Property]:
+    """Detect rows that are divided by the sums of other rows, which a sum without `keepdim=True` leads to."""
+    if value.dim() != 2 or value.shape[0] != value.shape[1] or not (expected[:, 0] > ABSOLUTE).all():
+        return
+    rows = value[:, :1] / expected[:, :1]  # (T, 1): entry i, j is off by the sum of row i over that of row j
+    if is_varied(rows, fewest=3) and close(value, expected * rows / rows.T):
+        text = "have each been divided by the sum of another row. Check the dimension of that sum, and its `keepdim`."
+        yield Property("divided_by_another_row", text)
 
 
 def factors(value: Tensor, expected: Tensor) -> Iterator[Property]:
@@ -254,45 +265,7 @@ def functions(value: Tensor, expected: Tensor) -> Iterator[Property]:
         yield Property("rounded", "are the expected ones, rounded. Check for rounding and for whole-number types.")
 
 
-# -- other shapes ------------------------------------------------------------------------------------------------
-
-
-def reshaped(value: Tensor, expected: Tensor) -> Iterator[Property]:
-    """Detect the expected numbers in their order, but in another shape."""
-    if close(value.flatten(), expected.flatten()):
-        yield Property("only_the_shape", "are the right numbers in the right order, but have the wrong shape.")
-
-
-def cut(value: Tensor, expected: Tensor) -> Iterator[Property]:
-    """Detect a result that is too long or too short along one dimension, and right otherwise."""
-    sizes = zip(value.shape, expected.shape, strict=False)
-    unequal = [dim for dim, (mine, right) in enumerate(sizes) if mine != right]
-    if value.dim() != expected.dim() or len(unequal) != 1:
-        return
-    [dim] = unequal
-    size = min(value.shape[dim], expected.shape[dim])
-    name, many = ("too_long", "many") if value.shape[dim] > size else ("too_short", "few")
-    first = [one.narrow(dim, 0, size) for one in (value, expected)]
-    last = [one.narrow(dim, one.shape[dim] - size, size) for one in (value, expected)]
-    for side, both in (("end", first), ("start", last)):
-        if close(*both):
-            yield Property(name, f"are right, but there are too {many} at the {side} of dimension {dim}.")
-
-
-def reduced(value: Tensor, expected: Tensor) -> Iterator[Property]:
-    """Detect a sum or a mean over a dimension that is too much, or missing."""
-    ways: dict[str, Callable[..., Tensor]] = {"sum": torch.sum, "mean": torch.mean}
-    for (name, way), keepdim in itertools.product(ways.items(), (False, True)):
-        for dim, size in enumerate(expected.shape):
-            if size > 1 and value.any() and close(way(expected, dim, keepdim=keepdim), value):
-                yield Property(f"extra_{name}", f"are the {name}s of the expected ones over dimension {dim}.")
-        for dim, size in enumerate(value.shape):
-            if size > 1 and expected.any() and close(way(value, dim, keepdim=keepdim), expected):
-                yield Property(f"missing_{name}", f"lack the last step: the {name} over dimension {dim}.")
-
-
 # The most helpful come first.
 OF_THE_SAME_SHAPE: list[Detector] = [
-    repeated, swapped, out_of_order, triangles, functions, factors, powers, biases, shuffled, sums, parts,
+    repeated, swapped, out_of_order, lost_dims, triangles, functions, factors, powers, biases, shuffled, sums, parts,
 ]  # fmt: skip
-OF_ANOTHER_SHAPE: list[Detector] = [swapped, reshaped, cut, reduced, shuffled]

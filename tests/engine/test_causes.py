@@ -91,6 +91,7 @@ def submission(number: int, answer: Answer) -> Submission:
 
 
 MAIN = 'if __name__ == "__main__":'
+GETS = "def normalize_by_sum(scores):\n    return Sum().get(scores, scores)\n"
 CALLED = "def normalize_by_sum(scores):\n    return Sum()(scores)\n"
 ELSE_IF = "x = 1\nif x > 1:\n    x = 2\nelse if x:\n    x = 3\n"
 FIRST, SELF, CAUSAL = "simple_attention", "self_attention", "causal_attention"
@@ -105,6 +106,36 @@ def transfer_weights(attention_v2, attention_v1):
 USES_V2 = """\
 def transfer_weights(attention_v2, attention_v1):
     SelfAttention_v2(2, 3)(torch.ones(4, 2))
+"""
+RESIDUAL = """\
+class Residual(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.sublayer = sublayer
+
+    def forward(self, x):
+        return x + self.sublayer(x)
+"""
+BLOCK = """\
+class TransformerBlock(nn.Module):
+    def __init__(self, attention, feed_forward, emb_dim, dropout):
+        super().__init__()
+        self.attention, self.feed_forward = attention, feed_forward
+        self.norm1 = self.norm2 = LayerNorm(emb_dim)
+
+    def forward(self, x):
+        return x
+"""
+PROJECT = """\
+def project_qkv(inputs, W_query, W_key, W_value):
+    q, k, v = inputs @ W_query, inputs @ W_key, inputs @ W_value
+    return (q, k, v)
+"""
+VARIANCE = """\
+def dot_product_variance(d_k, samples, generator=None):
+    q, k = (torch.randn(samples, d_k) for _ in range(2))
+    products = (q * k).sum(-1)
+    return products.var().item(), (products / d_k**0.5).var().item()
 """
 V1 = """\
 class SelfAttention_v1(nn.Module):
@@ -138,6 +169,8 @@ def sample_batch(data, block_size, batch_size, generator=None):
 LACKS = ("normalize_by_sum",)
 NORMALIZED = "def normalize_by_sum(scores):\n    return scores / scores.sum()\n"
 OF_UNIT_3 = "def causal_mask(T): ...\ndef mask_then_softmax(scores): ...\n"
+WITHOUT_SELF = "class SelfAttention_v2(nn.Module):\n    def forward(inputs):\n        return inputs\n"
+USES_SELF = "class SelfAttention_v2(nn.Module):\n    def forward(x):\n        return self.W_query(x)\n"
 STUB = "def softmax_stable(x, dim=-1):\n    raise NotImplementedError()\n"
 ROWS = [
     # -- names ----------------------------------------------------------------------------------------------------
@@ -148,9 +181,37 @@ ROWS = [
     ),
     Row(
         "It has a value only under `if __name__",
-        Answer(f"def normalize_by_sum(x):\n    return given / given.sum()\n{MAIN}\n    given = torch.ones(2)\n"),
+        Answer(f"def normalize_by_sum(x):\n    return x / given.sum()\n{MAIN}\n    given = torch.ones(2)\n"),
         of("return given / given.sum()"),
     ),
+    Row(
+        "Did you mean the unused argument `x`? Otherwise give it a value in this function.",
+        Answer(f"def normalize_by_sum(x):\n    return scores / scores.sum()\n{MAIN}\n    scores = torch.ones(2)\n"),
+        Answer(f"def normalize_by_sum(x):\n    return scores / x.sum()\n{MAIN}\n    scores = torch.ones(2)\n"),
+    ),
+    Row(
+        "Did you mean one of the unused arguments `q` and `x`?",
+        Answer("def attention_scores(q, x):\n    return inputs @ query\n", "attention_scores"),
+        Answer("def attention_scores(q, x):\n    return inputs @ x\n", "attention_scores"),
+    ),
+    Row(
+        "Did you mean `layer`?",
+        Answer(RESIDUAL, "Residual", "transformer_block"),
+        Answer(RESIDUAL.replace(" = sublayer", " = layer"), "Residual", "transformer_block"),
+    ),
+    Row(
+        "Did you mean `self.sublayer`?",
+        Answer(RESIDUAL.replace("= sublayer", "= layer\n        sublayer"), "Residual", "transformer_block"),
+        Answer(RESIDUAL, "Residual", "transformer_block"),
+    ),
+    Row(
+        "Did you mean the unused argument",
+        Answer("class Sum:\n    def get(self, x, y):\n        return scores + y\n" + GETS),
+        Answer("class Sum:\n    def get(self, x, y=1):\n        return scores + x\n" + GETS),
+    ),
+    Row("Did you mean `torch.exp` or `math.exp`?", of("return exp(scores)"), of("return exp / exp.sum()")),
+    Row("Did you mean `nn.Softmax`?", of("return Softmax(0)(scores)"), of("return softmx(scores)")),
+    Row("Did you mean `input", of("input1 = scores\nreturn scores / inputt.sum()"), of("return scores / inputs.sum()")),
     Row(
         "Did you mean `inner`?",
         of("inner = scores.sum()\nreturn scores / innr"),
@@ -231,7 +292,7 @@ ROWS = [
     ),
     Row(
         "Nothing above gives it a value. If the line is text or output, delete it or begin it with `#`.",
-        Answer("Epoch(1)\n"),
+        Answer("Zeile(1)\n"),
         Answer("def other(x):\n    total = x\nprint(total)\n"),
     ),
     *(
@@ -330,6 +391,8 @@ ROWS = [
         Answer("total = 0\nfor total in [1]:\n    total += nothing\n"),
     ),
     # -- attributes -----------------------------------------------------------------------------------------------
+    Row("Did you mean `sum`?", of("return scores / scores.Sum()"), of("return scores / scores.samples()")),
+    Row("Did you mean `exponential", of("return scores.exponentia_()"), of("return scores.exponential()")),
     Row("Did you mean `exp`?", of("return torch.expo(scores)"), of("return torch.nothing_like_that(scores)")),
     Row(
         "Did you mean `total`?",
@@ -435,6 +498,32 @@ ROWS = [
         Answer(f"class Sum(torch.nn.Module):\n    def forward(self):\n        return 0\n{CALLED}"),
     ),
     Row(
+        "compare them. `self` is counted too.",
+        Answer(f"class Sum(torch.nn.Module):\n    def forward(self):\n        return 0\n{CALLED}"),
+        Answer(f"class Sum(torch.nn.Module):\n    def forward(self, x, y):\n        return x\n{CALLED}"),
+    ),
+    *(
+        Row("The tests call it with the arguments of the stub: keep those in the `def`.", said, not_said)
+        for said, not_said in [
+            (Answer("def normalize_by_sum(): ...\n"), Answer("def normalize_by_sum(x):\n    normalize_by_sum()\n")),
+            (
+                Answer(V1.replace("self, inputs", "self, x, mask"), "SelfAttention_v1", SELF),
+                Answer(WITHOUT_SELF, "SelfAttention_v2", SELF),
+            ),
+        ]
+    ),
+    *(
+        Row(sentence, Answer(said, "SelfAttention_v2", SELF), Answer(not_said, "SelfAttention_v2", SELF))
+        for sentence, said, not_said in [
+            ("`forward` in line 339 lacks `self`, the first argument of a method.", USES_SELF, WITHOUT_SELF),
+            (
+                "begins with another argument than `self`, the first argument of a method.",
+                USES_SELF.replace("(x)", "(x, self)"),
+                USES_SELF.replace("(x)", "(self, x, y)"),
+            ),
+        ]
+    ),
+    Row(
         "A parameter is changed inside `with torch.no_grad():`",
         of("weight = torch.nn.Parameter(torch.ones(2))\nweight += 1\nreturn scores"),
         of("raise RuntimeError('a leaf')"),
@@ -445,7 +534,7 @@ ROWS = [
         of("return torch.nn.functional.cross_entropy(scores[None], torch.ones(1))"),
     ),
     Row(
-        "Dims count from 0, so the last of two is dim 1, or -1.",
+        "Dims count from 0, so the last of two is dim 1, or -1. Counted from the end, they fit any number of dims.",
         of("return scores / scores.sum(dim=1)"),
         of("return scores / scores[len(scores)]"),
     ),
@@ -456,7 +545,7 @@ ROWS = [
     ),
     Row("`shape` is no function", of("return scores / scores.shape()"), of("return scores / scores.dtype()")),
     Row(
-        "Stay with torch: a numpy array has no gradients.",
+        "Use torch's functions in place of numpy's: a numpy array has no gradients.",
         of("return torch.tensor(scores.numpy() / scores.numpy().sum())", is_hidden=True),
         of("return scores.numpyy()"),
     ),
@@ -477,10 +566,14 @@ ROWS = [
         of("import numpy as np\nreturn scores.sum(total=1) / np.sqrt(2)"),
     ),
     Row(
-        'There is no GPU while grading: delete `.cuda()` or `.to("cuda")`, and make tensors without `device="cuda"`; '
-        "the same for other devices, such as `mps`.",
+        hints.NO_GPU[1],
         of("return (scores / scores.sum()).cuda()"),
         of("cuda = scores.sum(1)\nreturn scores / cuda"),
+    ),
+    Row(
+        "arguments from the 'MPS' backend. There is no GPU while grading: delete what asks for one",
+        of("return scores / torch.ones(2, device='mps')"),
+        of("raise NotImplementedError('mps')"),
     ),
     Row(
         "Delete it: notebook commands do not work here. Install packages in the terminal.",
@@ -598,6 +691,13 @@ ROWS = [
         of("return scores * 2"),
     ),
     Row(
+        "Is there a `return` on every way through `forward`?",
+        Answer(
+            V1.replace("return inputs", "if not inputs.any():\n            return inputs"), "SelfAttention_v1", SELF
+        ),
+        Answer(V1.replace("return inputs", "print()"), "SelfAttention_v1", SELF),
+    ),
+    Row(
         "ends the loop in its first pass: is it indented too far?",
         of("for score in scores:\n    return scores / score"),
         of("for score in scores:\n    if score < 1:\n        continue\n    return scores * 2\nreturn scores * 3"),
@@ -616,6 +716,19 @@ ROWS = [
         "normalize_by_sum is not defined. The cause is line",
         Answer("def normalize_by_sum(scores, x=nothing): ...\n"),
         Answer("def softmax_naive(x, y=nothing): ...\ndel normalize_by_sum\n"),
+    ),
+    *(
+        Row(
+            "Write them after `return`, with commas between them.",
+            Answer(PROJECT.replace("(q, k, v)", "{1: q, 2: k, 3: v}"), "project_qkv", SELF, is_hidden=is_hidden),
+            Answer(PROJECT.replace("(q, k, v)", "(q, k)"), "project_qkv", SELF, is_hidden=is_hidden),
+        )
+        for is_hidden in (False, True)
+    ),
+    Row(
+        "that is near 4000, the number of pairs.",
+        Answer(VARIANCE.replace("samples, d_k)", "d_k, samples)"), "dot_product_variance", SELF),
+        Answer(VARIANCE.replace(".sum(-1)", ""), "dot_product_variance", SELF),
     ),
     # -- parameters and gradients ---------------------------------------------------------------------------------
     Row(
@@ -637,6 +750,22 @@ ROWS = [
         "Your class assigns",
         Answer(V1.replace("W_query", "W_queries"), "SelfAttention_v1", SELF, is_hidden=True),
         Answer(V1.replace("W_query", "matrix"), "SelfAttention_v1", SELF, is_hidden=True),
+    ),
+    *(
+        Row(
+            sentence,
+            Answer(V1.replace("self.W_query", name), "SelfAttention_v1", SELF),
+            Answer(V1.replace("self.W_query", "self.matrix"), "SelfAttention_v1", SELF),
+        )
+        for name, sentence in [
+            ("W_query", "is only a variable of `__init__`: write `self.W_query`."),
+            ("self.W_queries", "Your class assigns `self.W_queries`: rename it to `self.W_query`."),
+        ]
+    ),
+    Row(
+        "It is a class that is not called, not an nn.Module.",
+        Answer(BLOCK.replace("LayerNorm(emb_dim)", "LayerNorm"), "TransformerBlock", "transformer_block"),
+        Answer(BLOCK.replace("LayerNorm(emb_dim)", "sum"), "TransformerBlock", "transformer_block"),
     ),
     Row(
         "Make `self.W_query` with `nn.Parameter(…)` in `__init__`.",
@@ -691,7 +820,7 @@ ROWS = [
         Answer(BATCH.format("3", "data[places + 0.5], data[places + 1]"), "sample_batch", BIGRAM),
     ),
     Row(
-        "look as if each had been divided by the sum of another row.",
+        "have each been divided by the sum of another row.",
         Answer("def mask_then_renormalize(x):\n    x = x.tril()\n    return x / x.sum(-1)\n", RENORMALIZE, CAUSAL),
         Answer("def mask_then_renormalize(x):\n    x = x.tril()\n    return x / x.sum(0)\n", RENORMALIZE, CAUSAL),
     ),
@@ -745,7 +874,6 @@ UNMASKED = SEED_IN_FORWARD.replace("        torch.manual_seed(123)\n", "").repla
     "mask_then_softmax(queries @ keys.mT, queries.shape[-1])",
     "torch.softmax(queries @ keys.mT / queries.shape[-1] ** 0.5, dim=-1)",
 )
-WITHOUT_SELF = "class SelfAttention_v2(nn.Module):\n    def forward(inputs):\n        return inputs\n"
 # What was once said of answers for which it is not true.
 UNTRUE = [
     ("the masked tensor was not used", Answer(UNMASKED, "CausalAttention", CAUSAL, is_hidden=True)),

@@ -215,7 +215,7 @@ def test_a_call_that_ran_out_of_time_has_the_line_of_its_loop(source: str, runs:
     [
         ("return math.pi", "Add `import math` at the top of the file."),
         ("return weihgts\n    weights = 1", "Did you mean `weights`?"),
-        ("return mask", "Give it a value in this function: names inside other functions do not exist here."),
+        ("return mask + x", "Give it a value in this function: names inside other functions do not exist here."),
         (
             "return softmax().shape",
             "Something in this line is None: does every function that it uses `return` its result?",
@@ -223,11 +223,15 @@ def test_a_call_that_ran_out_of_time_has_the_line_of_its_loop(source: str, runs:
         ("return x.shape()", "`shape` is no function: write `.shape` without brackets, or `.size()`."),
         ("x = x + y\n    y = 1", "Give `y` a value before this line, on every way to it."),
         ("return scores(x)", "A function calls itself again and again: call another one, or stop at some point."),
-        ("return x @ x", "Shapes in this line: x (2, 3)."),
-        ("y = x.sum(0)\n    return x.T @ y", "Shapes in this line: x.T (3, 2) and y (3,)."),
+        ("return x @ x", "If these shapes are right, `x @ x.T` or `x.T @ x` fits. Shapes in this line: x (2, 3)."),
+        (
+            "y = x.sum(0)\n    return x.T @ y",
+            "If these shapes are right, `y @ x.T` or `x @ y` fits. Shapes in this line: x.T (3, 2) and y (3,).",
+        ),
         (
             "return x.sum(dim=2)",
-            "Dims count from 0, so the last of two is dim 1, or -1. Shapes in this line: x (2, 3).",
+            "Dims count from 0, so the last of two is dim 1, or -1. Counted from the end, they fit any number of dims. "
+            "Shapes in this line: x (2, 3).",
         ),
         (
             "return x.long() @ x.T",

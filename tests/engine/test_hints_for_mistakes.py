@@ -46,11 +46,20 @@ def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
         ("x @ nn.Linear(3, 2)", "`Linear` is a layer and no tensor: call it", "x @ 'W'"),
         ("torch.matmul(x, nn.Linear(3, 2))", "`Linear` is a layer and no tensor: call it", "torch.matmul(x, 2)"),
         ("nn.Dropout(0.1) * x", "`Dropout` is a layer and no tensor: call it", "[nn.Dropout(0.1)] * x"),
+        ("torch.cat([nn.Linear(3, 2)])", "`Linear` is a layer and no tensor: call it", "torch.cat([2])"),
         ("nn.Linear(3, 2).shape", "`Linear` is a layer and no tensor: call it", "nn.Linear(3, 2).widht"),
         # What is no function
         ("nn.Parameter(x)(x)", "A parameter is a tensor and no layer", "nn.Linear(3, 2)(x, x)"),
         ("x(2)", "A tensor is no function", "x.shape(2)"),
         ("x.dim()(x)", "A number is no function", "x.shape(2)"),
+        # A function that is not called
+        ("x.exp / 2", "A function is used as a value: are brackets missing", "'W' / 2"),
+        ("x.exp.sum()", "A function is used as a value: are brackets missing", "x.function"),
+        ("torch.softmax(x.exp, -1)", "A function is used as a value: are brackets missing", "torch.softmax(2, -1)"),
+        ("x.view(x.numel)", "A function is used as a value: are brackets missing", "x.view(4)"),
+        ("torch.dot(x[0], x)", "`torch.dot` takes two vectors.", "torch.dot(x[0], 2)"),
+        ("torch.cat([x, x[0]])", "`cat` joins tensors with the same number of dims", "torch.cat([x, x[:, :2]])"),
+        ("list('ab')['a']", "A position belongs in these brackets", "{'a': 1}['b']"),
         # One number or several
         ("math.exp(x)", "`exp` of Python's `math` takes one number: `torch.exp`", "math.exp('W')"),
         ("math.tanh(x)", "`tanh` of Python's `math` takes one number: `torch.tanh`", "torch.tanh(2)"),
@@ -58,12 +67,25 @@ def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
         ("float(x)", "`float(…)` takes one number: `.float()`", "float('W')"),
         ("x.item()", "`.item()` takes one number", "x.item(2, 2)"),
         ("x if x > 0 else 0", "`if`, `and`, `or` and `not` take one True or False", "x if x.shape > 0 else 0"),
+        ("x.maximum(-1)", "`maximum` and `minimum` compare two tensors", "x.max(9)"),
+        ("torch.stack([x, x[0]])", "`torch.stack` joins tensors of one shape.", "torch.stack([x, 'W'])"),
+        ("x and x", "`and` makes no pair: to return several results", "x or x"),
         # Parameters and masks
         ("nn.Parameter(x > 0)", "Only floats can be learned. A mask is no parameter", "nn.Parameter('W')"),
         (
             "setattr(nn.Linear(3, 2), 'weight', x)",
             "Wrap the tensor in `nn.Parameter(…)`",
             "nn.Linear(3, 2).weight.copy(x)",
+        ),
+        (
+            "setattr(nn.Linear(3, 2), 'weight', nn.Linear(3, 2))",
+            "A layer is no parameter: its numbers are in its `.weight`.",
+            "setattr(nn.Linear(3, 2), 'weight', nn.ReLU())",
+        ),
+        (
+            "nn.Linear(3, 2).load_state_dict({'W': x})",
+            "The two modules have other names for their parameters",
+            "nn.Linear(3, 2).load_state_dict({})",
         ),
         ("x.masked_fill(x, 0)", "A mask holds True and False", "x.masked_fill(x > 0, 'W')"),
         ("-(x > 0)", "A mask is inverted by `~`", "-'W'"),
@@ -76,6 +98,11 @@ def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
             "Torch's own dropout takes no generator",
             "F.dropout(x, 0.5, generators=None)",
         ),
+        (
+            "[torch.rand((2,), generator) for generator in (None,)]",
+            "Torch takes a generator by its name only",
+            "torch.rand((2,), None)",
+        ),
         ("nn.Dropout(0.5, generator=None)", "Torch's own dropout takes no generator", "nn.Dropout(0.5, p=0.5)"),
         # Shapes
         ("torch.bmm(x, x)", "`bmm` takes exactly three dims", "torch.bmm(x[None], x[None])"),
@@ -84,17 +111,14 @@ def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
         ("x[None].t()", "`.t()` and `mm` take matrices", "x.t(2)"),
         ("torch.mm(x[None], x)", "`.t()` and `mm` take matrices", "torch.mm(x, x)"),
         ("x / x.sum(-1)", "Without `keepdim=True`, `sum` removes the dim", "x / x.sum(0, keepdim=True).mT"),
+        ("x / x.sum(-1)[:, :, None]", "Without `keepdim=True`, `sum` removes the dim", "x[:, :, 0] / x.sum(1)"),
+        ("x[0] / x[0].max(-1)[0].unsqueeze(1)", "Without `keepdim=True`, `max` removes the dim", "x.sum(2)"),
+        ("x[:, :, 0]", "There are more indices in the brackets than", "x[:, 9]"),
         ("x * torch.ones(4)", "Shapes are compared from the last dim backwards", "x @ torch.ones(2)"),
         ("x.view(4, 2)", "`view` and `reshape` keep every number", "x.view('W')"),
         ("(lambda a: a @ x)(nn.Linear(4, 2).weight)", "", "x @ x"),
         ("nn.Embedding(2, 3)(x.long() + 9)", "An embedding has rows from 0 on", "[][9]"),
         ("[(a, b) for a, b in [x.tolist()[0]]]", "There are more or fewer names on the left of `=`", "2 + 'W'"),
-        (
-            "(lambda mean: x - mean)(torch.ones(2))",
-            "If `mean` is a sum, a mean",
-            "(lambda mean: x - mean)(torch.ones(4))",
-        ),
-        ("(lambda a: a + torch.ones(4))(x[0])", "If both have one dim, make", "(lambda a: a + torch.ones(4))(x)"),
         (
             "x.cumsum(0) / torch.arange(1, 3)",
             "If the 2 numbers beside `x` belong to its dim 0, give them the shape (2, 1), with `[:, None]`.",
@@ -137,20 +161,62 @@ def test_a_hint_is_said_of_the_mistake_and_not_of_the_near_miss(mistake: str, hi
     assert not (hint and not_said.startswith(hint))
 
 
+BACKWARDS = "Shapes are compared from the last dim backwards: two sizes must be equal, or one of them 1."
+SWAPPED = "`{}` does not swap the last two dims: `W.transpose(-2, -1)` does. "
+UNNAMED = "This is `A @ B` with A {} and B {}. If that is right, {} fits. "
+KEEPDIM = "Without `keepdim=True`, `{}` removes the dim that it runs over: keep it, with size one. "
+FITS = "If these shapes are right, {} fits. "
+
+
 @pytest.mark.parametrize(
     ("line", "sizes", "products"),
     [
-        ("W @ x", [(3, 2), (6, 3)], "The shapes would fit in `x @ W`. "),
-        ("x @ W.T", [(3, 2), (6, 3)], "The shapes would fit in `x @ W`. "),
-        ("x @ W", [(6, 3), (6, 3)], "The shapes would fit in `x @ W.T` or `x.T @ W`. "),
+        ("W @ x", [(3, 2), (6, 3)], FITS.format("`x @ W`")),
+        ("x @ W.T", [(3, 2), (6, 3)], FITS.format("`x @ W`")),
+        ("torch.matmul(W, x)", [(3, 2), (6, 3)], FITS.format("`x @ W`")),
+        ("x @ W", [(6, 3), (6, 3)], FITS.format("`x @ W.T` or `x.T @ W`")),
+        ("x @ x", [(6, 3), (6, 3)], FITS.format("`x @ x.T` or `x.T @ x`")),
+        ("W @ x", [(3,), (6, 3)], FITS.format("`x @ W` or `W @ x.T`")),
+        ("x @ W", [(6,), (6, 3)], FITS.format("`W @ x` or `x.T @ W`")),
         # Nothing fits, or it is not known which two tensors are multiplied.
         ("x @ W", [(5, 4), (6, 3)], ""),
-        ("x[:, :2] @ W[:1]", [(3, 2), (6, 3)], ""),
+        ("nn.functional.linear(x + 0, W)", [(3, 2), (6, 3)], ""),
+        ("nn.Linear(3, 2)(x)", [(3, 2), (6, 2)], ""),
+        # The factors have no names.
+        ("x[:, :2] @ W[:1]", [(3, 2), (6, 3)], UNNAMED.format("(6, 2)", "(1, 2)", "`A @ B.T`")),
+        ("(x + 0) @ x", [(3, 2), (6, 3)], UNNAMED.format("(6, 3)", "(6, 3)", "`A @ B.T` or `A.T @ B`")),
+        # Entry by entry
+        ("x * W", [(3, 2), (6, 3)], "`*` multiplies entry by entry: the matrix product is `x @ W`. "),
+        ("W * x", [(2,), (2, 3)], "`*` multiplies entry by entry: the matrix product is `W @ x`. "),
+        ("x + W", [(3, 2), (2, 3)], "One shape is the other one, transposed: is a `.T` missing, or one too many? "),
+        ("x + W", [(3, 2), (6, 3)], f"{BACKWARDS} "),
+        (
+            "x - W",
+            [(2,), (2, 4)],
+            "`W` lacks a dim of `x`: `keepdim=True` keeps that of a sum or mean, `unsqueeze` adds one. ",
+        ),
+        ("x - W", [(3,), (2, 4)], f"{BACKWARDS} "),
+        ("(x - W) - x.mean(-1)", [(4,), (2, 4)], KEEPDIM.format("mean")),
+        ("(W * x).sum(0)", [(2,), (2, 3)], "`*` multiplies entry by entry: the matrix product is `W @ x`. "),
+        (
+            "x > W",
+            [(3,), (4,)],
+            "To combine each entry of `x` with each of `W`, make it a column: `x[:, None]`. ",
+        ),
+        ("x[:2] > W", [(3,), (3,)], f"{BACKWARDS} "),
+        # Batches
+        ("x @ W.transpose(0, 1)", [(2, 6, 3), (2, 6, 3)], SWAPPED.format("W.transpose(0, 1)")),
+        ("x @ W.swapaxes(2, 0)", [(2, 6, 3), (2, 6, 3)], SWAPPED.format("W.swapaxes(2, 0)")),
+        ("torch.transpose(W, 0, 1) @ x", [(2, 6, 3), (2, 6, 3)], SWAPPED.format("transpose(W, 0, 1)")),
+        ("x @ W.transpose(1, 2)", [(2, 2, 6, 3), (2, 2, 6, 3)], SWAPPED.format("W.transpose(1, 2)")),
+        ("x @ W.transpose(2, 1) + torch.ones(4)", [(2, 6, 3), (2, 6, 3)], f"{BACKWARDS} "),
+        ("x @ W.mT + torch.ones(4)", [(2, 6, 3), (2, 6, 3)], f"{BACKWARDS} "),
+        ("x @ W.T + torch.ones(4)", [(5, 3), (6, 3)], f"{BACKWARDS} "),
     ],
 )
-def test_the_order_or_the_transpose_that_fits_is_named(line: str, sizes: list[tuple[int, ...]], products: str) -> None:
+def test_a_product_or_a_transpose_that_fits_is_named(line: str, sizes: list[tuple[int, ...]], products: str) -> None:
     W, x = map(torch.ones, sizes)
-    _, hint = raised(f"def scores(W, x):\n    return {line}\n", "scores", W, x)
+    _, hint = raised(f"import torch\nfrom torch import nn\ndef scores(W, x):\n    return {line}\n", "scores", W, x)
     assert hint.partition("Shapes in this line")[0] == products
 
 

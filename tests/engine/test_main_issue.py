@@ -72,6 +72,12 @@ def test_an_error_in_one_line_explains_each_failure_that_it_causes() -> None:
     assert main_of({"output": RAISED, "mask": WRONG, "dropout": RAISED, "gradients": RAISED}) == "output"
 
 
+@pytest.mark.parametrize(("reason", "main"), [("yours gave a dict.", "output"), ("yours is wrong.", "mask")])
+def test_a_result_of_the_wrong_type_explains_each_failure_in_which_it_is_found(reason: str, main: str) -> None:
+    wrong = Outcome(False, "wrong", f"Two values were expected; {reason}")
+    assert main_of(dict.fromkeys(NAMES, wrong)) == main
+
+
 def test_a_criterion_that_waits_for_another_exercise_is_no_issue() -> None:
     assert main_of({"output": Outcome(False, "waiting"), "dropout": WRONG}) == "dropout"
     assert main_of({"output": Outcome(False, "waiting")}) is None

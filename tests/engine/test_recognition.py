@@ -114,7 +114,7 @@ def test_outputs_that_change_with_a_later_token() -> None:
 
 
 def test_outputs_that_are_no_numbers_change_with_nothing() -> None:
-    assert causal_attention("self.dropout(self.weights(x, torch.nan)) @ self.W_value(x)") == []
+    assert causal_attention("self.dropout(self.weights(x, torch.nan)) @ self.W_value(x)") == ["not_a_number"]
 
 
 def test_an_answer_that_works_only_where_two_sizes_are_equal() -> None:

@@ -311,16 +311,19 @@ def test_standard_error_raw_writes_and_invalid_bytes_are_kept(open_client: Opens
     assert client.take_printed() == ("", 0)
 
 
-def test_a_warning_of_torch_is_kept_without_the_place_in_its_code(open_client: Opens) -> None:
+def test_a_warning_of_torch_is_kept_without_the_place_in_its_code_and_its_advice(open_client: Opens) -> None:
     source = """\
         import torch
         torch.ones(2, 3, 4).T
+        float(torch.ones(1, requires_grad=True))
         """
     _, client = answers(open_client, source)
     client.load("answers")
     text, _ = client.take_printed()
     assert "The use of `x.T` on tensors" in text
+    assert "Converting a tensor with requires_grad=True to a scalar" in text
     assert "Triggered internally" not in text
+    assert "detach" not in text
 
 
 def test_output_before_the_end_of_a_process_is_not_lost(open_client: Opens) -> None:

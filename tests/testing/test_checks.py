@@ -105,8 +105,12 @@ def test_several_values_may_be_a_tuple_or_a_list() -> None:
 
 
 def test_a_tensor_does_not_count_as_several_values() -> None:
-    message = "Two values were expected; yours gave a tensor of shape (2, 5)."
+    message = (
+        "Two values were expected; yours gave a tensor of shape (2, 5). Write them after `return`, with commas between "
+        "them."
+    )
     assert reason(expect_values, torch.zeros(2, 5), 2) == message
+    assert reason(expect_values, (1,), 2) == "Two values were expected; yours gave a tuple of one value."
 
 
 @pytest.mark.parametrize("value", [8.9, torch.tensor(8.9), torch.tensor([8.9]), 9])

@@ -23,6 +23,7 @@ def properties(value: Tensor, expected: Tensor) -> dict[str, str]:
 SCORES = numbers(5, 5)
 WEIGHTS = SCORES.softmax(-1)
 FUTURE = torch.ones(5, 5).triu(1).bool()
+LEFT = WEIGHTS.tril().sum(-1, keepdim=True)
 CAUSAL = SCORES.masked_fill(FUTURE, -torch.inf).softmax(-1)
 HEADS = numbers(2, 3, 5, 4)  # (B, H, T, head_dim)
 TABLE = numbers(6, 8)
@@ -54,11 +55,12 @@ FIRST_ROW[0], ODD_COLUMNS[:, 1::2] = 1, 1
         ("right_only_in_even", TABLE + ODD_COLUMNS * TABLE.exp(), TABLE),
         ("sums_along_another_dimension", SCORES.softmax(0), WEIGHTS),
         ("sums_not_to_one", SCORES.sigmoid(), WEIGHTS),
+        ("divided_by_another_row", SCORES.exp() / SCORES.exp().sum(-1), WEIGHTS),
+        ("divided_by_another_row", WEIGHTS.tril() / WEIGHTS.tril().sum(-1), WEIGHTS.tril() / LEFT),
+        ("not_a_number", TABLE.log(), TABLE),
         ("constant_factor", TABLE / 2, TABLE),
         ("opposite_sign", -TABLE, TABLE),
         ("factor_in_each_row", SCORES.exp(), WEIGHTS),
-        ("sums_of_other_rows", SCORES.exp() / SCORES.exp().sum(-1), WEIGHTS),
-        ("sums_of_other_rows", CAUSAL * WEIGHTS[:, :1] / WEIGHTS[:, 0], CAUSAL),
         ("factor_in_each_column", SCORES.T.exp(), WEIGHTS.T),
         ("same_difference_in_each_row", TABLE + numbers(8), TABLE),
         ("factor_before_softmax", (SCORES / 3).softmax(-1), WEIGHTS),
@@ -103,9 +105,11 @@ def test_each_property_is_found(name: str, value: Tensor, expected: Tensor) -> N
         # Three numbers could have a factor by chance.
         ("constant_factor", torch.tensor([2.0]), torch.tensor([1.0])),
         ("factor_in_each_row", SCORES, WEIGHTS),
-        ("sums_of_other_rows", SCORES.exp(), WEIGHTS),
-        ("sums_of_other_rows", SCORES.exp() / SCORES.exp().sum(0), WEIGHTS),
-        ("sums_of_other_rows", SCORES.exp() / numbers(5).exp(), WEIGHTS),
+        # A sum over the columns is another sum, and no division is none.
+        ("divided_by_another_row", SCORES.softmax(0), WEIGHTS),
+        ("divided_by_another_row", WEIGHTS.tril(), WEIGHTS.tril() / LEFT),
+        ("not_a_number", TABLE.masked_fill(TABLE > 1, torch.inf), TABLE),
+        ("not_a_number", TABLE.log(), TABLE.log()),
         # A single row differs from another by "the same numbers in every row" in any case.
         ("same_difference_in_each_row", TABLE[:1] + numbers(8), TABLE[:1]),
         ("factor_before_softmax", SCORES.softmax(0), WEIGHTS),
@@ -129,7 +133,7 @@ def test_the_sentence_names_the_factor_and_no_other_number() -> None:
 def test_the_sentence_names_the_dimensions() -> None:
     text = "are right, but transposed: dimensions 1 and 2 are swapped. Check what each dimension stands for."
     assert properties(HEADS.transpose(1, 2), HEADS)["transposed"] == text
-    text = "sum to one in each column, not in each row. Check the dimension of the sum."
+    text = "sum to one in each column, not in each row. Check the dimension of the sum, and its `keepdim`."
     assert properties(SCORES.softmax(0), WEIGHTS)["sums_along_another_dimension"] == text
 
 

@@ -608,7 +608,7 @@ ROWS = [
         "No token looks at itself. In self-attention it does: each token is part of its own context."),
     row("simple_self_attention", "softmax_along_the_columns", replace("dim=-1", "dim=0"),
         "Softmax runs along the columns: they sum to one, but the rows do not. Row i contains the weights of query "
-        "i, so apply softmax along the last dimension."),
+        "i, so apply softmax along the last dimension; a sum of your own needs `keepdim=True` too."),
     row("simple_self_attention", "softmax_of_everything",
         replace("(scores, dim=-1)", "(scores.flatten(), dim=0).reshape(scores.shape)"),
         "Softmax runs over all scores at once, so all tokens together share one sum. Each token has its own weights: "

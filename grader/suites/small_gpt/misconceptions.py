@@ -324,8 +324,8 @@ ROWS = [
     row("generate_text", "all_tokens_gone_on_from", replace("logits[:, -1]", "logits.mean(dim=1)"),
         "The logits of all tokens of a text are averaged. Use only those of the last token."),
     row("generate_text", "last_token_not_chosen", replace("logits[:, -1], dim", "logits, dim"),
-        "The function ends in an error. The draw takes a matrix, one row for each text, so choose the last token's "
-        "logits first: (B, T, V) to (B, V)."),
+        "The function ends in an error. If it comes from the draw: that takes a matrix, so choose the last token's "
+        "logits first, (B, T, V) to (B, V). If it comes from `cat`: the new tokens are (B, 1)."),
     row("generate_text", "pair_expected", replace("logits = model", "logits, _ = model"),
         "The function expects two results of the model, as in unit 6. Here the model returns only the logits."),
     row("generate_text", "softmax_over_the_texts", replace("dim=-1", "dim=0"),
