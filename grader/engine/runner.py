@@ -149,7 +149,7 @@ class Runner:
                 hint = hint_on_characters(hint, lost.detail, *place, self.lines)
                 if lost.kept:
                     hint = f"{hint} An earlier {in_words([f'`{name}`' for name in lost.kept])} is used instead.".strip()
-                text = f"{lost.reason} {ADVICE.sub('', lost.detail)}"
+                text = f"{lost.reason} {ADVICE.sub('', lost.detail)}".strip()
                 self._note(unit, None, "not run", text, lost.file, lost.line, trace=trace, hint=hint or None)
         self._note_doings(unit, None)
 
