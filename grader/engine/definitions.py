@@ -47,7 +47,8 @@ def on_undefined(
 
 def _deleted(exercise: str, unit: str, lines: SourceLines, lost: Sequence[FailedStatement]) -> str:
     """Return a sentence on the statement outside of functions that deletes an exercise, or ""."""
-    for label, top in lines.statements(unit):
+    is_there = any(node.name == exercise for _, node in lines.definitions(unit))
+    for label, top in lines.statements(unit) if is_there else ():
         for node in in_scope(on_import(top)):
             names = [one.id for one in getattr(node, "targets", ()) if isinstance(one, ast.Name)]
             if isinstance(node, ast.Delete) and exercise in names and not _is_lost(label, top, lost):

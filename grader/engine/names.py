@@ -118,18 +118,21 @@ def on_missing_name_at_top(
     is_word = lines.text(*place) == name  # a title rather than a use
     if not is_word and (hint := _on_import(name, failed.file, lines, place)):
         return hint
+    above = lines.names_at_top(unit, lost, place)
+    if name in above:
+        return f"Give `{name}` a value before this line, on every way to it."
     if name in lines.names_at_top(unit, lost):
         return "It gets its value below this line: move that up, or this line down."
     statement = lines.around(*place)[:1]
     is_alone = any(map(is_note, statement))
-    if near := similar(name, lines.names_at_top(unit, lost, place)) or (not is_alone and similar(name, PYTHONS, NEAR)):
+    if near := similar(name, above) or (not is_alone and similar(name, PYTHONS, NEAR)):
         return f"Did you mean `{near}`?"
     if is_alone:
         return "This line defines nothing: if it is a note, begin it with `#`."
     if any(isinstance(node, DEFINITIONS) for node in statement):
         return "It is needed when the definition is read, before any call: give it a value above."
-    above = [node for label, node in lines.statements(unit) if label == place[0] and node.lineno < place[1]][-1:]
-    if name in variables([*above, *(method for one in above for method in methods_of(one)[-1:])], place[1]):
+    last = [node for label, node in lines.statements(unit) if label == place[0] and node.lineno < place[1]][-1:]
+    if name in variables([*last, *(method for one in last for method in methods_of(one)[-1:])], place[1]):
         return OUTSIDE
     return "Nothing above gives it a value. If the line is text or output, delete it or begin it with `#`."
 

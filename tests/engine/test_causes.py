@@ -262,6 +262,16 @@ ROWS = [
         Answer("import math, nothing_like_that\nprint(math.pi)\n"),
     ),
     Row(
+        "Give `total` a value before this line, on every way to it.",
+        Answer("if not torch:\n    total = 1\nprint(total)\n"),
+        Answer("print(total)\ntotal = 1\n"),
+    ),
+    Row(
+        "It gets its value below this line",
+        Answer("print(total)\ntotal = 1\n"),
+        Answer("if not torch:\n    total = 1\nprint(total)\n"),
+    ),
+    Row(
         "It gets its value below this line",
         Answer("print(below)\nbelow = 1\n"),
         Answer("print(below)\nbelow = nothing\n"),
@@ -329,6 +339,11 @@ ROWS = [
         "move it to the left margin and delete `self`.",
         Answer("class Sums:\n    def normalize_by_sum(self, scores): ...\n", without=LACKS),
         Answer("class Sums:\n    def normalize_by_sum(scores): ...\n", without=LACKS),
+    ),
+    Row(
+        "deletes it: remove `normalize_by_sum` there.",
+        Answer("del normalize_by_sum\n"),
+        Answer("if not torch:\n    del normalize_by_sum\n", without=LACKS),
     ),
     Row(
         "deletes it: remove `normalize_by_sum` there.",
