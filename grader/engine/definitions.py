@@ -10,10 +10,10 @@ from grader.engine.characters import hint_on_characters
 from grader.engine.names import PYTHONS, similar, variables
 from grader.engine.outcomes import CAUSE
 from grader.engine.source_hints import is_short_for
-from grader.engine.source_lines import bound_by, in_scope, on_import
+from grader.engine.source_lines import in_scope, on_import
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from grader.engine.outcomes import Outcome
     from grader.engine.source_lines import Definition, SourceLines
@@ -58,26 +58,14 @@ def _deleted(exercise: str, unit: str, lines: SourceLines, lost: Sequence[Failed
 
 def _nested(exercise: str, unit: str, lines: SourceLines) -> str:
     """Return a sentence on the first definition of an exercise that is inside another statement, or ""."""
-    for label, top in lines.statements(unit):
-        for owner, inner in _definitions_in(top):
-            if inner.name == exercise:
-                kind = BLOCKS.get(type(owner), f"`{type(owner).__name__.lower()}`").format(getattr(owner, "name", ""))
-                arguments = inner.args.args if isinstance(inner, ast.FunctionDef) else []
-                no_self = " and delete `self`" if arguments and arguments[0].arg == "self" else ""
-                where = f"Line {inner.lineno} of {label} defines it inside the {kind} of line {owner.lineno}"
-                return f"{where}: move it to the left margin{no_self}."
-    return ""
-
-
-def _definitions_in(top: ast.stmt) -> Iterator[tuple[ast.stmt, Definition]]:
-    """Yield the functions and classes inside a statement, each with the statement that it is directly in."""
-    for owner in ast.walk(top):
-        bodies = [getattr(owner, name, None) for name in ("body", "orelse", "finalbody")]
-        if isinstance(owner, ast.Try):
-            bodies += [one.body for one in owner.handlers]
-        for inner in (one for body in bodies if isinstance(body, list) for one in body):
-            if isinstance(owner, ast.stmt) and isinstance(inner, ast.FunctionDef | ast.ClassDef):
-                yield owner, inner
+    if exercise not in lines.nested(unit):
+        return ""
+    label, owner, inner = lines.nested(unit)[exercise]
+    kind = BLOCKS.get(type(owner), f"`{type(owner).__name__.lower()}`").format(getattr(owner, "name", ""))
+    arguments = inner.args.args if isinstance(inner, ast.FunctionDef) else []
+    no_self = " and delete `self`" if arguments and arguments[0].arg == "self" else ""
+    where = f"Line {inner.lineno} of {label} defines it inside the {kind} of line {owner.lineno}"
+    return f"{where}: move it to the left margin{no_self}."
 
 
 def _in_another_file(
@@ -130,16 +118,11 @@ def _used(outcome: Outcome, lines: SourceLines) -> list[str]:
 
 def _replaced(name: str, unit: str, lines: SourceLines, lost: Sequence[FailedStatement]) -> tuple[str, int] | None:
     """Return the place that gives a function, a class or a module another value, if nothing below it undoes that."""
-    is_there, place = name in PYTHONS, None
-    for label, top in lines.statements(unit):
-        if _is_lost(label, top, lost):
-            continue
-        for node in sorted(in_scope(on_import(top)), key=lambda one: getattr(one, "lineno", 0)):
-            if name in bound_by(node):
-                is_value = isinstance(node, ast.Name) and not _may_be_function(top, name)
-                place = (label, node.lineno) if is_value else None  # type: ignore[attr-defined]
-                is_there = is_there or not isinstance(node, ast.Name)
-    return place if is_there else None
+    bindings = [one for one in lines.bindings(unit).get(name, ()) if not _is_lost(*one[:2], lost)]
+    if not bindings or not (name in PYTHONS or any(not isinstance(node, ast.Name) for *_, node in bindings)):
+        return None
+    label, top, node = bindings[-1]
+    return (label, node.lineno) if isinstance(node, ast.Name) and not _may_be_function(top, name) else None
 
 
 def _may_be_function(statement: ast.stmt, name: str) -> bool:

@@ -40,6 +40,8 @@ class SourceLines:
         self._statements: dict[str, list[ast.stmt]] = {}
         self._newer: dict[str, dict[int, Statement]] = {}
         self._names: dict[str, list[tuple[str, int]]] = {}
+        self._nested: dict[str, dict[str, tuple[str, ast.stmt, Definition]]] = {}
+        self._bindings: dict[str, dict[str, list[tuple[str, ast.stmt, ast.AST]]]] = {}
         for source in sources.values():
             cells = fix_indentation(list(source.cells)) if source.is_notebook else source.cells
             for label, cell in zip(source.labels, cells, strict=False):
@@ -148,6 +150,25 @@ class SourceLines:
         nodes = itertools.chain.from_iterable(on_import(node) for _, node in statements)
         return {name for node in in_scope(nodes) for name in bound_by(node)} - missing
 
+    def bindings(self, unit: str) -> dict[str, list[tuple[str, ast.stmt, ast.AST]]]:
+        """Return what binds each name outside functions and classes, in order: label, statement and node."""
+        if unit not in self._bindings:
+            found = self._bindings[unit] = {}
+            for label, top in self.statements(unit):
+                for node in sorted(in_scope(on_import(top)), key=lambda one: getattr(one, "lineno", 0)):
+                    for name in bound_by(node):
+                        found.setdefault(name, []).append((label, top, node))
+        return self._bindings[unit]
+
+    def nested(self, unit: str) -> dict[str, tuple[str, ast.stmt, Definition]]:
+        """Return the first definition of each name that is inside another statement: the label, that one, and it."""
+        if unit not in self._nested:
+            found = self._nested[unit] = {}
+            for label, top in self.statements(unit):
+                for owner, inner in _definitions_in(top):
+                    found.setdefault(inner.name, (label, owner, inner))
+        return self._nested[unit]
+
     def names_of_program(self, unit: str | None) -> set[str]:
         """Return the names that a unit binds under `if __name__ == "__main__":`."""
         blocks = [node for _, node in self.statements(unit) if is_for_a_program(node)]
@@ -185,6 +206,17 @@ class SourceLines:
             pieces = split(*self._source(file))
             self._statements[file] = [node for piece in pieces if piece.tree for node in piece.tree.body]
         return self._statements[file]
+
+
+def _definitions_in(top: ast.stmt) -> Iterator[tuple[ast.stmt, Definition]]:
+    """Yield the functions and classes inside a statement, each with the statement that it is directly in."""
+    for owner in ast.walk(top):
+        bodies = [getattr(owner, name, None) for name in ("body", "orelse", "finalbody")]
+        if isinstance(owner, ast.Try):
+            bodies += [one.body for one in owner.handlers]
+        for inner in (one for body in bodies if isinstance(body, list) for one in body):
+            if isinstance(owner, ast.stmt) and isinstance(inner, DEFINITIONS):
+                yield owner, inner
 
 
 def in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
