@@ -250,10 +250,11 @@ def test_sample_batch(student: Student) -> None:
     """Each row is a piece of the data, and its targets are one position later."""
     idx, targets = batch_of(student, DATA, 4, 60)
     expect_order(idx, targets, DATA)
-    if not torch.equal(idx, idx[:, :1] + torch.arange(4)):
-        fail(f"each row of idx should be a piece such as [20, 21, 22, 23], one of yours is {idx[0].tolist()}.")
-    if not torch.equal(targets, idx + 1):
-        fail(f"the targets of {idx[0].tolist()} should be one position later, yours are {targets[0].tolist()}.")
+    for row, following in zip(idx, targets, strict=True):
+        if not torch.equal(row, row[0] + torch.arange(4)):
+            fail(f"each row of idx should be a piece such as [20, 21, 22, 23], one of yours is {row.tolist()}.")
+        if not torch.equal(following, row + 1):
+            fail(f"the targets of {row.tolist()} should be one position later, yours are {following.tolist()}.")
 
 
 @pytest.mark.example(

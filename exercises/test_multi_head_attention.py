@@ -414,6 +414,8 @@ SHOWN_WEIGHTS = torch.ones(TOKENS, TOKENS).tril() / torch.arange(1.0, TOKENS + 1
 def weights_shown(module: RemoteObject, when: str) -> torch.Tensor:
     """Return the weights (B, H, T, T) that a module with two heads shows, after a check of their sum."""
     output = expect_shape(f"the output {when}", module(SHOWN_INPUTS), (TEXTS, TOKENS, 2 * HEAD_DIM))
+    sentence = f"the output {when} has NaN in it: mask the scores before softmax, and drop weights after it."
+    expect_true(not bool(output.isnan().any()), sentence)
     by_head = output.unflatten(2, (2, HEAD_DIM)).transpose(1, 2)  # (B, T, 2 · head_dim) -> (B, 2, T, head_dim)
     weights, total = by_head[..., :TOKENS], by_head[..., TOKENS]
     is_same = torch.allclose(weights.sum(-1), total, rtol=1e-4, atol=1e-4)

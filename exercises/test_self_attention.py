@@ -235,8 +235,8 @@ def test_weights_of_self_attention_v1_are_parameters(student: Student, name: str
     weights = attention.parameters()
     expect_true(
         name in weights,
-        f"{name} should be an nn.Parameter, yours is {described_part(kept(attention, name))}: "
-        "only parameters are found by an optimiser.",
+        f"{name} should be an nn.Parameter of its own, yours is {described_part(kept(attention, name))}: "
+        "an optimiser finds only parameters, and each one once.",
     )
     expect_true(
         weights[name].shape == (3, 2),

@@ -115,7 +115,8 @@ def test_parameters_with_the_sizes_of(student: Student, sizes: tuple[int, ...], 
     found = numbers_in(part_of(model, "blocks"))
     expect_true(
         found == in_blocks,
-        f"blocks should have {in_blocks:,} parameters, yours has {found:,}: each block has its own, as in the table.",
+        f"blocks should have {in_blocks:,} parameters, yours has {found:,}: compare each part of a block with the "
+        "table. Each block has its own.",
     )
     found = numbers_in(model)
     expect_true(found == in_all, f"the model should have {in_all:,} parameters, yours has {found:,}.")

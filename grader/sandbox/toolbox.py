@@ -54,6 +54,8 @@ class CountingFactory:
     First it returns its arguments in order, then a new PositionWise each time.
     """
 
+    __module__, __qualname__ = "builtins", "function"  # what torch's errors call it: learners are given a function
+
     def __init__(self, *modules: nn.Module) -> None:
         self.modules = modules
         self.calls = 0

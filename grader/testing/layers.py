@@ -22,7 +22,7 @@ Weights = dict[str, "torch.Tensor"]
 
 def no_parameter(name: str) -> str:
     """Return what a student reads if a layer's parameter is missing."""
-    return f"There is no parameter {name}, which nn.Linear would have under this name."
+    return f"There is no parameter {name} of its own, which nn.Linear would have under this name."
 
 
 def expect_layer(parameters: Weights, name: str, d_in: int, d_out: int) -> None:

@@ -69,7 +69,8 @@ EXPECTED = {
     "agreeing_tensor": "The result has the wrong shape: (2,).",
     "attacked_generators": "It tried to look through all objects.",
     "calls_without_end": "Is there a loop that never ends?",
-    "chooses_its_own_weights": "There is no parameter W_query.weight, which nn.Linear would have under this name.",
+    "chooses_its_own_weights": "There is no parameter W_query.weight of its own, which nn.Linear would have under this "
+    "name.",
     "claims_failures": "It tried to look at the frames of other code.",
     "costly_replies": "The student process sent more than 10,000 values in one reply and was stopped.",
     "exits_at_import": "It raised SystemExit.",

@@ -89,8 +89,8 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
         pytest.param(
             "self.W_key = nn.Parameter(torch.rand(d_in, d_out))",
             "self.W_key = torch.rand(d_in, d_out)",
-            "W_key should be an nn.Parameter, yours is a tensor of shape (3, 2): "
-            "only parameters are found by an optimiser.",
+            "W_key should be an nn.Parameter of its own, yours is a tensor of shape (3, 2): "
+            "an optimiser finds only parameters, and each one once.",
             marks=proof,
         ),
         pytest.param(

@@ -142,7 +142,7 @@ def test_a_reason_names_what_the_source_shows(source: str, reason: str) -> None:
         ),
         (
             "class scores:\n    def __init__(self):\n        self.W_value = 1",
-            "There is no parameter W_value.weight, which nn.Linear would have under this name.",
+            "There is no parameter W_value.weight of its own, which nn.Linear would have under this name.",
             "",
         ),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from torch import Tensor, nn
 from units import SUITES, defined_in
 
 from grader.engine.client import Engine
+from grader.engine.criteria import visible_criteria_of_unit
 from grader.engine.diagnosis import diagnose
 from grader.reports.results import Result
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.testing.backend import InProcessBackend
 
 
 def right(unit: str, exercise: str) -> Any:
@@ -26,6 +29,12 @@ def reasons(unit: str, exercise: str, answer: Any) -> dict[str, str]:
     """Return the reason of each criterion that failed."""
     outcomes = SUITES[unit].outcomes({exercise: answer}, exercise)
     return {name: outcome.reason for name, outcome in outcomes.items() if not outcome.passed}
+
+
+def visible_reason(unit: str, test: str, exercise: str, answer: Any) -> str:
+    """Return what a visible test says about an answer."""
+    [criterion] = [one for one in visible_criteria_of_unit(COURSE, unit) if one.name == test]
+    return criterion.run(InProcessBackend(unit, {exercise: answer})).reason
 
 
 def without_dropout(*names: str) -> type[nn.Module]:
@@ -71,7 +80,70 @@ def test_heads_with_other_names_are_not_reported_as_without_weights() -> None:
             )
 
     found = reasons("multi_head_attention", "MultiHeadAttentionWrapper", OtherNames)["every_head_has_its_own_weights"]
-    assert found == "There is no parameter heads.0.W_query.weight, which nn.Linear would have under this name."
+    assert (
+        found == "There is no parameter heads.0.W_query.weight of its own, which nn.Linear would have under this name."
+    )
+
+
+def test_a_head_that_is_used_again_is_not_reported_as_missing() -> None:
+    def same_heads(*sizes: Any) -> nn.Module:
+        wrapper = right("multi_head_attention", "MultiHeadAttentionWrapper")(*sizes)
+        wrapper.heads = nn.ModuleList([wrapper.heads[0]] * len(wrapper.heads))
+        return wrapper
+
+    found = reasons("multi_head_attention", "MultiHeadAttentionWrapper", same_heads)["every_head_has_its_own_weights"]
+    assert (
+        found == "There is no parameter heads.1.W_query.weight of its own, which nn.Linear would have under this name."
+    )
+
+
+def test_dropped_scores_are_not_reported_as_dropped_features() -> None:
+    class ScoresDropped(nn.Module):
+        def __init__(
+            self, d_in: int, d_out: int, _length: int, dropout: float, num_heads: int, qkv_bias: bool = False
+        ) -> None:
+            super().__init__()
+            self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
+            self.out_proj, self.dropout, self.num_heads = nn.Linear(d_out, d_out), nn.Dropout(dropout), num_heads
+
+        def forward(self, x: Tensor) -> Tensor:
+            parts = (layer(x).unflatten(-1, (self.num_heads, -1)) for layer in (self.W_query, self.W_key, self.W_value))
+            queries, keys, values = (part.transpose(1, 2) for part in parts)
+            future = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
+            scores = (queries @ keys.mT / keys.shape[-1] ** 0.5).masked_fill(future, -torch.inf)
+            return self.out_proj((self.dropout(scores).softmax(-1) @ values).transpose(1, 2).flatten(-2))
+
+    exercise = "MultiHeadAttention"
+    found = reasons("multi_head_attention", exercise, ScoresDropped)["weights_are_dropped_in_training"]
+    assert found == "In training some outputs are NaN: drop weights, after softmax."
+    found = visible_reason("multi_head_attention", "weights_are_dropped_in_training", exercise, ScoresDropped)
+    assert found == "The output in training has NaN in it: mask the scores before softmax, and drop weights after it."
+
+
+def test_the_targets_that_are_shown_are_wrong_ones() -> None:
+    def last_targets_wrong(data: Tensor, *arguments: Any, **options: Any) -> tuple[Tensor, Tensor]:
+        idx, targets = right("bigram_language_model", "sample_batch")(data, *arguments, **options)
+        targets[-1] = idx[-1]
+        return idx, targets
+
+    found = visible_reason("bigram_language_model", "sample_batch", "sample_batch", last_targets_wrong)
+    pieces = re.findall(r"\[.*?\]", found)
+    assert pieces[0] == pieces[1], found
+
+
+def test_a_narrow_feed_forward_is_not_reported_as_dropped_in_eval_mode() -> None:
+    def narrow(*sizes: Any) -> nn.Module:
+        model = right("small_gpt", "SmallGPT")(*sizes)
+        for block in model.blocks:
+            block.feed_forward = right("transformer_block", "FeedForward")(sizes[2], 2)
+        return model
+
+    assert reasons("small_gpt", "SmallGPT", narrow).keys() == {
+        "each_block_has_its_own_parameters",
+        "the_number_of_parameters",
+        "the_sum_goes_through_the_blocks",
+        "gradients_of_the_model",
+    }
 
 
 def test_a_layer_of_another_class_is_not_reported_as_missing() -> None:
@@ -86,7 +158,7 @@ def test_a_layer_of_another_class_is_not_reported_as_missing() -> None:
             self.W_query, self.W_key, self.W_value = (Scaled(d_in, d_out) for _ in range(3))
 
     found = reasons("causal_attention", "CausalAttention", OtherClass)["three_layers_from_d_in_to_d_out"]
-    assert found == "There is no parameter W_query.weight, which nn.Linear would have under this name."
+    assert found == "There is no parameter W_query.weight of its own, which nn.Linear would have under this name."
 
 
 @pytest.mark.parametrize(

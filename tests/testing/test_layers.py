@@ -33,7 +33,7 @@ def test_a_layer_is_found_by_its_name_and_widths() -> None:
 @pytest.mark.parametrize(
     ("name", "d_in", "d_out", "reason"),
     [
-        ("other", 2, 3, "There is no parameter other.weight, which nn.Linear would have under this name."),
+        ("other", 2, 3, "There is no parameter other.weight of its own, which nn.Linear would have under this name."),
         ("layer", 3, 2, "A layer's parameter has the wrong shape: (3, 2)."),
     ],
 )

@@ -264,6 +264,9 @@ ROWS = [
     row("sample_batch", "short_data_left_to_torch", replace("num_starts < 1", "False"),
         "For data that is too short, PyTorch raises a RuntimeError about a range, which the caller does not "
         "understand. Compare N with block_size first, and raise a ValueError."),
+    row("sample_batch", "ids_plus_one", replace("data[places + 1]", "data[places] + 1"),
+        "The targets are the ids plus one. A target is the token that follows in the data: the same piece, one "
+        "position later."),
     row("sample_batch", "short_stretches",
         replace("len(data) - block_size", "max(1, len(data) - block_size)")
         .replace("arange(block_size)", "arange(min(block_size, len(data) - 1))"),

@@ -280,6 +280,8 @@ ROWS = [
         replace("past = weights", "past = torch.from_numpy(weights.numpy())"), NUMPY),
 
     # mask_then_softmax
+    row("mask_then_softmax", "future_minus_one", replace("-torch.inf)\n", "-1)\n"),
+        "The scores of the future become -1, and softmax gives -1 a weight like any other score. Use minus infinity."),
     row("mask_then_softmax", "half_instead_of_root", replace("**0.5", " * 0.5"), HALF),
     row("mask_then_softmax", "scaling_forgotten", replace(" / d_k**0.5", ""), UNSCALED),
     row("mask_then_softmax", "twentieth_root", replace("0.5", "0.05"), TWENTIETH_ROOT),

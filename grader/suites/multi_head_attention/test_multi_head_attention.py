@@ -963,8 +963,10 @@ def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None
     expect_true(not sum_to_one, "The kept weights are divided by their sum again.")
     is_unscaled = near(first_token, v) | near(first_token, zero)
     expect_true(not bool(is_unscaled.all()), "The kept values are not divided by 1 - dropout.")
+    expect_true(not bool(dropped.isnan().any()), "In training some outputs are NaN: drop weights, after softmax.")
     is_a_draw = near(first_token, v / (1 - P)) | near(first_token, zero)
-    expect_true(bool(is_a_draw.all()), "If a token sees only itself, its weight is neither kept nor dropped.")
+    lone = "In training a token that sees only itself gets neither zero nor its value divided by 1 - dropout."
+    expect_true(bool(is_a_draw.all()), lone)
     # If a weight is dropped, all features of its head are zero.
     whole_heads = near(first_token, zero).sum(-1) % HEAD_DIM == 0  # (B,)
     expect_true(bool(whole_heads.all()), "Features are dropped, not weights.")

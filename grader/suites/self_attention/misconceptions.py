@@ -305,6 +305,10 @@ ROWS = [
     row("scaled_dot_product_attention", "scaled_by_width_of_values", replace("queries.shape[-1]", "values.shape[-1]"),
         "The divisor is the root of d_v, the width of the values. The dot products are between queries and keys, so "
         "divide by the root of their width, d_k."),
+    row("scaled_dot_product_attention", "root_rounded_down", replace("d_k**0.5", "int(d_k**0.5)"),
+        "The root of d_k is rounded down to a whole number. Divide by √d_k itself."),
+    row("scaled_dot_product_attention", "scores_rounded_down", replace("/ d_k**0.5", "// d_k**0.5"),
+        "`//` rounds each score down to a whole number, so it has no gradient either. Divide with `/`."),
     row("scaled_dot_product_attention", "scaled_for_the_worked_example", replace("queries.shape[-1]", "2"),
         "The divisor is always √2, which is correct only for the width of the worked example. Read d_k from the "
         "arguments."),
@@ -520,6 +524,11 @@ ROWS = [
         replace(FROM_MATRICES, "project_qkv(inputs, *(torch.rand_like(self.W_query) for _ in range(3)))"),
         "Two calls with the same inputs give different outputs: `forward` draws random numbers, perhaps the "
         "matrices. Draw them once, in `__init__`, so that training can change them."),
+    row("SelfAttention_v1", "one_parameter_alone",
+        replace("self.W_key = nn.Parameter(torch.rand(d_in, d_out))", "self.W_key = self.W_query")
+        .replace("self.W_value = nn.Parameter(torch.rand(d_in, d_out))", "self.W_value = self.W_query"),
+        "W_key and W_value are no parameters of their own: W_query is the only one. Make three, each with "
+        "`nn.Parameter(…)`."),
     row("SelfAttention_v1", "one_matrix_in_use", replace("self.W_key, self.W_value)", "self.W_query, self.W_query)"),
         "One matrix is used for queries, keys and values, and the other two are never used. Each role has its own "
         "weights to learn."),

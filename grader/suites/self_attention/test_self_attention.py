@@ -38,8 +38,9 @@ from grader.testing.inputs import Fresh
 from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
 from grader.testing.student import Raised, RemoteObject, Student
 
-# All different, so that mixed-up dimensions show. No d_k is 4: half of 4 is also its square root.
-B, H, D_V, T, D_K, T_K = 2, 3, 4, 5, 6, 7
+# All different, so that mixed-up dimensions show. No d_k is 4: half of 4 is also its square root. No
+# size has the rounded root of d_k as its root.
+B, H, D_V, T, D_K, T_K = 2, 3, 10, 5, 6, 7
 D_IN, D_OUT = 4, 7
 # The width of decisive inputs: at least as many features as tokens.
 D_WIDE = 8
@@ -378,7 +379,7 @@ def test_three_matrices_are_parameters(student: Student) -> None:
     expect_true(bool(parameters), "The module has no parameters.")
     for name in MATRICES:
         expect_true(f"{name}.weight" not in parameters, f"{name} is a layer, not an nn.Parameter.")
-        expect_true(name in parameters, f"{name} is not among the module's parameters.")
+        expect_true(name in parameters, f"{name} is not an nn.Parameter of its own.")
         expect_tensor(parameters[name], (D_IN, D_OUT))
 
 

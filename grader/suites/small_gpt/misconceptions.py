@@ -245,6 +245,10 @@ ROWS = [
         replace("nn.Embedding(context_length, emb_dim)", "nn.Embedding(context_length, emb_dim).requires_grad_(False)"),
         "The position embedding requires no gradients, so its random rows never change. GPT-2 learns its positions."),
     # generate_text: the text
+    row("generate_text", "texts_averaged",
+        replace("torch.softmax(logits[:, -1], dim=-1)",
+                "torch.softmax(logits[:, -1], dim=-1).mean(0, keepdim=True).expand(len(idx), -1)"),
+        "The probabilities of all texts are averaged, so each text gets the tokens of the others. Draw from its own."),
     row("generate_text", "new_tokens_alone",
         replace("return idx", "return idx[:, idx.shape[1] - max_new_tokens :]"),
         "Only the new tokens are returned. The text begins with its prompt: `torch.cat` joins them."),

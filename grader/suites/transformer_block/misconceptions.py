@@ -90,6 +90,10 @@ def stack_that(*forward: str) -> Change:
 ROWS = [
     # LayerNorm
     *(row("LayerNorm", *one) for one in norms()),
+    row("LayerNorm", "shift_divided_too",
+        replace("(x - mean) / torch.sqrt(variance + self.eps) + self.shift",
+                "(x - mean + self.shift) / torch.sqrt(variance + self.eps)"),
+        "The shift is added before the division, so it is scaled and divided too. Add it last."),
     row("LayerNorm", "norm_of_the_annotated_transformer",
         replace(", unbiased=False", "").replace("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)")
         .replace("1e-5", "1e-6"),
@@ -518,6 +522,10 @@ ROWS = [
         .replace("self.feed_forward(self.norm2", "self.attention(self.norm2"),
         "The order is wrong: feed_forward works first. First attention lets tokens exchange information, and then "
         "feed_forward processes each token."),
+    row("TransformerBlock", "feed_forward_first_with_its_norm",
+        replace(f"x = x + {ATTEND}", f"x = x + {THINK}").replace(f"return x + {THINK}", f"return x + {ATTEND}"),
+        "The feed-forward comes first. Attention with norm1 is the first step, and the feed-forward with norm2 the "
+        "second."),
     row("TransformerBlock", "feed_forward_unused", replace(f" + {THINK}", ""),
         "feed_forward is never used: the block ends after attention. It needs both steps."),
     row("TransformerBlock", "attention_unused", replace(f" + {ATTEND}", ""),
