@@ -116,7 +116,9 @@ def test_dropped_scores_are_not_reported_as_dropped_features() -> None:
     exercise = "MultiHeadAttention"
     found = reasons("multi_head_attention", exercise, ScoresDropped)["weights_are_dropped_in_training"]
     assert found == "In training some outputs are NaN: drop weights, after softmax."
-    found = visible_reason("multi_head_attention", "weights_are_dropped_in_training", exercise, ScoresDropped)
+    found = visible_reason(
+        "multi_head_attention", "dropout_of_multi_head_attention_acts_in_training", exercise, ScoresDropped
+    )
     assert found == "The output in training has NaN in it: mask the scores before softmax, and drop weights after it."
 
 

@@ -770,6 +770,14 @@ ROWS = [
         .replace("self.dropout(weights)", "weights"),
         "Dropout acts before softmax: on the scores, or on what queries and keys are made of. A score of zero does not "
         "give a weight of zero. Drop the weights, after softmax."),
+    row("MultiHeadAttention", "masked_scores_dropped",
+        replace("head_weights(head_scores(queries, keys), self.head_dim)",
+                "(head_scores(queries, keys) / self.head_dim**0.5)\n"
+                "        future = torch.ones(inputs.shape[1], inputs.shape[1], dtype=torch.bool).triu(diagonal=1)\n"
+                "        weights = torch.softmax(self.dropout(weights.masked_fill(future, -torch.inf)), dim=-1)")
+        .replace("self.dropout(weights)", "weights"),
+        "Dropout acts on the masked scores, before softmax. A score of zero does not give a weight of zero, and minus "
+        "infinity times zero is NaN. Drop the weights, after softmax."),
     row("MultiHeadAttention", "contexts_dropped",
         replace("self.dropout(weights)", "weights")
         .replace("(merge_heads(contexts))", "(self.dropout(merge_heads(contexts)))"),
