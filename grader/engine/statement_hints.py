@@ -19,6 +19,7 @@ from grader.engine.names import (
 from grader.engine.outcomes import Outcome
 from grader.sandbox.failures import NOT_PYTHON
 from grader.sandbox.statements import parse
+from grader.sandbox.strays import OUTPUT, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,10 @@ MAGIC = "Delete it: notebook commands do not work here. Install packages in the 
 MARKER = "Delete it, after you have decided which version of the code to keep."
 # By the text of the error and the code.
 STATEMENTS = (
-    ("is a Markdown fence|is an HTML tag", "", "Delete it."),
+    ("is a Markdown fence|is an HTML tag|is printed output", "", "Delete it."),
+    ("is a blank line with invisible", "", "Delete it, and type an empty line if you need one."),
+    (r"(?:is|are) a pasted error message", "", "Delete it."),
+    (r"(?:is|are) an HTML comment", "", "Delete it, or begin each line of it with `#`."),
     ("is a prompt", "", "Delete the prompt at the beginning of the line."),
     ("is a notebook command", "", MAGIC),
     ("is a command for the terminal", "", COMMAND),
@@ -42,7 +46,7 @@ STATEMENTS = (
     ("", r"^(?:\(\S+\) )?[\w.-]+@[\w.-]+:\S*[$#] |^(?:PS )?[A-Z]:\\[^>]*>", COMMAND),
     ("invalid syntax", r"^[<|>]{7}", MARKER),
     ("invalid syntax", r"^[\w.]+\?\??$", MAGIC),
-    ("invalid syntax|unterminated string", r"^[$*]", COMMENT),
+    ("invalid syntax|unterminated string", r"^(?:[$*]|([-=*_+])\1{2,}$)", COMMENT),
     ("invalid syntax", r"^[^\w\s()\[\]{}][^\w()\[\]{}]*$", "If it is no part of your code, delete it."),
     ("invalid syntax", r"[-+*/@%=&|]$", "Is something missing at the end of the line?"),
     ("unterminated", "", "The quote in it opens a string that does not end: close the string, or delete the quote."),
@@ -67,8 +71,12 @@ def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequen
     """
     file, line = failed.trace[-1] if failed.trace else (failed.file, failed.line)
     missing = MISSING_NAME.match(failed.detail) if len(failed.trace) < 2 else None
+    code = lines.text(file, line)
     if missing:
-        return on_missing_name_at_top(missing[1], failed, lines, lost)
+        # Some lines happen to be Python, such as `~~~ python`.
+        kind = kind_of(code) or ("printed output" if OUTPUT.match(code) else "")
+        on_line = f"The line is {kind}, not code: delete it." if kind else ""
+        return on_line or on_missing_name_at_top(missing[1], failed, lines, lost)
     if failed.reason != NOT_PYTHON:
         around = lines.around(file, line)
         raised = Outcome(False, "raised", failed.reason, failed.detail, line, file)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 NOT_PYTHON = "It is not valid Python."
 # As `pieces` says it: no statement is lost, or its names are known.
-KNOWN_LINES = re.compile(r"the line is a|lines \d+ to \d+ are|a cell that begins with")
+KNOWN_LINES = re.compile(r"the line is (?:a|printed)|lines \d+ to \d+ are|a cell that begins with")
 
 
 class Failure(Exception):

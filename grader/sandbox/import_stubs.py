@@ -1,4 +1,4 @@
-"""Import stubs for libraries that draw, tabulate or report progress, and for parts of torch.
+"""Import stubs for libraries that draw, tabulate or report progress, for parts of torch, and for marimo.
 
 No grade depends on them.
 """
@@ -22,7 +22,14 @@ AVAILABLE = ("the standard library", "torch", "numpy")
 # Parts of torch that compile, or distribute, and open files for it. Torch imports them for optimizers, checkpoint,
 # torch.func and so on, but only to say what is not to be compiled, or to ask whether something is distributed.
 # They take a second; `decompositions_for_jvp` has forward derivatives of a few backward operators.
-UNUSED = ("torch._dynamo", "torch._inductor", "torch._decomp.decompositions_for_jvp", "torch.distributed.tensor")
+# marimo marks functions outside its cells by a decorator.
+UNUSED = (
+    "marimo",
+    "torch._dynamo",
+    "torch._inductor",
+    "torch._decomp.decompositions_for_jvp",
+    "torch.distributed.tensor",
+)
 
 
 class Inert:
@@ -99,7 +106,7 @@ class _Off(type):
 
 
 class NotUsed(metaclass=_Off):
-    """Stands for every name in a part of torch that is not used: false, and a decorator that changes nothing."""
+    """Stands for every name in a module that is not used: false, and a decorator that changes nothing."""
 
 
 class InertModule(types.ModuleType):

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-import ast
-import difflib
 from codeop import PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING
 
-from grader.sandbox.statements import INCOMPLETE, Piece, is_definition, moved, parse
+from grader.sandbox.statements import (
+    INCOMPLETE,
+    Piece,
+    agreed_imports,
+    has_returned,
+    is_definition,
+    is_simple,
+    moved,
+    parse,
+)
 from grader.sandbox.strays import (
     CLAUSE,
     CLOSING,
-    CODE,
     DEFINING,
-    HEADERS,
     MAGIC,
     MERGE,
+    MERGED,
     OPENING,
-    PYTHON_MAGICS,
+    PASTED_ERROR,
+    blocks,
+    is_code,
     is_indented,
+    is_invisible,
     is_text,
+    is_word,
     kind_of,
-    merges,
     names_in,
+    opens,
+    other_language,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from grader.sandbox.strays import Block
 
 # How many lines are parsed again to find where statements end. Beyond it, a statement is what its first line begins.
 MOST_LINES = 20_000
@@ -49,38 +62,34 @@ def split(source: str, is_notebook: bool = False) -> list[Piece]:
     return _Salvage(source, is_notebook).pieces()
 
 
-def other_language(cell: str) -> str:
-    """Return the magic of a notebook cell that is not run as Python, such as `%%bash`; "" if it is."""
-    magic = next(iter(cell.split()), "")
-    return magic if magic.startswith("%%") and magic not in PYTHON_MAGICS else ""
-
-
 class _Salvage:
     """Reads the statements of a source that does not parse as a whole.
 
-    A chunk is a line in the first column, with the indented lines and the clauses below it. The shortest run of chunks
-    that parses is a statement. A chunk that can begin none is stray. If it turns out to be inside a statement, which
-    goes on below the stray line, that statement is lost; otherwise the statements around it are complete.
+    A chunk is a line in the first column, or a block of stray lines, with the indented lines and the clauses below it.
+    The shortest run of chunks that parses is a statement. A chunk that can begin none is stray. If it turns out to be
+    inside a statement, which goes on below, that statement is lost; otherwise the statements around it are complete.
     """
 
     def __init__(self, source: str, is_notebook: bool) -> None:
         self.lines = source.split("\n")
         self.is_notebook = is_notebook
-        self.merges = dict(merges(self.lines))
+        self.blocks = blocks(self.lines)
         self.starts = list(self._starts())
         self.found: list[Piece] = []
         self.left = MOST_LINES + len(self.lines)  # each is parsed once in any case
 
     def _starts(self) -> Iterator[int]:
-        """Yield the first line of each chunk, and the number of lines. An unfinished merge is inside one chunk."""
-        first, is_first, end_of_merge = "", True, -1
+        """Yield the first line of each chunk, and the number of lines. A block is inside one chunk."""
+        first, is_first, end_of_block = "", True, -1
         for number, line in enumerate(self.lines):
-            if not CODE.match(line) or number <= end_of_merge:
+            if not is_code(line) or number <= end_of_block:
                 continue
-            if is_first or not (is_indented(line) or (CLAUSE.match(line) and not DEFINING.match(first))):
+            is_stray = number in self.blocks or is_invisible(line)
+            is_below = is_indented(line) or (CLAUSE.match(line) and not DEFINING.match(first))
+            if is_first or is_stray or not is_below:
                 first = line
                 yield number
-            is_first, end_of_merge = False, self.merges.get(number, end_of_merge)
+            is_first, end_of_block = False, self.blocks[number].last if number in self.blocks else end_of_block
         yield len(self.lines)
 
     def pieces(self) -> list[Piece]:
@@ -93,7 +102,7 @@ class _Salvage:
             found, end = self._statement(begin)
             if found:
                 self.found += found
-                above, place = ([] if _has_returned(found[-1]) else self._text(begin, end)), len(self.found) - 1
+                above, place = ([] if has_returned(found[-1]) else self._text(begin, end)), len(self.found) - 1
             elif self._ends_early(begin, end):
                 continue
             elif closed := self._closed(begin, end):
@@ -102,7 +111,7 @@ class _Salvage:
             elif not (above and self._goes_on(above, begin)):
                 above = [] if end > begin or OPENING.match(first) else above
                 end = self._lose_chunk(begin, end)
-            elif _opens(first):
+            elif opens(first):
                 above, end = [], self._lose_chunk(begin, end)  # what is below it may be its own
             else:
                 statement, end = self.found[place], begin + 1
@@ -124,15 +133,18 @@ class _Salvage:
         return joined
 
     def _is_text(self, piece: Piece) -> bool:
-        is_lost = piece.tree is None and not piece.names and not piece.is_known
-        return is_lost and is_text(self.lines[piece.line - 1])
+        return piece.tree is None and not piece.names and not piece.is_known and is_text(self.lines[piece.line - 1])
 
     def _text(self, begin: int, end: int) -> list[str]:
         return self.lines[self.starts[begin] : self.starts[end]]
 
-    def _without_stray_line(self, chunk: int) -> list[str]:
-        """Return a chunk without the stray line that it begins with, or the markers of an unfinished merge."""
-        return ["", *("" if MERGE.match(line) else line for line in self._text(chunk, chunk + 1)[1:])]
+    def _without_stray(self, chunk: int) -> list[str]:
+        """Return a chunk without the stray line or block that it begins with; of a merge, without the markers."""
+        text, block = self._text(chunk, chunk + 1), self.blocks.get(self.starts[chunk])
+        if block and block.kind == MERGED:
+            return ["" if MERGE.match(line) else line for line in text]
+        stray = block.last - self.starts[chunk] + 1 if block else 1
+        return [""] * stray + text[stray:]
 
     def _statement(self, begin: int) -> tuple[list[Piece], int]:
         """Return the statements that begin at a chunk, and the chunk behind them; or none, and the chunk in the way."""
@@ -153,13 +165,13 @@ class _Salvage:
 
     def _goes_on(self, above: list[str], chunk: int) -> bool:
         """Return whether a line of a chunk, below its first, can continue the statement above it."""
-        text = [*above, ""]
-        for line in self._text(chunk, chunk + 1)[1:]:
-            if CODE.match(line) and not MERGE.match(line) and self.left > 0:
+        text = above[:]
+        for line in self._without_stray(chunk):
+            if is_code(line) and self.left > 0:
                 if not (is_indented(line) or CLAUSE.match(line)):
                     return False  # a definition in an unfinished merge
                 found = self._parsed([*text, line], 0)
-                if not isinstance(found, SyntaxError) or found.msg == INCOMPLETE:
+                if found.msg == INCOMPLETE if isinstance(found, SyntaxError) else not is_word(line):
                     return True
             text.append("")
         return False
@@ -173,17 +185,21 @@ class _Salvage:
             return False
         text, start = self._text(begin, chunk + 1), self.starts[begin]
         error = self._parsed(text, 0)
-        if not isinstance(error, IndentationError) or not error.msg.startswith("unindent") or not error.lineno:
+        if not isinstance(error, IndentationError) or not error.lineno:
             return False
         above, line = text[: error.lineno - 1], text[error.lineno - 1].strip()
         found = self._parsed(above, 0)
-        if isinstance(found, SyntaxError):
+        if isinstance(found, SyntaxError) or not found:
             return False
-        below = self._parsed([line], 0)
-        if not _has_returned(found[-1]) and not (isinstance(below, SyntaxError) and below.msg != INCOMPLETE):
-            return False
-        self.starts.insert(chunk + 1, start + error.lineno - 1)
-        return True
+        if error.msg == "unexpected indent":
+            ends = is_simple(found[-1]) and bool(kind_of(line) or DEFINING.match(line))
+        else:
+            below = self._parsed([line], 0)
+            is_text = isinstance(below, SyntaxError) and below.msg != INCOMPLETE
+            ends = error.msg.startswith("unindent") and (is_text or has_returned(found[-1]))
+        if ends:
+            self.starts.insert(chunk + 1, start + error.lineno - 1)
+        return ends
 
     def _closed(self, begin: int, chunk: int) -> int | None:
         """Return the chunk behind an incomplete statement that parses without the stray lines in it, if there is one.
@@ -198,8 +214,8 @@ class _Salvage:
             if isinstance(found, SyntaxError) and found.msg != INCOMPLETE:
                 if self._statement(stray)[1] != stray:
                     return None  # it is no stray line
-                found = self._parsed(text + self._without_stray_line(stray), 0)
-                text += self._without_stray_line(stray)
+                found = self._parsed(text + self._without_stray(stray), 0)
+                text += self._without_stray(stray)
             else:
                 text += self._text(stray, stray + 1)
             if not isinstance(found, SyntaxError):
@@ -225,7 +241,8 @@ class _Salvage:
         while text[0].startswith("@") and DEFINING.match(text[0]) and end < len(self.starts) - 1:
             text, end = self._text(end, end + 1), self._behind_brackets(end + 1)
         error = self._parsed(text, 0, flags=0)
-        if isinstance(error, SyntaxError) and error.msg.endswith("was never closed"):
+        is_open = isinstance(error, SyntaxError) and error.msg.endswith("was never closed")
+        if is_open and self.starts[begin] not in self.blocks:
             end = self._behind_brackets(max(end, chunk))
         self._lose(self.starts[begin], end, begin)
         return end
@@ -247,27 +264,37 @@ class _Salvage:
             error = SyntaxError("invalid syntax")
             error.lineno = start + 1
         line = min(error.lineno or start + 1, len(self.lines))
-        last, kind = self.merges.get(start), kind_of(self.lines[line - 1].strip())
-        if last is not None:
-            error.lineno, error.msg = start + 1, f"lines {start + 1} to {last + 1} are an unfinished merge"
+        block, kind = self.blocks.get(start), kind_of(self.lines[line - 1])
+        if block:
+            error.lineno, error.msg = start + 1, block.sentence(start)
         elif kind:
             error.msg = f"the line is {kind}"
         elif first < start < line - 1:
             error.lineno, error.msg = start + 1, "the line is not indented like the lines around it"
-        names = names or names_in(self.lines[first : self.starts[end]])
-        self.found.append(Piece(first + 1, names, None, error, is_known=bool(kind or last is not None)))
+        imports: list[Piece] = []
+        if block and first == start:
+            names, imports = self._in_block(start, block)
+        elif not names:
+            own = self._without_stray(chunk) if block else self._text(chunk, chunk + 1)
+            names = names_in(self.lines[first:start] + own + self._text(chunk + 1, end))
+        self.found += [Piece(first + 1, names, None, error, is_known=bool(kind or block)), *imports]
 
+    def _in_block(self, start: int, block: Block) -> tuple[tuple[str, ...], list[Piece]]:
+        """Return the names that a block would bind, and the imports in it that count.
 
-def _opens(line: str) -> bool:
-    """Return whether a line seems to begin a block: a definition, or a header whose keyword is misspelt."""
-    word, _, rest = line.partition(" ")
-    headers = (f"{keyword} {rest} pass" for keyword in difflib.get_close_matches(word.lower(), HEADERS))
-    is_header = line.rstrip().endswith(":") and any(not isinstance(parse(one), SyntaxError) for one in headers)
-    return is_header or (bool(OPENING.match(line)) and not kind_of(line))
-
-
-def _has_returned(piece: Piece) -> bool:
-    """Return whether a statement is a function whose last line leaves it, so that no line below can change it."""
-    assert piece.tree
-    [node] = piece.tree.body
-    return isinstance(node, ast.FunctionDef) and isinstance(node.body[-1], ast.Return | ast.Raise)
+        Those of an unfinished merge count if no name would mean something else in the other version.
+        """
+        lines = self.lines[start : block.last + 1]
+        if block.kind != MERGED:
+            return () if block.kind == PASTED_ERROR else names_in(lines), []
+        marks = [number for number, line in enumerate(lines) if MERGE.match(line)]
+        found: list[Piece] = []
+        for mark, end in zip(marks, [*marks[1:], len(lines)], strict=True):
+            if not lines[mark].startswith("|"):  # there is what both versions were made of
+                side = _Salvage("\n".join(["", *lines[mark + 1 : end]]), self.is_notebook)
+                side.left = self.left
+                found += moved(side.pieces(), start + mark)
+                self.left = side.left
+        imports = agreed_imports(found) if {"<", "=", ">"} <= {lines[mark][0] for mark in marks} else []
+        bound = {"*", *(name for one in imports for name in one.names)}
+        return tuple(dict.fromkeys(name for one in found for name in one.names if name not in bound)), imports

@@ -5,16 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # What Python's parser raises besides SyntaxError: for a NUL byte, and for a source that is nested too deeply.
 NOT_PARSED = (ValueError, RecursionError, MemoryError)
 # The parser's text for a source that ends too early.
 INCOMPLETE = "incomplete input"
+
+
+Found = TypeVar("Found", "list[Piece]", "list[Piece] | SyntaxError")
 
 
 @dataclass(frozen=True)
@@ -45,15 +48,15 @@ def parse(source: str, flags: int = 0) -> list[Piece] | SyntaxError:
     return [Piece(_first_line(node), tuple(_bound_names(node)), ast.Module([node], [])) for node in tree.body]
 
 
-def moved(found: list[Piece] | SyntaxError, lines: int) -> list[Piece] | SyntaxError:
+def moved(found: Found, lines: int) -> Found:
     """Return what was parsed as if there were this number of lines above it."""
     if isinstance(found, SyntaxError):
         found.lineno = (found.lineno or 1) + lines
         found.msg = re.sub(r"(?<=\bline )\d+", lambda number: str(int(number[0]) + lines), found.msg)
         return found
     for piece in found:
-        assert piece.tree
-        ast.increment_lineno(piece.tree, lines)
+        if piece.tree:
+            ast.increment_lineno(piece.tree, lines)
     return [replace(piece, line=piece.line + lines) for piece in found]
 
 
@@ -74,6 +77,26 @@ def _bound_names(node: ast.stmt) -> Iterator[str]:
                 yield inner.id
 
 
+def agreed_imports(pieces: Iterable[Piece]) -> list[Piece]:
+    """Return the imports, each once, of which no name means something else in another of the statements."""
+    meanings: dict[str, set[object]] = {}
+    imports: dict[str, Piece] = {}
+    for piece in pieces:
+        node = piece.tree.body[0] if piece.tree else None
+        known: dict[str, object] = {}
+        if isinstance(node, ast.Import):
+            known = {one.asname or one.name.partition(".")[0]: one.name for one in node.names if one.asname}
+            known |= {top: top for one in node.names if not one.asname and (top := one.name.partition(".")[0])}
+        elif isinstance(node, ast.ImportFrom) and node.names[0].name != "*":
+            source = "." * node.level + (node.module or "")
+            known = {one.asname or one.name: f"{source}.{one.name}" for one in node.names}
+        if node and known:
+            imports.setdefault(ast.unparse(node), piece)
+        for name in piece.names:
+            meanings.setdefault(name, set()).add(known.get(name, piece.line))
+    return [piece for piece in imports.values() if all(len(meanings[name]) == 1 for name in piece.names)]
+
+
 def is_definition(piece: Piece) -> bool:
     """Return whether a piece defines a function or a class."""
     return piece.tree is not None and isinstance(piece.tree.body[0], DEFINITIONS)
@@ -82,3 +105,16 @@ def is_definition(piece: Piece) -> bool:
 def does_only(piece: Piece) -> bool:
     """Return whether a piece is a call or a loop, which are there for what they do and not for names."""
     return piece.tree is not None and isinstance(piece.tree.body[0], ast.Expr | ast.For | ast.While)
+
+
+def is_simple(piece: Piece) -> bool:
+    """Return whether a piece is a statement without a block of lines."""
+    node = piece.tree.body[0] if piece.tree else None
+    return node is not None and (node.lineno == node.end_lineno or not {"body", "cases"} & set(node._fields))
+
+
+def has_returned(piece: Piece) -> bool:
+    """Return whether a statement is a function whose last line leaves it, so that no line below can change it."""
+    assert piece.tree
+    [node] = piece.tree.body
+    return isinstance(node, ast.FunctionDef) and isinstance(node.body[-1], ast.Return | ast.Raise)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
+import bisect
+import difflib
 import keyword
 import re
 import unicodedata
 from codeop import PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.sandbox.statements import INCOMPLETE, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-# A line that is neither blank nor a comment.
-CODE = re.compile(r"\s*[^\s#]")
+# What is blank for Python. Other spaces are characters that it cannot read.
+BLANK = " \t\f\r"
 # A line that continues the statement above it although it is not indented.
 CLAUSE = re.compile(r"(?:else|elif|except|finally)\b")
 # A line that closes a bracket, perhaps with a sign that only looks like one.
@@ -38,8 +40,10 @@ OPENING = re.compile(rf"{DEFINING.pattern}|.*[(\[{{,]\s*(?:#.*)?$")
 HEADERS = ("def", "class", "if", "for", "while", "with")
 # A magic or a shell line of a notebook, with or without an assignment, or a name with a question mark.
 MAGIC = re.compile(r"^(\s*+)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
-# A marker of an unfinished merge.
-MERGE = re.compile(r"(?:<{7}|\|{7}|>{7})(?: |$)|={7}$")
+# A marker of an unfinished merge. Inside another merge, git makes them longer.
+MERGE = re.compile(r"<{7,}|\|{7,}|>{7,}|={7,}$")
+MERGED = "an unfinished merge"
+PASTED_ERROR = "a pasted error message"
 # Magics of a whole cell that contains Python. %%bash, %%html and so on contain something else.
 PYTHON_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
 # What looks like a sign of Python and is none, with that sign.
@@ -53,38 +57,140 @@ TYPED = {
     for typed in others
 }  # fmt: skip
 SIGNS = {ord(typed): sign for typed, sign in TYPED.items()}
+INVISIBLE = "a blank line with invisible characters"
 # The beginnings of lines that are no Python, and what such a line is.
 STRAYS = {
     "a Markdown fence": re.compile(r"```|~~~"),
-    "a conflict marker": re.compile(r"[<|>]{7}( |$)"),
+    "a conflict marker": re.compile(r"(?:<{7}|\|{7}|>{7})"),
+    "printed output": re.compile(r"Out ?\[\d*\]:|<(?:function|class|bound|module|generator|built-in|[\w.]+ object) \S"),
     "a prompt": PROMPT,
-    "an HTML tag": re.compile(r"</?[A-Za-z][\w-]*(?: [^<>]*)?/?>|<!"),
-    "a notebook command": re.compile(r"[%!?]|[\w., ]+= *[%!]"),
+    "an HTML tag": re.compile(r"</?[A-Za-z][\w-]*(?: [^<>]*)?/?>|<!|-->$"),
+    "a notebook command": re.compile(r"[%!?]|[\w., ]+= *[%!]|\w*[._\d][\w.]*\?\??$"),
     "a command for the terminal": re.compile(
-        r"\$ |(?:pip3?|conda|mamba|uv|brew|apt|apt-get|npm) \w|git (?:clone|add|commit|push|pull|init)\b|cd \S+$"
-        r"|(?:wget|curl) \S|(?:python3?|pytest|jupyter|grader) [\w./-]+(?: |$)"
+        r"(?:\([\w.-]+\) ?)?(?:\[?[\w.-]+@[\w.-]+(?:[^$%#]*\$|[: ][~/]\S* ?[%#]) |\$ |(?:PS )?[A-Za-z]:\\[^<>|]*>)"
+        r"|(?:pip3?|conda|mamba|uv|brew|apt|apt-get|npm) \w|git (?:clone|add|commit|push|pull|init)\b"
+        r"|cd \S+(?:$| &&)|(?:wget|curl) \S|(?:python3?|pytest|jupyter|grader) [\w./-]+(?: |$)|cat >+ ?\S+ *<<|EOF$"
     ),
 }
+# What is printed for a tensor, if nothing has that name.
+OUTPUT = re.compile(r"(?:tensor|array)\(")
+# The end of an HTML comment, which is no comment of Python.
+COMMENT_END = re.compile(r"(?!\s*#).*-->\s*$")
+# The lines of an error message: how Python and IPython begin it, where in the code it was, and the error.
+TRACEBACK = re.compile(r"Traceback \(most recent call last\):?\s*$")
+IPYTHON_TRACEBACK = re.compile(r"\w+ +Traceback \(most recent call last\)\s*$")
+FRAME = re.compile(r'\s+File ".*", line \d+|\s+\[Previous line repeated|\s+\.\.\.\s*$')
+IPYTHON_FRAME = re.compile(r"\s*$|(?:-+>|\s)\s*\d+\b|(?:File |Cell In|Input In|<ipython|[/~]).*(?:line \d|:\d| in )")
+MARKS = re.compile(r"[\s~^]*[~^]\s*$")
+ERROR = re.compile(r"[\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Iteration)(?::.*)?$")
+NEXT_TRACEBACK = re.compile(r"During handling of the above|The above exception was")
 
 
-def merges(lines: list[str]) -> Iterator[tuple[int, int]]:
+class Block(NamedTuple):
+    """Lines that are no Python together: the number of the last one, and what they are."""
+
+    last: int
+    kind: str
+
+    def sentence(self, first: int) -> str:
+        """Say what the lines are. first: the number of the first one."""
+        return (
+            f"lines {first + 1} to {self.last + 1} are {self.kind}" if self.last > first else f"the line is {self.kind}"
+        )
+
+
+def blocks(lines: Sequence[str]) -> dict[int, Block]:
+    """Return the blocks of a source, each by the number of its first line."""
+    found = {first: Block(last, MERGED) for first, last in _merges(lines)}
+    ends = [number for number, line in enumerate(lines) if "-->" in line and COMMENT_END.match(line)]
+    last = -1
+    for number, line in enumerate(lines):
+        if number <= last or number in found:
+            continue
+        if line.startswith("<!--"):
+            place = bisect.bisect_left(ends, number)
+            block = Block(ends[place], "an HTML comment") if place < len(ends) else None
+        else:
+            end = _end_of_error(lines, number)
+            block = Block(end, PASTED_ERROR) if end is not None else None
+        if block:
+            found[number], last = block, block.last
+    return found
+
+
+def _merges(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the first and the last line of each unfinished merge, also of one that lacks a marker."""
-    marked = [(number, line[0]) for number, line in enumerate(lines) if MERGE.match(line)]
-    while marked:
-        # Up to a line of `>`, or before the next line of `<`.
-        places = [n for n, (_, mark) in enumerate(marked) if mark == ">" or (mark == "<" and n)]
-        end = places[0] + (marked[places[0]][1] == ">") if places else len(marked)
-        if end > 1:
-            yield marked[0][0], marked[end - 1][0]
-        del marked[:end]
+    all_marked = [(number, found[0]) for number, line in enumerate(lines) if (found := MERGE.match(line))]
+    for length in {len(mark) for _, mark in all_marked}:
+        marked = [(number, mark[0]) for number, mark in all_marked if len(mark) == length]
+        begin = end = 0
+        while end < len(marked):
+            # Up to a line of `>`, or before the next line of `<`.
+            places = ((n, marked[n][1]) for n in range(begin, len(marked)))
+            ends = (n + (mark == ">") for n, mark in places if mark == ">" or (mark == "<" and n > begin))
+            end = next(ends, len(marked))
+            merge, begin = marked[begin:end], end
+            # Several lines of `=` underline the titles of a text.
+            while [mark for _, mark in merge[:2]] == ["=", "="]:
+                del merge[0]
+            while [mark for _, mark in merge[-2:]] == ["=", "="]:
+                del merge[-1]
+            if len(merge) > 1:
+                yield merge[0][0], merge[-1][0]
+
+
+def _end_of_error(lines: Sequence[str], first: int) -> int | None:
+    """Return the last line of an error message that begins at a line; None if none does."""
+    is_ruled = lines[first].startswith("-----") and first + 1 < len(lines)
+    if IPYTHON_TRACEBACK.match(lines[first + is_ruled]):
+        last = first + is_ruled
+        for number in range(last + 1, len(lines)):
+            if ERROR.match(lines[number]):
+                return number
+            if not IPYTHON_FRAME.match(lines[number]):
+                break
+            last = number if lines[number].strip() else last
+        return last
+    end = first
+    begin = first if re.match(rf"{TRACEBACK.pattern}|\s+File ", lines[first]) else None
+    while begin is not None:
+        end = begin + bool(TRACEBACK.match(lines[begin]))  # the line behind it
+        while end < len(lines) and FRAME.match(lines[end]):
+            end += 1
+            # The code of that place, of which parts may be marked.
+            if end < len(lines) and is_indented(lines[end] or "x") and not FRAME.match(lines[end]):
+                end += 1
+                while end < len(lines) and MARKS.match(lines[end]):
+                    end += 1
+        end += end > begin and end < len(lines) and bool(ERROR.match(lines[end]))
+        below = [number for number in range(end, min(end + 5, len(lines))) if lines[number].strip()]
+        is_next = len(below) > 1 and NEXT_TRACEBACK.match(lines[below[0]]) and TRACEBACK.match(lines[below[1]])
+        begin = below[1] if is_next else None
+    return end - 1 if end > first else None
+
+
+def is_code(line: str) -> bool:
+    """Return whether a line is neither blank for Python nor a comment."""
+    text = line.lstrip(BLANK)
+    return bool(text) and not text.startswith("#")
+
+
+def is_invisible(line: str) -> bool:
+    """Return whether a line seems to be blank or a comment, but has characters that Python cannot read."""
+    if line.isprintable():
+        return False
+    seen = next((place for place, one in enumerate(line) if one.isprintable() and one != " "), len(line))
+    return bool(line[:seen].strip(BLANK)) and line[seen : seen + 1] in ("", "#")
 
 
 def kind_of(line: str) -> str:
     """Return what a line is that is no Python, or ""."""
-    return next((kind for kind, pattern in STRAYS.items() if pattern.match(line)), "")
+    if is_invisible(line):
+        return INVISIBLE
+    return next((kind for kind, pattern in STRAYS.items() if pattern.match(line.strip())), "")
 
 
-def names_in(lines: list[str]) -> tuple[str, ...]:
+def names_in(lines: Sequence[str]) -> tuple[str, ...]:
     """Return the names that lines would bind: that of a definition, or else all that are found."""
     found = [one for line in lines if (one := DEFINITION.match(line))]
     if found and found[0]["kind"]:
@@ -116,3 +222,22 @@ def is_text(line: str) -> bool:
     if isinstance(found, SyntaxError):
         return found.msg != INCOMPLETE
     return not is_indented(line) and all(is_note(node) for piece in found if piece.tree for node in piece.tree.body)
+
+
+def opens(line: str) -> bool:
+    """Return whether a line seems to begin a block: a definition, or a header whose keyword is misspelt."""
+    word, _, rest = line.partition(" ")
+    headers = (f"{keyword} {rest} pass" for keyword in difflib.get_close_matches(word.lower(), HEADERS))
+    is_header = line.rstrip().endswith(":") and any(not isinstance(parse(one), SyntaxError) for one in headers)
+    return is_header or (bool(OPENING.match(line)) and not kind_of(line))
+
+
+def is_word(line: str) -> bool:
+    """Return whether a line is a single name, as in a text: as a statement it does nothing."""
+    return line.strip().isidentifier() and not keyword.iskeyword(line.strip())
+
+
+def other_language(cell: str) -> str:
+    """Return the magic of a notebook cell that is not run as Python, such as `%%bash`; "" if it is."""
+    magic = next(iter(cell.split()), "")
+    return magic if magic.startswith("%%") and magic not in PYTHON_MAGICS else ""

@@ -7,7 +7,7 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.submissions.kinds import MisnamedError
+from grader.submissions.kinds import IS_DOCUMENT, MisnamedError
 from grader.submissions.names import (
     exported_name,
     filenames,
@@ -273,7 +273,10 @@ def replace_untouched(
         raise UnreadableError(f"{name} is missing, and {sentence}")
     first, remarks = usable[0], []
     right = first.source.filename
-    if first.is_misnamed:
+    if first.is_misnamed and any(IS_DOCUMENT in one for one in first.source.remarks):
+        named = tuple(renamed(one, first.path, quoted(first.own_path)) for one in first.source.remarks)
+        first = dataclasses.replace(first, source=dataclasses.replace(first.source, remarks=named))
+    elif first.is_misnamed:
         remarks = [f"{quoted(first.own_path)} was graded as {right}: rename it to {right}."]
     elif candidates:
         remarks = [f"{quoted(first.own_path)} was graded, because {candidates[0].path} has no answers."]

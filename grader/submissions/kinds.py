@@ -18,18 +18,21 @@ _DEFINITION = re.compile(r"^(?:async[ \t]+)?(?:def[ \t]+\w+[ \t]*\(|class[ \t]+\
 # A notebook begins with one of its keys, even if the rest is damaged.
 _NOTEBOOK = re.compile(r'\s*+\{\s*+"(?:cells|metadata|nbformat|nbformat_minor|worksheets)"\s*:')
 _MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
-_CELLS = re.compile(r"^@app\..*\n(?:[ )].*\n)*(?:async )?(?:def|class) ", re.MULTILINE)
+_CELLS = re.compile(r"^@app\.cell\b.*\n(?:[ )].*\n)*(?:async )?def ", re.MULTILINE)
+_DOCUMENT = re.compile(r".*\.(?:md|markdown|qmd|rmd)(?:\.txt)?", re.IGNORECASE | re.DOTALL)
 _CODE = re.compile(
     rf"{_DEFINITION.pattern}|^# %%|^from[ \t]+[\w.]+[ \t]+import\b|^import[ \t]+[\w.]+[ \t]*(?:as[ \t]+\w+[ \t]*)?$",
     re.MULTILINE,
 )
 _LONGEST_PART = 6
+IS_DOCUMENT = "is a Markdown or Quarto document"
 _OTHERS = (
     (re.compile(r"\s*+(?:<\?xml[^>]*+>\s*+)?<(?:!doctype html|html)\b|From: <Saved by ", re.IGNORECASE),
      "is a web page (HTML), such as an export or a page that shows the file"),
     (re.compile("version https://git-lfs"), "is a pointer of Git LFS without the file"),
     (re.compile(r"\s*+(?:https?://\S++\s*+\Z|\[InternetShortcut\])"), "holds only a link"),
     (re.compile(r"\s*+404: Not Found\s*+\Z"), "is the answer of a server that did not find the file (404)"),
+    (re.compile(r"\s*+1\b.*\n\s*+2\b.*\n\s*+3\b"), "has the number of each line in front of it"),
     (re.compile(r"\s*+(?:diff --git |From [0-9a-f]{40} |--- \S+.*\n\+\+\+ )"), "is a patch (a diff)"),
 )  # fmt: skip
 
@@ -54,26 +57,32 @@ def require_script(text: str, relative: str) -> None:
     refuse_others(text, relative)
 
 
-def code_of(read: Text, relative: str) -> Text:
+def code_of(read: Text, relative: str, own: str) -> Text:
     """Return the code of a script. Of a document with blocks of Python, only these remain, each in its own lines.
 
-    Raises UnreadableError.
+    own: The path that the student gave it. Raises UnreadableError.
     """
     if not any(mark in read.text for mark in ("```", "~~~", "marimo.App(")):
         return read
-    definitions = len(_DEFINITION.findall(read.text))
-    if _MARIMO.search(read.text) and definitions == len(_CELLS.findall(read.text)):
+    cells = len(_CELLS.findall(read.text)) if _MARIMO.search(read.text) else 0
+    if cells and cells == len(_DEFINITION.findall(read.text)):
         raise UnreadableError(
             f"{relative} is a marimo notebook, whose functions exist only inside its cells: run `marimo export ipynb "
             f"{relative} -o {relative.removesuffix('.py')}.ipynb` and hand in that notebook."
         )
-    chunks = _chunks(read.text) if _FRONT_MATTER.match(read.text) or _CHUNK.search(read.text) else ""
+    if cells:
+        remark = (
+            f"{relative} is a marimo notebook: what its cells (`@app.cell`) define was not read, only what is outside."
+        )
+        return Text(read.text, (*read.remarks, remark))
+    is_document = _DOCUMENT.fullmatch(own) or _FRONT_MATTER.match(read.text) or _CHUNK.search(read.text)
+    chunks = _chunks(read.text) if is_document else ""
     # A script can have such lines in a string.
-    if not chunks.strip() or len(_DEFINITION.findall(chunks)) < definitions:
+    if not chunks.strip() or len(_CODE.findall(chunks)) < len(_CODE.findall(read.text)):
         return read
     remark = (
-        f"{relative} is a Markdown or Quarto document, of which the Python blocks were read: convert it to a "
-        "notebook, for example with `quarto convert`."
+        f"{relative} {IS_DOCUMENT}, of which the Python blocks were read: convert it to a notebook, for example with "
+        "`quarto convert`."
     )
     return Text(chunks, (*read.remarks, remark))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.submissions.conflicts import cells_of, sides_of
@@ -46,6 +47,8 @@ _BLANK_ANSWER = re.compile(r"answer_[0-9]+\s*(?::[^=]*)?=\s*(?:(?:\.\.\.|None|\"
 _CLOSING = re.compile(r"[)\]}]")
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _IMPORT = re.compile(r"(?:^|;[ \t]*)(?:from[ \t]+[\w.]+[ \t]+)?import\b[ \t]*(\([^()]*\)|[^;\n]*)", re.MULTILINE)
+# The lines of a `try` or `with` at top level.
+_BLOCK = re.compile(r"^(?:try|with)\b.*:.*\n((?:[ \t]+.*\n?|\n)++)", re.MULTILINE)
 _CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
 
 
@@ -232,7 +235,7 @@ def repaired(code: UnitSource, stub: str) -> UnitSource:
 def with_imports(cells: Sequence[str], stub: str) -> tuple[tuple[str, ...], list[str]]:
     """Return the cells, with the stub's imports that they need but lack as cell 1, and the names of these imports."""
     code = "\n".join(cells)
-    bound = set(imported_names(code))
+    bound = {name for part in (code, *map(dedent, _BLOCK.findall(code))) for name in imported_names(part)}
     code = _IMPORT.sub("", code)
     deleted: list[str] = []
     added: list[str] = []

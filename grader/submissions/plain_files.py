@@ -117,6 +117,8 @@ def _decoded(content: bytes, relative: str) -> Text:
         what = "compiled Python"
     if what:
         raise UnreadableError(f"{relative} is {what}: {itself(relative)}.")
+    if content and not content.strip(b"\0"):
+        raise UnreadableError(f"{relative} has only zero bytes, as a crash leaves them: hand in your own copy again.")
     encoding, remarks = _encoding(content, relative)
     if encoding == "UTF-8" and b"\0" in content and _is_wide(content):
         raise UnreadableError(f"{relative} is in UTF-16 without a byte order mark: save it as UTF-8.")
@@ -127,10 +129,15 @@ def _decoded(content: bytes, relative: str) -> Text:
         fix = "save it as UTF-8" if encoding.startswith("UTF") else "save it as UTF-8 and delete that declaration"
         declared = "" if encoding.startswith("UTF") else ", the encoding that it declares"
         raise UnreadableError(f"{relative} is not {encoding}{declared} (line {line}): {fix}.") from None
+    text = unix_lines(text)
+    if zeros := len(text) - len(text.rstrip("\0")):  # as a crash or a full disk leaves them
+        text = text.rstrip("\0")
+        what = f"{zeros} zero bytes" if zeros > 1 else "a zero byte"
+        remarks = (*remarks, f"{relative} ends with {what}, which were not read: open it and save it again.")
     if "\0" in text:
-        position = content.index(b"\0") + 1
-        raise UnreadableError(f"{relative} is not a text file (byte {position} is zero): save it as UTF-8.")
-    return Text(unix_lines(text), remarks)
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise UnreadableError(f"{relative} has a zero byte in line {line}, which no text has: delete it there.")
+    return Text(text, remarks)
 
 
 def _encoding(content: bytes, relative: str) -> tuple[str, tuple[str, ...]]:

@@ -28,7 +28,7 @@ from grader.submissions.names import (
 from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, repaired
 from grader.submissions.plain_files import UnreadableError, read_remarked, read_text, refuse_beyond
 from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
-from grader.submissions.tree import Ignored, joined
+from grader.submissions.tree import Ignored, View, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -234,7 +234,8 @@ class _Reader:
             return None
         require_script(read.text, path)
         refuse_beyond(CODE_LIMIT, len(read.text), path)
-        text, remarks = code_of(read, path)
+        own = tree.mounts[path].label if isinstance(tree, View) and path in tree.mounts else path
+        text, remarks = code_of(read, path, own)
         return UnitSource(path, (text,), remarks)
 
     def _answers(self, sheet: str, tree: Files, path: str) -> UnitSource | None:

@@ -291,6 +291,24 @@ ROWS = [
         Answer("return 3\n"),
         Answer("class Other:\n    size = nothing\n"),
     ),
+    # -- lines that are no code -----------------------------------------------------------------------------------
+    *(
+        Row(sentence, Answer(f"{stray}\n"), Answer(f"{near_miss}\n"))
+        for sentence, stray, near_miss in (
+            ("The line is a Markdown fence, not code: delete it.", "~~~ python", "~~ python"),
+            ("The line is a prompt, not code: delete it.", "In [3]: print(nothing)", "In: print(nothing)"),
+            ("The line is printed output, not code: delete it.", "tensor([1., 2.])", "x = tensor([1., 2.])"),
+            ("The line is a command for the terminal, not code", "cat > a.py << 'EOF'", "dog > a.py << 'EOF'"),
+            ("If it is text and not code, begin it with `#`.", "x = 1\n=======", "x = 1\n= 2"),
+            ("Delete it, and type an empty line if you need one.", "\u00a0", "x =\u00a01"),
+            (
+                "Delete it.",
+                'Traceback (most recent call last):\n  File "a.py", line 1\nTypeError: no',
+                "Traceback: most recent call last",
+            ),
+            ("Delete it, or begin each line of it with `#`.", "<!-- old\nx = 1\n-->", "<!--\nx = 1"),
+        )
+    ),
     *(
         Row("This line defines nothing: if it is a note, begin it with `#`.", Answer(f"{note}\n"), Answer(f"{code}\n"))
         for note, code in {
@@ -629,7 +647,7 @@ ROWS = [
     Row("Delete it, and run it in the terminal.", Answer("C:\\Users\\ana> python a.py\n"), Answer("C = \\Users\n")),
     Row("Delete it: notebook commands", Answer("torch.softmax?\n"), Answer("is this right?\n")),
     Row("Delete it, after you have decided", Answer("<<<<<<<HEAD\n"), Answer("x <<<<<<<HEAD\n")),
-    Row("If it is no part of your code, delete it.", Answer("-->\n"), Answer("x -->\n")),
+    Row("If it is no part of your code, delete it.", Answer(".:\n"), Answer("x .:\n")),
     Row("Is something missing at the end of the line?", Answer("x = 1 +\n"), Answer("x = = 1\n")),
     Row("The quote in it opens a string that does not end", Answer('"\n'), Answer("It's my answer\n")),
     Row("Nothing may follow a `\\`, which joins two lines.", Answer("\\begin{equation}\n"), Answer("x = 1 +\n")),

@@ -43,6 +43,18 @@ def test_a_progress_bar_yields_the_items_of_its_iterable(open_client: Callable[.
     assert Student(open_client(source), "answers").f() == [1, 2, 0, 1, 3, 1]
 
 
+def test_functions_of_a_marimo_notebook_are_defined(open_client: Callable[..., SandboxClient]) -> None:
+    source = (
+        "import marimo\napp = marimo.App(width='medium')\nwith app.setup:\n    import torch\n"
+        "@app.function\ndef f():\n    return torch.ones(1)\n"
+        "@app.function(hide_code=True)\ndef g():\n    return 2\n"
+        "@app.cell\ndef _(mo):\n    mo.md('x')\n    return\n"
+        "if __name__ == '__main__':\n    app.run()\n"
+    )
+    assert failures(open_client(source)) == []
+    assert Student(open_client(source), "answers").g() == 2
+
+
 def test_the_standard_library_torch_and_numpy_can_be_imported(open_client: Callable[..., SandboxClient]) -> None:
     source = (
         "import torch, numpy as np, math, random, json, csv, re, itertools, functools, collections, typing\n"

@@ -47,6 +47,23 @@ STRAYS = {
     "---": "invalid syntax",
     "@@ -0,0 +1,62 @@": "invalid syntax",
     ")": "unmatched ')'",
+    "~~~{.python}": "the line is a Markdown fence",
+    "In [3]: %timeit above(1)": "the line is a prompt",
+    "Out[3]: 0.5, and": "the line is printed output",
+    "<function above at 0x7f>": "the line is printed output",
+    "torch.softmax?": "the line is a notebook command",
+    "(base) ana@laptop:~/hw$ ls | grep 'x": "the line is a command for the terminal",
+    "C:\\Users\\Ana> python x.py": "the line is a command for the terminal",
+    "cd ~/hw && git commit -m \"it's done": "the line is a command for the terminal",
+    "-->": "the line is an HTML tag",
+    "<<<<<<<HEAD": "the line is a conflict marker",
+    "<<<<<<<<< Temporary merge branch 1": "the line is a conflict marker",
+    "<!-- done -->": "the line is an HTML comment",
+    "\u00a0": "the line is a blank line with invisible characters",
+    "\u3000 # text": "the line is a blank line with invisible characters",
+    "\v": "the line is a blank line with invisible characters",
+    "\u200b": "the line is a blank line with invisible characters",
+    "    \u200b": "the line is a blank line with invisible characters",
     '"""': "unterminated triple-quoted string literal (detected at line {line})",
 }
 COMMANDS = [stray for stray, text in STRAYS.items() if text == "the line is a notebook command"]
@@ -164,6 +181,91 @@ def test_what_is_below_a_misspelt_header_is_no_part_of_the_statement_above(heade
     assert kept(source) == code(ABOVE, BELOW)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["total@x) # or x@total", "total @ x) % 2", "x = ?", "cd = 1)", "EOF = 1)", "tensor(1))", "Error: 1)", "x <<<< 1"],
+)
+def test_a_line_of_code_with_a_mistake_is_called_nothing_else(line: str) -> None:
+    [(number, _, text)] = lost(f"{ABOVE}{BELOW}{line}\n")
+    assert number == 13
+    assert not text.startswith("the line is")
+
+
+@pytest.mark.parametrize(
+    "prompt", ["root@host:/# ls -l", "ana@MacBook ~ % ls -l", "[ana@host hw]$ ls -l", "C:\\> dir /w"]
+)
+def test_the_prompts_of_other_shells_are_known(prompt: str) -> None:
+    assert lost(f"{ABOVE}{prompt}\n{BELOW}") == [(9, (), "the line is a command for the terminal")]
+
+
+ERROR = """\
+Traceback (most recent call last):
+  File "answers.py", line 9, in <module>
+    above(1)
+    ~~~~~^^^
+  [Previous line repeated 3 more times]
+TypeError: it (is"""
+BLOCKS = {
+    ERROR: "a pasted error message",
+    ERROR.partition("\n")[2]: "a pasted error message",
+    f"{ERROR}\n\nDuring handling of the above exception, another one occurred:\n\n{ERROR}": "a pasted error message",
+    'Traceback (most recent call last):\n  File "answers.py", line 9\n    x = 1': "a pasted error message",
+    "------------\nTypeError       Traceback (most recent call last)\nCell In[3], line 1\n----> 1 above(1)\n\n"
+    "File ~/answers.py:2, in above(x)\n      1 def above(x):\n----> 2     x += 1\n\nTypeError: no": (
+        "a pasted error message"
+    ),
+    "<!-- my first try\n    def above(x): ...\nclass Below:\n    x = 1\n-->": "an HTML comment",
+}
+
+
+@in_both_forms
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("statement", [ABOVE, BELOW, "import math\n"])
+def test_a_block_of_stray_lines_costs_nothing_but_itself_and_is_named(
+    block: str, statement: str, is_notebook: bool
+) -> None:
+    source = f"{statement}{block}\n{BELOW}"
+    first = statement.count("\n") + 1
+    names = ("Below",) if block.startswith("<!--") else ()
+    text = f"lines {first} to {first + block.count(chr(10))} are {BLOCKS[block]}"
+    assert lost(source, is_notebook) == [(first, names, text)]
+    assert kept(source, is_notebook) == code(statement, BELOW)
+
+
+@in_both_forms
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize(
+    ("begin", "end"), [("def broken():\n    x = 1\n", "    return x\n"), ("broken = (\n    1,\n", "    2,\n)\n")]
+)
+def test_a_block_of_stray_lines_inside_a_statement_costs_the_statement(
+    block: str, begin: str, end: str, is_notebook: bool
+) -> None:
+    [(line, names, text)] = lost(f"{ABOVE}{begin}{block}\n{end}{BELOW}", is_notebook)
+    assert (line, names) == (ABOVE.count("\n") + begin.count("\n") + 1, ("broken",))
+    assert text.endswith(BLOCKS[block])
+    assert kept(f"{ABOVE}{begin}{block}\n{end}{BELOW}", is_notebook) == code(ABOVE, BELOW)
+
+
+@pytest.mark.parametrize("line", ["\u00a0   return total", "\u00a0   total"])
+def test_a_line_of_code_that_is_indented_with_other_spaces_costs_its_function(line: str) -> None:
+    assert [names for _, names, _ in lost(f"{ABOVE}{line}\n{BELOW}")] == [("above",)]
+
+
+def test_a_word_below_a_text_is_no_part_of_the_class_above() -> None:
+    assert kept(f"{BELOW}Hello there:\n  two\n    four\n{ABOVE}") == code(BELOW, ABOVE)
+    assert kept(f"{BELOW}Hello there:\n  two\n    x = 4\n{ABOVE}") == code(ABOVE)
+
+
+@pytest.mark.parametrize("junk", [" <<<<<<< HEAD", "  def broken(x):\n    return x"])
+def test_what_is_indented_below_a_simple_statement_costs_nothing_but_itself(junk: str) -> None:
+    assert kept(f"import math\n{junk}\n{BELOW}") == code("import math", BELOW)
+
+
+@pytest.mark.parametrize("line", ["    .sum()", "    + 1"])
+def test_what_may_continue_a_simple_statement_costs_it(line: str) -> None:
+    assert kept(f"x = y\n{line}\n{BELOW}") == code(BELOW)
+
+
 def test_a_pasted_paragraph_is_one_piece_and_costs_nothing() -> None:
     text = "The scores are scaled:\n\n    softmax(Q · Kᵀ / √d_k) · V\n\nIt doesn't matter how (see below).\n1. First"
     assert lost(f"{ABOVE}\n{text}\n{BELOW}") == [(10, (), "invalid syntax in lines 10 to 15")]
@@ -218,6 +320,8 @@ MERGES = {
     "with the common ancestor": "<<<<<<< HEAD\none = 1\n||||||| base\none = 0\n=======\none = 2\n>>>>>>> main",
     "without the first marker": "=======\none = 1\n>>>>>>> main",
     "without the last marker": "<<<<<<< HEAD\none = 1\n=======",
+    "without spaces": "<<<<<<<HEAD\none = 1\n=======\none = 2\n>>>>>>>main",
+    "inside another": "<<<<<<<<< a\n<<<<<<< b\none = 1\n=======\n>>>>>>> c\n=========\none = 2\n>>>>>>>>> d",
 }
 
 
@@ -249,5 +353,35 @@ def test_two_unfinished_merges_are_two_pieces() -> None:
     ]
 
 
-def test_a_line_of_equals_signs_alone_is_no_merge() -> None:
-    assert lost(f"Title\n=======\n{ABOVE}") == [(2, (), "invalid syntax")]
+@in_both_forms
+@pytest.mark.parametrize(
+    ("ours", "theirs", "imports", "names"),
+    [
+        ("import torch", "import torch", ["import torch"], ()),
+        ("import torch.nn as nn", "import torch\nfrom torch import nn", ["import torch.nn as nn", "import torch",
+                                                                        "from torch import nn"], ()),
+        ("import torch", "import math, torch", ["import torch", "import math, torch"], ()),
+        ("from torch import exp", "from math import exp\nimport math", ["import math"], ("exp",)),
+        ("import torch\nfrom math import exp", "def exp(x):\n    return 1", ["import torch"], ("exp",)),
+        ("import torch\ndef one(x):", "import torch\ndef one(x, y):", ["import torch"], ("one",)),
+        ("from math import *", "import torch", ["import torch"], ()),
+        ("if 1:\n    import torch", "", [], ()),
+    ],
+)  # fmt: skip
+def test_an_import_in_an_unfinished_merge_runs_if_both_sides_mean_the_same(
+    ours: str, theirs: str, imports: list[str], names: tuple[str, ...], is_notebook: bool
+) -> None:
+    source = f"<<<<<<< HEAD\n{ours}\n||||||| base\nimport old\n=======\n{theirs}\n>>>>>>> main\n{ABOVE}"
+    assert [found for _, found, _ in lost(source, is_notebook)] == [names]
+    assert kept(source, is_notebook) == code(*imports, ABOVE)
+    lines = [piece.line for piece in pieces.split(source, is_notebook) if piece.tree]
+    assert [source.split("\n")[line - 1] for line in lines] == [*imports, "def above(x):"]
+
+
+def test_no_import_in_half_a_merge_runs() -> None:
+    assert kept(f"<<<<<<< HEAD\nimport torch\n=======\n{ABOVE}") == code(ABOVE)
+
+
+def test_lines_of_equals_signs_alone_are_no_merge() -> None:
+    assert lost(f"Title\n=======\n{ABOVE}Title\n=======\n") == [(2, (), "invalid syntax"), (12, (), "invalid syntax")]
+    assert len(kept(f"Title\n=======\n<<<<<<< HEAD\n=======\n>>>>>>> main\n{ABOVE}Title\n=======\n")) == 3

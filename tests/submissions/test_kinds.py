@@ -37,13 +37,6 @@ def _(mo):
     return (f,)
 
 
-@app.function(
-    hide_code=True,
-)
-def g(x):
-    return x
-
-
 if __name__ == "__main__":
     app.run()
 """
@@ -120,14 +113,13 @@ def test_two_different_answers_are_named_by_their_own_names(folder: Path) -> Non
         ("old/unit.py", NOTEBOOK, "unit.ipynb"),
         ("unit.txt", ANSWER, "unit.py"),
         ("unit.ipynb.txt", ANSWER, "unit.py"),
-        ("unit.md", f"```python\n{ANSWER}```\n", "unit.py"),
     ],
 )
 def test_a_copy_under_another_name_is_read_as_what_it_is(folder: Path, name: str, content: str, right: str) -> None:
     (folder / "old").mkdir()
     (folder / "unit.py").write_text(STUB)
     (folder / name).write_text(content)
-    assert script(folder).cells == (content if "```" in content else ANSWER,)
+    assert script(folder).cells == (ANSWER,)
     assert script(folder).filename == right
     assert script(folder).remarks == (f"{name!r} was graded as {right}: rename it to {right}.",)
 
@@ -159,13 +151,25 @@ def test_a_text_about_a_unit_is_ignored_and_not_hidden(folder: Path, name: str) 
         "# Unit\n\n```{python}\n%s```\n",
     ],
 )
-@pytest.mark.parametrize("name", ["unit.py", "unit.qmd"])
+@pytest.mark.parametrize("name", ["unit.py", "unit.qmd", "unit.Rmd"])
 def test_the_python_blocks_of_a_document_are_read_in_their_lines(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text % ANSWER)
     [cell] = script(folder).cells
     assert [line for line in cell.split("\n") if line and not line.startswith("#|")] == ANSWER.rstrip().split("\n")
     assert cell.split("\n").index("def f(x):") == (text % ANSWER).split("\n").index("def f(x):")
-    assert script(folder).remarks[-1] == f"unit.py {IS_DOCUMENT}"
+    assert script(folder).remarks == (f"{name if name == 'unit.py' else repr(name)} {IS_DOCUMENT}",)
+
+
+def test_the_python_blocks_of_a_markdown_file_are_read_whatever_else_is_in_it(folder: Path) -> None:
+    (folder / "unit.md").write_text(f"# Unit\n\nDon't panic.\n\n```python\n{ANSWER}```\n")
+    assert script(folder).cells == (f"{chr(10) * 5}{ANSWER}{chr(10)}",)
+    assert script(folder).remarks == (f"'unit.md' {IS_DOCUMENT}",)
+
+
+@pytest.mark.parametrize("text", [f"import math\n```python\n{ANSWER}```\n", ANSWER])
+def test_a_script_that_is_saved_as_a_markdown_file_is_read_whole(folder: Path, text: str) -> None:
+    (folder / "unit.md").write_text(text)
+    assert script(folder) == UnitSource("unit.py", (text,), ("'unit.md' was graded as unit.py: rename it to unit.py.",))
 
 
 @pytest.mark.parametrize(
@@ -200,6 +204,10 @@ def test_a_script_with_fences_is_no_document(folder: Path, text: str) -> None:
         (
             "404: Not Found",
             "is the answer of a server that did not find the file (404): hand in the script or the notebook itself.",
+        ),
+        (
+            "  1 import torch\n  2 \n  3 def f(x):\n  4     return x\n",
+            "has the number of each line in front of it: hand in the script or the notebook itself.",
         ),
         (
             f"diff --git a/unit.py b/unit.py\n+{ANSWER}",
@@ -245,8 +253,13 @@ def test_a_sheet_that_is_a_web_page_is_named(folder: Path) -> None:
     assert read(folder).quiz_problem == f"unit_quiz.md {IS_PAGE}: hand in the sheet itself."
 
 
-def test_a_script_that_has_functions_outside_the_cells_of_marimo_is_read(folder: Path) -> None:
-    (folder / "unit.py").write_text(f"{MARIMO}\n\n{ANSWER}")
+@pytest.mark.parametrize("decorator", ["", "@app.function\n", "@app.function(\n    hide_code=True,\n)\n"])
+def test_functions_outside_the_cells_of_marimo_are_read(folder: Path, decorator: str) -> None:
+    (folder / "unit.py").write_text(f"{MARIMO}\n\n{decorator}{ANSWER}")
+    assert script(folder).remarks == (
+        "unit.py is a marimo notebook: what its cells (`@app.cell`) define was not read, only what is outside.",
+    )
+    (folder / "unit.py").write_text(f"import marimo\napp = marimo.App()\n\n{decorator}{ANSWER}")
     assert script(folder).remarks == ()
 
 

@@ -293,6 +293,7 @@ def test_a_blank_first_cell_makes_room_for_imports_so_that_the_others_keep_their
         "from torch import nn",
         "import torchvision, math as torch_math",
         "def f():\n    import torch",
+        "if False:\n    import torch",
     ],
 )
 def test_an_import_of_another_name_does_not_replace_a_deleted_one(folder: Path, own: str) -> None:
@@ -311,6 +312,7 @@ def test_an_import_of_another_name_does_not_replace_a_deleted_one(folder: Path, 
         "def f(x):\n    return x",
         "import torch\nclass nn:\n    pass",
         "import torch\nnn = torch.nn",
+        "try:\n    import torch\n    from torch import nn\nexcept ImportError:\n    !pip install torch",
     ],
 )
 def test_equivalent_imports_are_left_unchanged(folder: Path, own: str) -> None:

@@ -50,9 +50,20 @@ def test_a_file_that_is_not_utf8_is_reported_with_the_line(folder: Path) -> None
     assert problem(folder) == "unit.py is not UTF-8 (line 2): save it as UTF-8."
 
 
-def test_a_file_with_zero_bytes_is_not_text(folder: Path) -> None:
-    (folder / "unit.py").write_bytes(b"a\0 = 1\n")
-    assert problem(folder) == "unit.py is not a text file (byte 2 is zero): save it as UTF-8."
+def test_a_file_with_a_zero_byte_in_a_line_is_reported_with_the_line(folder: Path) -> None:
+    (folder / "unit.py").write_bytes(b"b = 2\r\na\0 = 1\n\0")
+    assert problem(folder) == "unit.py has a zero byte in line 2, which no text has: delete it there."
+
+
+def test_zero_bytes_at_the_end_are_ignored_with_a_remark(folder: Path) -> None:
+    (folder / "unit.py").write_bytes(TEXT.encode() + bytes(512))
+    remark = "unit.py ends with 512 zero bytes, which were not read: open it and save it again."
+    assert read_remarked(folder, "unit.py", MEGABYTE) == (TEXT, (remark,))
+
+
+def test_a_file_of_zero_bytes_is_named(folder: Path) -> None:
+    (folder / "unit.py").write_bytes(bytes(512))
+    assert problem(folder) == ("unit.py has only zero bytes, as a crash leaves them: hand in your own copy again.")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
