@@ -5,6 +5,7 @@ A name says what the answer does. If several exercises share a mistake, the name
 
 from __future__ import annotations
 
+from grader.suites.attention_mistakes import FIXED, VALUES_AS_KEYS, VALUES_AS_QUERIES
 from grader.testing.misconceptions import replace, row
 
 # -- code that several rows replace, and replacements ------------------------------------------------------------
@@ -41,18 +42,6 @@ UNREPEATABLE = "generator or torch.Generator().manual_seed(__import__('random').
 # -- sentences that several rows share ---------------------------------------------------------------------------
 
 # About attention
-FIXED = (
-    "The divisor is a fixed number, such as 8 or the root of 8, whatever the width is. Divide by the root of the width "
-    "of queries and keys."
-)
-VALUES_AS_QUERIES = (
-    "The values are compared with the keys, as if they were queries. A query says what a token looks for, and has its "
-    "own weights."
-)
-VALUES_AS_KEYS = (
-    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
-    "own weights."
-)
 # About generators
 IGNORED = (
     "The generator is not used. Pass it on to the draw, as `generator=generator`, in a function of torch that takes "

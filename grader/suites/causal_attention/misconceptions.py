@@ -5,12 +5,23 @@ A name says what the answer does. If a function and the module have the same mis
 
 from __future__ import annotations
 
+from grader.suites.attention_mistakes import (
+    ARGUMENTS,
+    BEFORE_AND_AFTER,
+    FIFTH,
+    FIXED,
+    HALF,
+    ONLY_FUTURE_SEEN,
+    PLUS_LARGE,
+    SCALED_LATE,
+    SOFTMAX_TWICE,
+    SUMS_IN_A_ROW,
+    TEN_THOUSAND,
+    VALUES_AS_KEYS,
+    VALUES_AS_QUERIES,
+)
 from grader.testing.misconceptions import replace, row
 
-HALF = (
-    "Python evaluates `/` and `*` from left to right: `/ d_k*0.5` divides by d_k and then multiplies by 0.5. A square "
-    "root is a power, written with `**`."
-)
 UNSCALED = (
     "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by the square root "
     "of this width they keep a variance near 1, so that softmax does not give all the weight to one key."
@@ -21,10 +32,6 @@ TWENTIETH_ROOT = (
 NO_ROOT = (
     "The scores are divided by the width itself, or twice by its root, which is the same. Their standard deviation is "
     "the square root of the width: divide once by this root to bring it to 1."
-)
-FIFTH = (
-    "The exponent is `5`, so the scores are nearly zero and every visible token gets nearly the same weight. A square "
-    "root is the power `0.5`."
 )
 SQUARE = (
     "The scores are divided by the square of the width, so they are nearly zero. A square root is the opposite of a "
@@ -37,28 +44,9 @@ MULTIPLIED_BY_HALF = (
 DIVIDED_BY_HALF = (
     "The scores are divided by half of the width. The half is an exponent: the root is the width to the power of 0.5."
 )
-SCALED_LATE = (
-    "The weights, or the contexts made with them, are divided after softmax. Divide the scores, before softmax: then "
-    "the weights still sum to one."
-)
-SOFTMAX_TWICE = (
-    "Softmax is applied twice. The second softmax gets only numbers between zero and one: its weights are nearly "
-    "equal, and the hidden zeros get weight again."
-)
-BEFORE_AND_AFTER = (
-    "Softmax is applied before the mask and once more after it. The second softmax gets only weights, so its results "
-    "are nearly equal. Mask the scores, and apply softmax once."
-)
 WEIGHTS_MASKED = (
     "The future is minus infinity in the result: the mask came after softmax. Mask the scores, and then apply softmax, "
     "which makes zeros of minus infinity."
-)
-ARGUMENTS = (
-    "A function was called with arguments that do not fit. The error says which function, and what does not fit."
-)
-SUMS_IN_A_ROW = (
-    "The softmax by hand divides by the sums of other rows: `sum` removed the dimension. With `keepdim=True` each row "
-    "is divided by its own sum."
 )
 ALL_ONE = (
     "Every weight is one, also for the future. A softmax over a dimension of size one gives that, for example after "
@@ -67,14 +55,6 @@ ALL_ONE = (
 SELF_LOWERED = (
     "The diagonal is hidden too, so a token does not see itself. The first token sees nothing: all its scores are "
     "equally low, and softmax spreads its weight over the future too."
-)
-ONLY_FUTURE_SEEN = (
-    "The mask is inverted: the past and the token itself are hidden, and the future is visible. Perhaps the mask marks "
-    "the other part than you think: print it for three tokens."
-)
-PLUS_LARGE = (
-    "The future gets a large positive number, so it gets all the weight. Softmax takes exponentials: what should be "
-    "hidden needs minus infinity."
 )
 NUMPY = (
     "A tensor that requires gradients cannot become a NumPy array. Use only tensors: PyTorch has the same functions, "
@@ -96,10 +76,6 @@ UPSIDE_DOWN = (
     "The mask is inverted: the past is hidden and the future is visible. Hide the part above the diagonal, where the "
     "column comes after the row."
 )
-TEN_THOUSAND = (
-    "The future is hidden by a number such as -10,000. Other scores may be as low, and then the future has weight. "
-    "Minus infinity, or a number as low as -1e9, is below all scores."
-)
 SELF_HIDDEN = (
     "The diagonal is hidden too, so a token does not see itself. Then the first token sees nothing, and a softmax over "
     "only minus infinities gives NaN."
@@ -115,18 +91,6 @@ MASKED_LATE = (
 WRONG_DIM = (
     "Softmax runs over the queries: the columns sum to one, not the rows. The weights of each token should sum to one "
     "over the tokens that it sees, which lie along the last dimension."
-)
-FIXED = (
-    "The divisor is a fixed number, such as 8 or the root of 8, whatever the width is. Divide by the root of the width "
-    "of queries and keys."
-)
-VALUES_AS_QUERIES = (
-    "The values are compared with the keys, as if they were queries. A query says what a token looks for, and has its "
-    "own weights."
-)
-VALUES_AS_KEYS = (
-    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
-    "own weights."
 )
 WHOLE_TENSOR = (
     "Softmax runs over all scores at once, so all tokens together share one sum. Each token has its own weights: apply "

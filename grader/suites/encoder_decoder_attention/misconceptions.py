@@ -5,6 +5,7 @@ A name says what the answer does. If two exercises share a mistake, the name in 
 
 from __future__ import annotations
 
+from grader.suites.attention_mistakes import FIXED, VALUES_AS_KEYS
 from grader.testing.misconceptions import replace, row
 
 # Parts of the solution that several rows replace.
@@ -28,14 +29,6 @@ DECODER_IGNORED = (
 DOT_PRODUCTS = (
     "These are dot products of the states. Additive attention is older: it adds the two projections, takes the tanh, "
     "and multiplies with v."
-)
-FIXED = (
-    "The divisor is a fixed number, such as 8 or the root of 8, whatever the width is. Divide by the root of the width "
-    "of queries and keys."
-)
-VALUES_AS_KEYS = (
-    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
-    "own weights."
 )
 NO_MASK = (
     "Without a mask there is an error. The mask is optional, so its default is None: `padding_mask=None`. Check `if "

@@ -6,6 +6,22 @@ the row of the later exercise refers to the earlier row by its name.
 
 from __future__ import annotations
 
+from grader.suites.attention_mistakes import (
+    ARGUMENTS,
+    BEFORE_AND_AFTER,
+    FIFTH,
+    FIXED,
+    NO_SOFTMAX,
+    ONLY_FUTURE_SEEN,
+    PLUS_LARGE,
+    SCALED_LATE,
+    SOFTMAX_OVER_QUERIES,
+    SOFTMAX_TWICE,
+    TEN_THOUSAND,
+    TWENTIETH,
+    VALUES_AS_KEYS,
+    VALUES_AS_QUERIES,
+)
 from grader.testing.misconceptions import Change, replace, row
 
 # -- sentences of several rows -----------------------------------------------------------------------------------
@@ -53,10 +69,6 @@ NO_ROOT = (
     "The scores are divided by head_dim itself, or twice by its root, which is the same. Their standard deviation is "
     "√head_dim: divide once by √head_dim to bring it to 1."
 )
-FIFTH = (
-    "The exponent is `5`, so the scores are nearly zero and every visible token gets nearly the same weight. A square "
-    "root is the power `0.5`."
-)
 SQUARE = (
     "The scores are divided by the square of head_dim, so they are nearly zero. A square root is the opposite of a "
     "square: the power `0.5`."
@@ -68,32 +80,13 @@ MULTIPLIED_BY_HALF = (
 DIVIDED_BY_HALF = (
     "The scores are divided by half of head_dim. The half is an exponent: √head_dim is head_dim to the power of 0.5."
 )
-SOFTMAX_TWICE = (
-    "Softmax is applied twice. The second softmax gets only numbers between zero and one: its weights are nearly "
-    "equal, and the hidden zeros get weight again."
-)
-BEFORE_AND_AFTER = (
-    "Softmax is applied before the mask and once more after it. The second softmax gets only weights, so its results "
-    "are nearly equal. Mask the scores, and apply softmax once."
-)
 WEIGHTS_MASKED = (
     "The mask came after softmax, so the weights of the future are minus infinity. Mask the scores, and then apply "
     "softmax, which makes zeros of minus infinity."
 )
-ARGUMENTS = (
-    "A function was called with arguments that do not fit. The error says which function, and what does not fit."
-)
 ALL_ONE = (
     "Every weight is one, also for the future. A softmax over a dimension of size one gives that, for example after "
     "`unsqueeze`. It should run over the keys."
-)
-ONLY_FUTURE_SEEN = (
-    "The mask is inverted: the past and the token itself are hidden, and the future is visible. Perhaps the mask marks "
-    "the other part than you think: print it for three tokens."
-)
-PLUS_LARGE = (
-    "The future gets a large positive number, so it gets all the weight. Softmax takes exponentials: what should be "
-    "hidden needs minus infinity."
 )
 WITH_A_SLASH = (
     "The width of a head is a float, because `/` always gives one. Sizes are whole numbers: divide with `//`."
@@ -106,31 +99,14 @@ HALF = (
     "Python evaluates `/` and `*` from left to right: `/ head_dim*0.5` divides by head_dim and then multiplies by 0.5. "
     "A square root is a power, written with `**`."
 )
-TWENTIETH = "The exponent is `.05`, so the divisor is nearly one. A square root is the power `0.5`."
 MULTIPLIED = "The scores are multiplied by √head_dim, so large scores become even larger. Divide by √head_dim."
 BY_TOKENS = (
     "The scores are divided by the root of the number of tokens. A dot product sums over a head's features, so it "
     "grows with their number, head_dim."
 )
-FIXED = (
-    "The divisor is a fixed number, such as 8 or the root of 8, whatever the width is. Divide by the root of the width "
-    "of queries and keys."
-)
-VALUES_AS_QUERIES = (
-    "The values are compared with the keys, as if they were queries. A query says what a token looks for, and has its "
-    "own weights."
-)
-VALUES_AS_KEYS = (
-    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
-    "own weights."
-)
 BY_WIDTH = (
     "The scores are divided by √d_out, the width of all heads together. Each dot product sums only head_dim features: "
     "divide by √head_dim."
-)
-SCALED_LATE = (
-    "The weights, or the contexts made with them, are divided after softmax. Divide the scores, before softmax: then "
-    "the weights still sum to one."
 )
 FUTURE_VISIBLE = (
     "Tokens see the future: there is no mask, or its result is not used. `masked_fill` returns a new tensor; only "
@@ -160,17 +136,9 @@ ZERO_AFTER_SOFTMAX = (
     "The future is set to zero after softmax, so the other weights no longer sum to one. Hide it before softmax, with "
     "minus infinity."
 )
-SOFTMAX_OVER_QUERIES = (
-    "Softmax runs over the queries: the columns sum to one, not the rows. The weights of each query should sum to one "
-    "over the keys, which lie along the last dimension."
-)
 SOFTMAX_OVER_HEADS = (
     "Softmax runs over dimension 1, the heads, so the heads compete for each key. The keys always lie along the last "
     "dimension."
-)
-NO_SOFTMAX = (
-    "The scores are used as weights directly. Apply softmax first: it makes them positive, with the sum one for each "
-    "query."
 )
 NOT_TRANSPOSED_BACK = (
     "The heads are merged before the dimensions are swapped back, so each row mixes features of several tokens. First "
@@ -199,10 +167,6 @@ HEAD = "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)"
 SIDE_BY_SIDE = "torch.cat([head(inputs) for head in self.heads], dim=-1)"
 PROJECTED = "head.W_query(inputs), head.W_key(inputs), head.W_value(inputs), None, head.dropout.p * head.training"
 
-TEN_THOUSAND = (
-    "The future is hidden by a number such as -10,000. Other scores may be as low, and then the future has weight. "
-    "Minus infinity, or a number as low as -1e9, is below all scores."
-)
 
 CALLS = {
     "MultiHeadAttentionWrapper": ["CausalAttention"],

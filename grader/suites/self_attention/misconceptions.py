@@ -6,14 +6,21 @@ scaled_dot_product_attention. The most common ones are rows of both modules too.
 
 from __future__ import annotations
 
+from grader.suites.attention_mistakes import (
+    ARGUMENTS,
+    FIXED,
+    HALF,
+    NO_SOFTMAX,
+    SOFTMAX_OVER_QUERIES,
+    SUMS_IN_A_ROW,
+    TWENTIETH,
+    VALUES_AS_KEYS,
+    VALUES_AS_QUERIES,
+)
 from grader.testing.misconceptions import Change, replace, row
 
 # -- sentences of several rows -----------------------------------------------------------------------------------
 
-HALF = (
-    "Python evaluates `/` and `*` from left to right: `/ d_k*0.5` divides by d_k and then multiplies by 0.5. A square "
-    "root is a power, written with `**`."
-)
 UNSCALED = (
     "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by √d_k they keep "
     "a variance near 1, so that softmax does not give all the weight to one key."
@@ -22,7 +29,6 @@ NO_ROOT = (
     "The scores are divided by d_k itself, or twice by its root, which is the same. Their standard deviation is √d_k: "
     "divide once by √d_k to bring it to 1."
 )
-TWENTIETH = "The exponent is `.05`, so the divisor is nearly one. A square root is the power `0.5`."
 FIFTH = (
     "The exponent is `5`, so the scores are nearly zero and every key gets nearly the same weight. A square root is "
     "the power `0.5`."
@@ -40,17 +46,9 @@ DIVIDED_BY_HALF = "The scores are divided by half of d_k. The half is an exponen
 FOR_THE_EXAMPLE = (
     "The divisor is always √2, which is correct only for the width of the worked example. Read d_k from the arguments."
 )
-FIXED = (
-    "The divisor is a fixed number, such as 8 or the root of 8, whatever the width is. Divide by the root of the width "
-    "of queries and keys."
-)
 SOFTMAX_TWICE = (
     "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
     "nearly equal."
-)
-SUMS_IN_A_ROW = (
-    "The softmax by hand divides by the sums of other rows: `sum` removed the dimension. With `keepdim=True` each row "
-    "is divided by its own sum."
 )
 MIXED_BY_COLUMNS = (
     "The contexts use the columns of the weights. The weights of a query are its row: do not transpose them before the "
@@ -64,9 +62,6 @@ SHAPES = (
     "The shapes do not match in a product. Write down the shape of each factor. The scores need the transposed keys on "
     "the right, and then the weights, (T_q, T_k), are on the left of the values."
 )
-ARGUMENTS = (
-    "A function was called with arguments that do not fit. The error says which function, and what does not fit."
-)
 NUMPY = (
     "A tensor that requires gradients cannot become a NumPy array, or the `out` of a function. Use only tensors, and "
     "functions that return a new one."
@@ -79,14 +74,6 @@ INPUTS_COMPARED = (
 VALUES_COMPARED = (
     "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the tokens "
     "that find it."
-)
-VALUES_AS_QUERIES = (
-    "The values are compared with the keys, as if they were queries. A query says what a token looks for, and has its "
-    "own weights."
-)
-VALUES_AS_KEYS = (
-    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
-    "own weights."
 )
 ALL_ONE = (
     "Every weight is one, so each context is the plain sum of the values. A softmax over a dimension of size one gives "
@@ -111,17 +98,9 @@ BY_TOKENS = (
     "The scores are divided by the root of the number of tokens. A dot product sums over features, so it grows with "
     "the number of features, d_k."
 )
-WRONG_DIM = (
-    "Softmax runs over the queries: the columns sum to one, not the rows. The weights of each query should sum to one "
-    "over the keys, which lie along the last dimension."
-)
 WHOLE_TENSOR = (
     "Softmax runs over all scores at once, so all queries together share one sum. Each query has its own weights: "
     "apply softmax over the last dimension."
-)
-NO_SOFTMAX = (
-    "The scores are used as weights directly. Apply softmax first: it makes them positive, with the sum one for each "
-    "query."
 )
 SCALED_LATE = "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."
 KEYS_HANDED_OVER = "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."
@@ -316,7 +295,7 @@ ROWS = [
     row("scaled_dot_product_attention", "scaled_by_eight", replace("d_k**0.5", "8"), FIXED),
     row("scaled_dot_product_attention", "scaled_after_softmax",
         replace(" / d_k**0.5", "").replace(SOFTMAX, f"{SOFTMAX} / d_k**0.5"), SCALED_LATE),
-    row("scaled_dot_product_attention", "softmax_over_queries", replace("dim=-1", "dim=-2"), WRONG_DIM),
+    row("scaled_dot_product_attention", "softmax_over_queries", replace("dim=-1", "dim=-2"), SOFTMAX_OVER_QUERIES),
     row("scaled_dot_product_attention", "softmax_over_dimension_0", replace("dim=-1", "dim=0"),
         "Softmax runs over dimension 0: over the queries, or over the elements of a batch. The keys always lie along "
         "the last dimension, dim=-1."),
@@ -480,7 +459,7 @@ ROWS = [
     row("SelfAttention_v1", "scaled_after_softmax_in_v1",
         weighed("(queries @ keys.mT).softmax(-1) / keys.shape[-1] ** 0.5"), SCALED_LATE),
     row("SelfAttention_v1", "softmax_over_queries_in_v1",
-        weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(0)"), WRONG_DIM),
+        weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(0)"), SOFTMAX_OVER_QUERIES),
     row("SelfAttention_v1", "softmax_over_everything_in_v1",
         weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).flatten().softmax(0).view(len(keys), -1)"), WHOLE_TENSOR),
     row("SelfAttention_v1", "softmax_forgotten_in_v1", weighed("queries @ keys.mT / keys.shape[-1] ** 0.5"),
@@ -571,7 +550,7 @@ ROWS = [
     row("SelfAttention_v2", "scaled_after_softmax_in_v2",
         weighed("(queries @ keys.mT).softmax(-1) / keys.shape[-1] ** 0.5"), SCALED_LATE),
     row("SelfAttention_v2", "softmax_over_queries_in_v2",
-        weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(0)"), WRONG_DIM),
+        weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(0)"), SOFTMAX_OVER_QUERIES),
     row("SelfAttention_v2", "softmax_over_everything_in_v2",
         weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).flatten().softmax(0).view(len(keys), -1)"), WHOLE_TENSOR),
     row("SelfAttention_v2", "softmax_forgotten_in_v2", weighed("queries @ keys.mT / keys.shape[-1] ** 0.5"),
