@@ -14,9 +14,10 @@ from example_class import make_class
 from grader.engine.client import Engine
 from grader.engine.messages import Handshake
 from grader.quizzes.source import Quiz, load_quiz
-from grader.sandbox.client import SandboxClient, Source
+from grader.sandbox.client import SandboxClient
 from grader.sandbox.limits import Limits
 from grader.sandbox.processes import ForkServer
+from grader.sandbox.sources import Source
 
 # A check in a test leaves no spare process for the next one: as in CI, but tests that ask for CI take "" for no.
 os.environ.setdefault("CI", "")

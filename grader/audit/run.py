@@ -21,8 +21,9 @@ from grader.engine.diagnosis import diagnose
 from grader.engine.failure_matrix import start_worker
 from grader.errors import InternalError
 from grader.sandbox import lockdown
-from grader.sandbox.client import SandboxClient, Source
+from grader.sandbox.client import SandboxClient
 from grader.sandbox.processes import ForkServer, PracticeServer, Server
+from grader.sandbox.sources import Source
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.probes import Probe, probes_of
 

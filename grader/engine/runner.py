@@ -14,9 +14,10 @@ from grader.engine.source_lines import SourceLines
 from grader.engine.statement_hints import hint_for_statement
 from grader.engine.tensor_hints import without_lists
 from grader.reports.model import Message
-from grader.sandbox.client import SandboxClient, Source
+from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import FailedStatement, Failure
 from grader.sandbox.settings import SETTINGS
+from grader.sandbox.sources import Source
 from grader.text import in_words
 
 if TYPE_CHECKING:

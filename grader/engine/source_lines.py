@@ -15,8 +15,8 @@ from grader.sandbox.strays import is_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from grader.sandbox.client import Source
     from grader.sandbox.failures import FailedStatement
+    from grader.sandbox.sources import Source
 
 LONGEST_LINE = 120
 # In characters. A larger source, which no exercise needs, takes long to parse.

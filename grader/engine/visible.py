@@ -21,9 +21,9 @@ from grader.engine.explanations import advice, explained
 from grader.engine.outcomes import judge
 from grader.engine.source_lines import SourceLines
 from grader.reports.reading import ended
-from grader.sandbox.client import Source
 from grader.sandbox.errors import students_places
 from grader.sandbox.failures import Failure, Raised
+from grader.sandbox.sources import Source
 from grader.sandbox.worker import Worker
 from grader.testing.backend import InProcessBackend
 from grader.testing.checks import CheckFailed

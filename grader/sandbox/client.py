@@ -8,22 +8,21 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grader.sandbox.audit_hook import AuditLog
 from grader.sandbox.bounds import ProtocolError, TooLarge, check_sizes
 from grader.sandbox.clock import Clock, TimeBudget
 from grader.sandbox.failures import Ended, FailedStatement, TimedOut
-from grader.sandbox.left_out import LeftOut
 from grader.sandbox.messages import Anomaly, Exited, Handshake, Progress, Running
 from grader.sandbox.processes import START_SECONDS, Server, ServerLost
 from grader.sandbox.protocol import Calls
 from grader.sandbox.replies import Reader, failed_statements, values_of
+from grader.sandbox.sources import LeftOut, Source
 from grader.sandbox.transport import Left, OutputBuffer, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from grader.sandbox.limits import Limits
 
@@ -38,23 +37,6 @@ NUMBER_BYTES = 7
 FROM_OUTSIDE = {getattr(signal, f"SIG{name}", None) for name in ("KILL", "TERM", "INT", "HUP", "QUIT")}
 # A process closes its connection before it ends.
 ENDING_SECONDS = 0.5
-
-
-@dataclass(frozen=True)
-class Source:
-    """A unit's source texts, each with its label in tracebacks."""
-
-    filename: str
-    cells: tuple[str, ...]
-    labels: tuple[str, ...]
-    is_notebook: bool
-
-    @classmethod
-    def of(cls, filename: str, cells: Sequence[str]) -> Source:
-        """Label a script with its file name, and the cells of a notebook with their numbers, from 1."""
-        is_notebook = filename.endswith(".ipynb")
-        labels = [f"{filename}, cell {number}" for number in range(1, len(cells) + 1)] if is_notebook else [filename]
-        return cls(filename, tuple(cells), tuple(labels), is_notebook)
 
 
 class SandboxClient:

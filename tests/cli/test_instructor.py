@@ -20,9 +20,10 @@ from typer.testing import CliRunner
 
 from grader import __version__
 from grader.cli.instructor import app
+from grader.engine.hints import END
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import load_quiz
-from grader.sandbox.left_out import OTHERS
+from grader.sandbox.sources import OTHERS
 
 Done = subprocess.CompletedProcess[str]
 
@@ -139,7 +140,7 @@ def test_every_report_fits_the_published_schema(graded: tuple[Done, Path], stude
         ("empty", "is empty"),
         ("missing", "is missing"),
         ("latin", "is not UTF-8"),
-        ("binary", "is not a text file"),
+        ("binary", "has only zero bytes"),
         ("folder", "is a folder"),
         ("pipe", "is a named pipe"),
         ("sparse", "is 5.0 GB"),
@@ -183,8 +184,8 @@ def test_a_failed_criterion_has_a_reason(graded: tuple[Done, Path], student: str
             f"{OTHERS}",
             None,
         ),
-        ("exits", 2, "os._exit(0)", "It ended the Python process (exit code 0). ", None),
-        ("quits", 2, "raise SystemExit", "It raised SystemExit. ", None),
+        ("exits", 2, "os._exit(0)", "It ended the Python process (exit code 0).", END),
+        ("quits", 2, "raise SystemExit", "It raised SystemExit.", END),
         (
             "syntax",
             5,

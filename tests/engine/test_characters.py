@@ -8,7 +8,7 @@ from grader.engine.characters import hint_on_characters
 from grader.engine.explanations import explained
 from grader.engine.outcomes import Outcome
 from grader.engine.source_lines import SourceLines
-from grader.sandbox.client import Source
+from grader.sandbox.sources import Source
 from grader.sandbox.worker import Worker
 
 SCRIPT = "answers.py"

@@ -10,9 +10,9 @@ import torch
 from grader.engine.explanations import advice, explained
 from grader.engine.outcomes import Outcome, judge
 from grader.engine.source_lines import SourceLines
-from grader.sandbox.client import Source
 from grader.sandbox.failures import Failure
 from grader.sandbox.replies import values_of
+from grader.sandbox.sources import Source
 from grader.sandbox.worker import Worker
 from grader.testing.draws import UNUSED_GENERATOR
 from grader.testing.recorder import Recorder

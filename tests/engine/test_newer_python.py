@@ -10,9 +10,9 @@ import pytest
 from grader.engine.newer_python import hint_for_missing, needing_newer_python
 from grader.engine.source_lines import SourceLines
 from grader.machine import RUNNING
-from grader.sandbox.client import Source
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
 from grader.sandbox.pieces import split
+from grader.sandbox.sources import Source
 
 BEFORE_3_14 = pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python has it")
 OTHER = "3.14" if RUNNING != "3.14" else "3.13"

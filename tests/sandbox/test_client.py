@@ -14,10 +14,11 @@ import pytest
 import torch
 
 from grader.sandbox import client as clients
-from grader.sandbox.client import SandboxClient, Source
+from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import Ended, Failure, NotDefined, Raised, Refused, TimedOut
 from grader.sandbox.limits import Limits
 from grader.sandbox.processes import ForkedProcess, ForkServer, PracticeServer, ServerLost
+from grader.sandbox.sources import Source
 from grader.testing.student import Student
 
 Opens = Callable[..., SandboxClient]

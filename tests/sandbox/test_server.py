@@ -12,9 +12,10 @@ import pytest
 import torch
 
 from grader.sandbox import lockdown, users
-from grader.sandbox.client import SandboxClient, Source
+from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import Raised
 from grader.sandbox.processes import ForkServer
+from grader.sandbox.sources import Source
 from grader.testing.student import Student
 
 Opens = Callable[..., SandboxClient]

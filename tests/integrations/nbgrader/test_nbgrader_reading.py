@@ -195,7 +195,7 @@ def test_cells_beyond_the_limit_for_all_cells_are_left_out(answered: Notebook, c
         ("list", "[1, 2]", "is not a notebook (it has no cells)"),
         ("no-cells", '{"cells": "many"}', "is not a notebook (it has no cells)"),
         ("archive", b"PK\x03\x04\x00\x00", "is a zip archive"),
-        ("zeros", b"{\x00\x00}", "is not a text file"),
+        ("zeros", b"{\x00\x00}", "has a zero byte in line 1"),
         ("no-text", b'{"cells": ["\xff"]}', "is not UTF-8"),
     ],
 )

@@ -1,19 +1,38 @@
-"""The statements of a submission that are left out when a unit runs again, because they ended or hung its process."""
+"""The sources of a submission, and the statements that are left out of them, as they ended or hung the process."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grader.sandbox.failures import Ended, FailedStatement, TimedOut
 
 if TYPE_CHECKING:
-    from grader.sandbox.client import Source
+    from collections.abc import Sequence
+
     from grader.sandbox.messages import Progress
 
 OTHERS = (
     "So the file's other calls and loops outside of functions were left out, too. Put what takes long under "
     '`if __name__ == "__main__":`.'
 )
+
+
+@dataclass(frozen=True)
+class Source:
+    """A unit's source texts, each with its label in tracebacks."""
+
+    filename: str
+    cells: tuple[str, ...]
+    labels: tuple[str, ...]
+    is_notebook: bool
+
+    @classmethod
+    def of(cls, filename: str, cells: Sequence[str]) -> Source:
+        """Label a script with its file name, and the cells of a notebook with their numbers, from 1."""
+        is_notebook = filename.endswith(".ipynb")
+        labels = [f"{filename}, cell {number}" for number in range(1, len(cells) + 1)] if is_notebook else [filename]
+        return cls(filename, tuple(cells), tuple(labels), is_notebook)
 
 
 class LeftOut:
