@@ -278,8 +278,8 @@ def messages(tmp_path_factory: pytest.TempPathFactory) -> str:
         "      simple_attention.py, line N: It is not valid Python: invalid syntax. Did you mean `return`?\n"
         "          line N: retrun total\n",
         # The call that led there, under its exercise.
-        "Dims count from 0, so the last of two is dim 1, or -1. Counted from the end, they fit any number of dims. Shapes "
-        "in this line: a (3,) and b (3,).\n"
+        "Dims count from 0, so the last of two is dim 1, or -1. Counted from the end, they fit any number of dims. "
+        "Shapes in this line: a (3,) and b (3,).\n"
         "          line N: return torch.stack([dot(query, row) for row in inputs])\n"
         "          line N: return (a * b).sum(dim=1)\n"
         "  ✗ normalize_by_sum ",
