@@ -104,15 +104,18 @@ class SandboxClient:
             self._progress = None
             self._drain()
             before = self._output.state()
+            # What a unit prints counts only the first time.
+            has_printed = unit in self.failures or self._left_out.is_brief(unit)
             try:
                 [failed] = self._call(failed_statements, "load", {"unit": unit}, in_pieces=True)
             except (TimedOut, Ended) as failure:
-                self._output.restore(before)
+                if has_printed or isinstance(failure, Ended):
+                    self._output.restore(before)
                 self.close()  # if there was no time left to ask it
                 if not self._left_out.add(self._progress, failure, unit):
                     raise
             else:
-                if unit in self.failures:  # what a unit prints counts only the first time
+                if has_printed:
                     self._output.restore(before)
                 self._loaded.add(unit)
                 self.failures[unit] = [*self._left_out.failures[unit], *failed]

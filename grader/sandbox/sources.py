@@ -56,6 +56,10 @@ class LeftOut:
             for unit, source in self._sources.items()
         }
 
+    def is_brief(self, unit: str) -> bool:
+        """Return whether the calls and loops of a unit are left out."""
+        return unit in self._brief
+
     def add(self, place: Progress | None, failure: TimedOut | Ended, loaded: str) -> bool:
         """Leave out the statement that was running when the process was lost. Return False if none was.
 

@@ -193,9 +193,9 @@ def other_encoding(folder: Path, _: Path) -> None:
     (folder / SCRIPT).write_text(f"{HONEST_PART}\n# é\n", encoding="latin-1")
 
 
-@hostile("self_attention.py is not a text file", earns=False)
+@hostile("self_attention.py has a zero byte in line", earns=False)
 def zero_bytes(folder: Path, _: Path) -> None:
-    (folder / SCRIPT).write_text(f"{HONEST_PART}\n\0", encoding="utf-8")
+    (folder / SCRIPT).write_text(f"{HONEST_PART}\n\0\nx = 1\n", encoding="utf-8")
 
 
 @hostile("It is not valid Python.", earns=True)

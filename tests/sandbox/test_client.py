@@ -249,7 +249,7 @@ def test_a_top_level_statement_that_exits_is_skipped_and_the_rest_runs(open_clie
 def test_once_a_statement_hangs_the_other_calls_and_loops_cost_no_exercise_its_time(
     open_client: Opens, slow: str
 ) -> None:
-    source = f"import time\na = 1\n{slow}\ndef f(): return a\n" + f"{slow}\n" * 9
+    source = f"import time\na = 1; print('once')\n{slow}\ndef f(): return a\n" + f"{slow}\n" * 9
     student, client = answers(open_client, source, call_seconds=CALL, unit_seconds=3 * CALL)
     client.budget.use("answers", 3)
     failure(lambda: client.load("answers"), TimedOut)
@@ -262,6 +262,7 @@ def test_once_a_statement_hangs_the_other_calls_and_loops_cost_no_exercise_its_t
         "Stopped: all statements outside of functions may take 0.5 s together. Is there a loop that never ends?",
     )
     assert lost.detail.startswith("So the file's other calls and loops outside of functions were left out, too.")
+    assert client.take_printed() == ("once\n", 0)
 
 
 def test_a_slow_statement_takes_no_time_from_the_next(open_client: Opens) -> None:

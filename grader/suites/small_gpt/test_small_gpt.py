@@ -160,7 +160,7 @@ def fresh_values(fresh: Fresh) -> Values:
     return {
         (V, C): fresh(V, C),
         (CONTEXT, C): fresh(CONTEXT, C),
-        (C,): (1 + fresh(C) / 4) * torch.tensor([1, -1]).repeat(C // 2),  # of both signs, so that activations show
+        (C,): (3 + fresh(C)) / 4 * torch.tensor([1, -1]).repeat(C // 2),  # of both signs, so that activations show
         (4 * C,): fresh(4 * C) / 2,
         (C // HEADS, C): matrix[: C // HEADS],
         (C, C): matrix,
