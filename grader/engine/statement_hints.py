@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from grader.sandbox.failures import FailedStatement
 
 COMMENT = "If it is text and not code, begin it with `#`."
-COMMAND = "Delete it, and run it in the terminal."
-MAGIC = "Delete it: notebook commands do not work here. Install packages in the terminal."
-MARKER = "Delete it, after you have decided which version of the code to keep."
 # By the text of the error and the code.
 STATEMENTS = (
     ("is a Markdown fence|is an HTML tag|is printed output", "", "Delete it."),
@@ -38,14 +35,11 @@ STATEMENTS = (
     (r"(?:is|are) a pasted error message", "", "Delete it."),
     (r"(?:is|are) an HTML comment", "", "Delete it, or begin each line of it with `#`."),
     ("is a prompt", "", "Delete the prompt at the beginning of the line."),
-    ("is a notebook command", "", MAGIC),
-    ("is a command for the terminal", "", COMMAND),
-    ("is a conflict marker", "", MARKER),
+    ("is a notebook command", "", "Delete it: notebook commands do not work here. Install packages in the terminal."),
+    ("is a command for the terminal", "", "Delete it, and run it in the terminal."),
+    ("is a conflict marker", "", "Delete it, after you have decided which version of the code to keep."),
     ("unfinished merge", "", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
     ("a cell that begins with", "", "Delete that line if the code below it is part of your answer."),
-    ("", r"^(?:\(\S+\) )?[\w.-]+@[\w.-]+:\S*[$#] |^(?:PS )?[A-Z]:\\[^>]*>", COMMAND),
-    ("invalid syntax", r"^[<|>]{7}", MARKER),
-    ("invalid syntax", r"^[\w.]+\?\??$", MAGIC),
     ("invalid syntax|unterminated string", r"^(?:[$*]|([-=*_+])\1{2,}$)", COMMENT),
     ("invalid syntax", r"^[^\w\s()\[\]{}][^\w()\[\]{}]*$", "If it is no part of your code, delete it."),
     ("invalid syntax", r"[-+*/@%=&|]$", "Is something missing at the end of the line?"),
@@ -81,7 +75,6 @@ def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequen
         around = lines.around(file, line)
         raised = Outcome(False, "raised", failed.reason, failed.detail, line, file)
         return _on_import(failed.detail, around, lines) or hint_for(raised, around, lines, lost)
-    code = lines.text(file, line)
     if "unexpected indent" in failed.detail and DEFINITION.match(code) and lines.is_below_statement(file, line):
         return "Begin it at the left margin."
     if "invalid syntax" in failed.detail and (hint := _on_first_word(code)):

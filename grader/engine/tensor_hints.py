@@ -102,10 +102,6 @@ TEXTS = (
     ),
     (r"^index out of range in self", "An embedding has rows from 0 on: an index in this line is none of them."),
     (
-        r"^stack expects each tensor to be equal size",
-        "`torch.stack` joins tensors of one shape. Is one of them shorter, such as a slice that goes past the end?",
-    ),
-    (
         r"^Sizes of tensors must match except in dimension",
         "`torch.cat` joins tensors along one dim, by default the first; all their other sizes must be equal.",
     ),
