@@ -40,7 +40,7 @@ FUTURE_MATTERS = Property(
 )
 
 
-def recognized(outcomes: Sequence[Outcome]) -> list[Property]:
+def recognized(exercise: str, outcomes: Sequence[Outcome]) -> list[Property]:
     """Return the property that best describes the outcomes of all criteria of one exercise.
 
     The list is empty if the answer is right, gave nothing to compare, or has no known property.
@@ -51,7 +51,8 @@ def recognized(outcomes: Sequence[Outcome]) -> list[Property]:
     if any(ANOTHER_ORDER.search(outcome.reason) for outcome in failed):
         return [IN_ANOTHER_ORDER]
     some_pass = len(failed) < len(outcomes)
-    if some_pass and all(outcome.is_in_training for outcome in failed):
+    # A function drops nothing by itself.
+    if some_pass and exercise[0].isupper() and all(outcome.is_in_training for outcome in failed):
         return [ONLY_IN_TRAINING]
     # Wrong values have wrong gradients, which say less.
     with_values = [outcome for outcome in failed if not _is_of_gradients(outcome)]

@@ -224,7 +224,7 @@ class Engine:
             known = diagnose(self.course, exercise, results, self.known[unit])
         else:
             known = recognize(exercise, results, self.signatures.get(exercise, []))
-        return known or recognized([outcome for _, outcome in results])
+        return known or recognized(exercise, [outcome for _, outcome in results])
 
 
 def by_exercise(outcomes: dict[Criterion, Outcome]) -> dict[tuple[str, str], list[tuple[Criterion, Outcome]]]:

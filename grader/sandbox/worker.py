@@ -185,18 +185,20 @@ class Worker:
     ) -> None:
         """Copy values into parameters and buffers, by name. An optional number fills a parameter."""
         module = self._module(target)
-        parameters = dict(module.named_parameters())
-        named = {**dict(module.named_buffers()), **parameters}
+        # A parameter may have two names, as in `self.query = self.W_query`, but not two values.
+        parameters = dict(module.named_parameters(remove_duplicate=False))
+        named, names, kind = {**dict(module.named_buffers()), **parameters}, dict[int, str](), type(module).__name__
         for name, given in optional.items():
             if name in parameters and name not in values:
                 values[name] = torch.full_like(parameters[name], given) if isinstance(given, float) else given
         for name, value in values.items():
             if name not in named:
-                raise Unsupported(f"there is no registered parameter {name}", type(module).__name__)
+                raise Unsupported(f"there is no registered parameter {name}", kind)
+            if (other := names.setdefault(id(named[name]), name)) != name:
+                raise Unsupported(f"the names {other} and {name} belong to one parameter, but each needs its own", kind)
             if named[name].shape != value.shape:
                 found, wanted = tuple(named[name].shape), tuple(value.shape)
-                text = f"the shape of {name} should be {wanted}, yours is {found}"
-                raise Unsupported(text, type(module).__name__)
+                raise Unsupported(f"the shape of {name} should be {wanted}, yours is {found}", kind)
             with torch.no_grad():
                 named[name].copy_(value)
 
@@ -215,7 +217,7 @@ class Worker:
         """
         function = self.resolve(target)
         leaves = [self._leaf(argument) for argument in arguments]
-        parameters = dict(function.named_parameters()) if isinstance(function, torch.nn.Module) else {}
+        parameters = function.named_parameters(remove_duplicate=False) if isinstance(function, torch.nn.Module) else ()
         result = function(*leaves, **options)
         outputs = result if isinstance(result, tuple | list) else (result,)
         total = sum(
@@ -223,10 +225,8 @@ class Worker:
             for output in outputs
             if isinstance(output, torch.Tensor) and output.is_floating_point()
         )
-        wanted = {
-            str(n): leaf for n, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) and leaf.requires_grad
-        }
-        wanted.update({name: value for name, value in parameters.items() if value.requires_grad})
+        named = {str(n): leaf for n, leaf in enumerate(leaves)} | dict(parameters)
+        wanted = {name: one for name, one in named.items() if isinstance(one, torch.Tensor) and one.requires_grad}
         if not isinstance(total, torch.Tensor) or not total.requires_grad:
             raise Unsupported("no gradient flows through it")
         found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)

@@ -39,7 +39,7 @@ def graded(unit: str, exercise: str, source: str) -> list[Outcome]:
 
 def sentences(unit: str, exercise: str, source: str) -> dict[str, str]:
     """The sentences by the names of what is recognized."""
-    return {found.name: found.sentence for found in recognized(graded(unit, exercise, source))}
+    return {found.name: found.sentence for found in recognized(exercise, graded(unit, exercise, source))}
 
 
 def causal_attention(outputs: str) -> list[str]:
@@ -143,7 +143,7 @@ def test_a_right_answer_has_no_property() -> None:
     backend = InProcessBackend("self_attention", right)
     outcomes = [criterion.run(backend) for criterion in SUITES["self_attention"].of("scaled_dot_product_attention")]
     assert outcomes
-    assert recognized(outcomes) == []
+    assert recognized("Residual", outcomes) == []
 
 
 def test_an_answer_that_is_not_written_has_no_property() -> None:

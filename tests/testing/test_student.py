@@ -70,7 +70,7 @@ class Layer(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(width, 2))
         self.frozen = nn.Parameter(torch.ones(1), requires_grad=False)
-        self.inner = nn.Linear(2, 2)
+        self.inner = self.alias = nn.Linear(2, 2)
         self.register_buffer("mask", torch.ones(2))
         self.name = "layer"
 
@@ -308,6 +308,12 @@ def test_parameters_and_buffers_have_their_names(student: Student) -> None:
     assert list(layer.buffers()) == ["mask"]
 
 
+def test_a_parameter_can_be_set_by_each_of_its_names(student: Student) -> None:
+    layer = student.Layer(1)
+    layer.set({"alias.bias": torch.tensor([5.0, 6.0])})
+    assert layer.parameters()["inner.bias"].tolist() == [5.0, 6.0]
+
+
 def test_parameters_and_buffers_can_be_set(student: Student) -> None:
     layer = student.Layer(1)
     layer.set({"weight": torch.tensor([[5.0, 6.0]]), "mask": torch.zeros(2)})
@@ -320,6 +326,10 @@ def test_parameters_and_buffers_can_be_set(student: Student) -> None:
     ("values", "sentence"),
     [
         ({"missing": torch.ones(1)}, "There is no registered parameter missing."),
+        (
+            {"inner.bias": torch.ones(2), "alias.bias": torch.ones(2)},
+            "The names inner.bias and alias.bias belong to one parameter, but each needs its own.",
+        ),
         ({"weight": torch.ones(2, 1)}, "The shape of weight should be (2, 1), yours is (1, 2)."),
     ],
 )
