@@ -1,4 +1,4 @@
-"""Reads the code of a notebook and its answers to the quiz, and repairs what a student deleted or copied by accident.
+"""Reads the code of a notebook and its answers to the quiz.
 
 None of it is run or parsed as Python. Whatever the JSON contains, the result is text and sentences, or an
 UnreadableError.
@@ -6,10 +6,8 @@ UnreadableError.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
-from textwrap import dedent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.submissions.conflicts import cells_of, sides_of
@@ -18,7 +16,7 @@ from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_remar
 from grader.submissions.source import DEFINITION, UnitSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from grader.submissions.plain_files import Tree
@@ -45,11 +43,9 @@ MAGICS = (CHECK_MAGIC, "hint", "show")
 _CHECK = re.compile(rf"%(?:load_ext[ \t]+grader|{'|'.join(MAGICS)})\b")
 _BLANK_ANSWER = re.compile(r"answer_[0-9]+\s*(?::[^=]*)?=\s*(?:(?:\.\.\.|None|\"\"|'')\s*)?(?:#.*)?")
 _CLOSING = re.compile(r"[)\]}]")
+# The first line of a definition that is code, and no sentence.
+_DEFINED = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)[ \t]*(?:\(|:[ \t]*$)", re.MULTILINE)
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
-_IMPORT = re.compile(r"(?:^|;[ \t]*)(?:from[ \t]+[\w.]+[ \t]+)?import\b[ \t]*(\([^()]*\)|[^;\n]*)", re.MULTILINE)
-# The lines of a `try` or `with` at top level.
-_BLOCK = re.compile(r"^(?:try|with)\b.*:.*\n((?:[ \t]+.*\n?|\n)++)", re.MULTILINE)
-_CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
 
 
 class Cells(NamedTuple):
@@ -73,11 +69,13 @@ def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
         return None
     cells: list[str] = []
     answers: list[str] = []
+    texts: list[tuple[int, str]] = []
     grade_ids: list[str | None] = []
     damaged: list[int] = []
     code_size = 0
     for number, cell in enumerate(read.cells, start=1):
         if _is_text(cell):
+            texts.append((number, source_of(cell) or ""))
             continue
         grade_id, is_test, source = grade_id_of(cell), _is_test(cell), _code(cell)
         if source is None:
@@ -103,8 +101,18 @@ def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
     if damaged:
         which = f"cell {damaged[0]}" + (f" and {len(damaged) - 1} more" if len(damaged) > 1 else "")
         remarks = (*remarks, f"{relative} is damaged: {which} cannot be read; the rest is graded.")
+    remarks = (*remarks, *_definitions_in_text(texts, cells, relative))
     quiz = UnitSource(relative, tuple(answers), grade_ids=tuple(grade_ids))
     return Notebook(UnitSource(relative, tuple(cells), remarks), quiz)
+
+
+def _definitions_in_text(texts: Iterable[tuple[int, str]], code: Iterable[str], relative: str) -> Iterator[str]:
+    """Yield remarks on text cells, by their numbers, with definitions that no code cell has."""
+    is_read = {name for cell in code for name in DEFINITION.findall(cell)}
+    for number, text in texts:
+        names = list(dict.fromkeys(name for name in _DEFINED.findall(text) if name not in is_read))
+        if names and "```" not in text:  # in a fence it is shown, and is not meant to be run
+            yield f"{relative} has {', '.join(names)} in a text cell, cell {number}, which is not read: make it code."
 
 
 def read_all_cells(folder: Path | Tree, relative: str) -> Cells | None:
@@ -216,84 +224,3 @@ def _only_answers(source: str) -> bool:
     """Return whether a cell contains only answers to the quiz. Indented lines belong to the line above them."""
     lines = [line for line in code_lines([source]) if not line[0].isspace() and not _CLOSING.match(line)]
     return bool(lines) and all(ANSWER.match(line) for line in lines)
-
-
-def repaired(code: UnitSource, stub: str) -> UnitSource:
-    """Remove repeated stubs and add missing imports, each with a remark.
-
-    Args:
-        code: The student's code, from a notebook.
-        stub: The unit as students receive it, a script in percent format.
-    """
-    stub_cells = _percent_cells(stub)
-    cells, repeated = _without_repeated_stubs(code.cells, stub_cells, code.path)
-    cells, deleted = with_imports(cells, stub)
-    imports = (f"{code.path} no longer imports {' and '.join(deleted)}: the import was added as cell 1.",)
-    return dataclasses.replace(code, cells=cells, remarks=(*code.remarks, *repeated, *(imports if deleted else ())))
-
-
-def with_imports(cells: Sequence[str], stub: str) -> tuple[tuple[str, ...], list[str]]:
-    """Return the cells, with the stub's imports that they need but lack as cell 1, and the names of these imports."""
-    code = "\n".join(cells)
-    bound = {name for part in (code, *map(dedent, _BLOCK.findall(code))) for name in imported_names(part)}
-    code = _IMPORT.sub("", code)
-    deleted: list[str] = []
-    added: list[str] = []
-    for cell in _percent_cells(stub):
-        unbound = [name for name in imported_names(cell) if name not in bound and _needs(code, name)]
-        if unbound and all(map(_IMPORT.fullmatch, code_lines([cell]))):
-            deleted += unbound
-            added.append(cell)
-    # A blank first cell makes room for them, so that the others keep their numbers.
-    others = cells[1:] if added and cells and not cells[0].strip() else cells
-    return ("\n".join(added), *others) if added else tuple(cells), deleted
-
-
-def imported_names(code: str) -> Iterator[str]:
-    """Yield the names that code imports at top level."""
-    for imports in _IMPORT.findall(code):
-        for part in re.sub("#.*", "", imports).strip("() \t").split(","):
-            if words := part.split():
-                yield words[-1] if "as" in words else words[0].partition(".")[0]
-
-
-def _percent_cells(script: str) -> list[str]:
-    """Return the code cells of a script in percent format."""
-    first, *others = _CELL_START.split(script)
-    marked = zip(others[::2], others[1::2], strict=True)
-    cells = [first, *(cell for mark, cell in marked if "[markdown]" not in mark)]
-    return [cell.strip("\n") for cell in cells if cell.strip()]
-
-
-def _without_repeated_stubs(
-    cells: Sequence[str], stub_cells: list[str], relative: str
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the cells, with those emptied that repeat a stub which another cell answers; and remarks."""
-    unwritten = {
-        tuple(code_lines([cell])): set(DEFINITION.findall(cell))
-        for cell in stub_cells
-        if "NotImplementedError" in cell and DEFINITION.search(cell)
-    }
-    opens = [unwritten.get(tuple(code_lines([cell])), set()) for cell in cells]
-    places: dict[str, int] = {}  # the first cell that writes each name
-    for number, cell in enumerate(cells):
-        if not opens[number]:
-            for name in DEFINITION.findall(cell):
-                places.setdefault(name, number)
-    # They stay as empty cells, so that the numbers of cells are those of the notebook.
-    kept = tuple("" if names and names <= places.keys() else cell for cell, names in zip(cells, opens, strict=True))
-    below = [
-        name
-        for number, names in enumerate(opens)
-        for name in sorted(names)
-        if names <= places.keys() and places[name] < number
-    ]
-    return kept, tuple(
-        f"{relative} has an unwritten {name} below yours, which was graded: remove it." for name in dict.fromkeys(below)
-    )
-
-
-def _needs(code: str, name: str) -> bool:
-    """Return whether code without its imports uses a name that it does not define or assign at top level."""
-    binds = rf"^(?:(?:async[ \t]+def|def|class)[ \t]+{name}\b|{name}[ \t]*=)"
-    return bool(re.search(rf"\b{name}\b", code)) and not re.search(binds, code, re.MULTILINE)

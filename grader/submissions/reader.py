@@ -25,7 +25,8 @@ from grader.submissions.names import (
     missing_unit,
     places,
 )
-from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, repaired
+from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook
+from grader.submissions.notebook_repairs import repaired
 from grader.submissions.plain_files import UnreadableError, read_remarked, read_text, refuse_beyond
 from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
 from grader.submissions.tree import Ignored, View, joined

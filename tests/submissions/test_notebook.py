@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from notebooks import code, write_notebook
 
-from grader.submissions.notebook import NOTEBOOK_VALUES, Notebook, read_notebook, repaired
+from grader.submissions.notebook import NOTEBOOK_VALUES, Notebook, read_notebook
+from grader.submissions.notebook_repairs import repaired
 from grader.submissions.plain_files import UnreadableError
 from grader.submissions.source import UnitSource
 
@@ -226,6 +227,27 @@ def test_an_answer_that_became_a_text_cell_in_jupyter_is_read(folder: Path, kind
     write_notebook(folder / "unit.ipynb", *({**cell, "cell_type": kind} for cell in cells))
     quiz = UnitSource("unit.ipynb", ('answer_1 = "b"',), grade_ids=("quiz_sums",))
     assert read(folder) == Notebook(UnitSource("unit.ipynb", (ANSWER, "a = 1")), quiz)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        ("# mine\ndef scores(x):\n    return x", True),
+        ("class Block:\n    pass", True),
+        ("In words:\n```python\ndef scores(x): ...\n```", False),
+        ("class notes of week 3 (short)", False),
+        ("def written(x): ...", False),
+    ],
+)
+@pytest.mark.parametrize("kind", ["markdown", "raw"])
+def test_a_definition_in_a_text_cell_is_named_if_no_code_cell_has_it(
+    folder: Path, kind: str, text: str, is_named: bool
+) -> None:
+    write_notebook(folder / "unit.ipynb", code("def written(x):\n    return x"), {**code(text), "cell_type": kind})
+    [*remarks] = read(folder).code.remarks
+    name = "Block" if "Block" in text else "scores"
+    sentence = f"unit.ipynb has {name} in a text cell, cell 2, which is not read: make it code."
+    assert remarks == ([sentence] if is_named else [])
 
 
 def test_an_answer_that_was_merged_into_a_test_of_nbgrader_is_read(folder: Path) -> None:
