@@ -71,6 +71,7 @@ class Grading:
         self._suites: Suites = suites
         self._units = units
         self._engine: Engine | None = None
+        self._is_aborted = False
         self._handshake: Handshake | None = None
 
     def __enter__(self) -> Grading:
@@ -88,7 +89,11 @@ class Grading:
         self.__exit__(None, None, None)
 
     def abort(self) -> None:
-        """End the engine at once, from another thread. What waits for it raises InternalError."""
+        """End the engine at once, from another thread, also one that is about to start.
+
+        What waits for it raises InternalError.
+        """
+        self._is_aborted = True
         if engine := self._engine:
             engine.kill()
 
@@ -135,6 +140,8 @@ class Grading:
         """
         if self._engine is None:
             self._engine = Engine(self._course, suites=self._suites, units=self._units)
+            if self._is_aborted:
+                self._engine.kill()
             self._handshake = self._engine.handshake()
         assert self._handshake
         missing = self._handshake.missing

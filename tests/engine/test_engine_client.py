@@ -197,6 +197,15 @@ def test_a_new_engine_replaces_one_that_was_killed() -> None:
     assert processes.children(os.getpid()) == before
 
 
+def test_an_engine_that_starts_during_an_abort_ends_too() -> None:
+    before = processes.children(os.getpid())
+    with Grading(COURSE, {}, suites="visible") as grading:
+        grading.abort()
+        with pytest.raises(InternalError, match="ended with code -9"):
+            grading.rubric()
+    assert processes.children(os.getpid()) == before
+
+
 @pytest.mark.proof(part="grading")
 def test_results_of_a_stopped_batch_are_not_mistaken_for_later_ones() -> None:
     with Grading(COURSE, {}) as grading:
