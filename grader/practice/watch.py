@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -194,6 +195,10 @@ def _without_enter() -> Iterator[Callable[[], str]]:
 
     before = termios.tcgetattr(sys.stdin)
     tty.setcbreak(sys.stdin)
+    # Ctrl-C is a key too: Python can miss a signal that comes just before its main thread waits for an event.
+    mode = termios.tcgetattr(sys.stdin)
+    mode[tty.CC][termios.VINTR] = bytes([os.fpathconf(sys.stdin.fileno(), "PC_VDISABLE")])
+    termios.tcsetattr(sys.stdin, termios.TCSADRAIN, mode)
     try:
         yield lambda: sys.stdin.read(1)
     finally:

@@ -139,9 +139,20 @@ def is_busy(pid: int) -> bool:
     return processes.status(pid).get("State", "").startswith("R")
 
 
-def test_ctrl_c_quits(terminal: pexpect.spawn) -> None:
-    pids = processes.descendants(terminal.pid)
-    terminal.sendintr()
-    terminal.expect(pexpect.EOF)
-    assert terminal.wait() == 0
-    processes.until_ended(pids)
+# Runs a program that ignores the signal of Ctrl-C: Python can miss it.
+IGNORING = """\
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_ctrl_c_quits(answers: Path) -> None:
+    with watching(answers, sys.executable, "-c", IGNORING) as terminal:
+        verdict(terminal, "· dot_product")
+        pids = processes.descendants(terminal.pid)
+        assert pids
+        terminal.sendintr()
+        terminal.expect(pexpect.EOF)
+        assert terminal.wait() == 0
+        processes.until_ended(pids)
