@@ -14,6 +14,7 @@ from grader.sandbox.statements import (
     is_simple,
     moved,
     parse,
+    parse_once,
 )
 from grader.sandbox.strays import (
     CLAUSE,
@@ -28,12 +29,12 @@ from grader.sandbox.strays import (
     is_code,
     is_indented,
     is_invisible,
-    is_text,
     is_word,
     kind_of,
     names_in,
     opens,
     other_language,
+    paragraphs,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 # How many lines are parsed again to find where statements end. Beyond it, a statement is what its first line begins.
 MOST_LINES = 20_000
+# A line of more characters counts as several.
+LONGEST_LINE = 100
 
 
 def split(source: str, is_notebook: bool = False) -> list[Piece]:
@@ -76,7 +79,8 @@ class _Salvage:
         self.blocks = blocks(self.lines)
         self.starts = list(self._starts())
         self.found: list[Piece] = []
-        self.left = MOST_LINES + len(self.lines)  # each is parsed once in any case
+        self.errors: dict[tuple[str, int], SyntaxError] = {}  # of what was parsed, by source and flags
+        self.left = MOST_LINES + max(len(self.lines), len(source) // LONGEST_LINE)  # each is parsed once in any case
 
     def _starts(self) -> Iterator[int]:
         """Yield the first line of each chunk, and the number of lines. A block is inside one chunk."""
@@ -118,22 +122,7 @@ class _Salvage:
                 del self.found[place:]
                 self._lose(statement.line - 1, end, begin, statement.names)
             begin = end
-        return self._paragraphs()
-
-    def _paragraphs(self) -> list[Piece]:
-        """Return what was found, with one piece for all lines of a text."""
-        joined: list[Piece] = []
-        for piece in self.found:
-            above = joined[-1].problem if joined and self._is_text(joined[-1]) else None
-            if above and self._is_text(piece):
-                above.lineno = joined[-1].line
-                above.msg = f"invalid syntax in lines {joined[-1].line} to {piece.line}"
-            else:
-                joined.append(piece)
-        return joined
-
-    def _is_text(self, piece: Piece) -> bool:
-        return piece.tree is None and not piece.names and not piece.is_known and is_text(self.lines[piece.line - 1])
+        return paragraphs(self.found, self.lines)
 
     def _text(self, begin: int, end: int) -> list[str]:
         return self.lines[self.starts[begin] : self.starts[end]]
@@ -160,8 +149,9 @@ class _Salvage:
         self, text: list[str], above: int, flags: int = PyCF_ALLOW_INCOMPLETE_INPUT
     ) -> list[Piece] | SyntaxError:
         """Parse lines that have this number of lines above them."""
-        self.left -= len(text)
-        return moved(parse("\n".join(text), flags), above)
+        source = "\n".join(text)
+        self.left -= max(len(text), len(source) // LONGEST_LINE)
+        return moved(parse_once(source, flags, self.errors), above)
 
     def _goes_on(self, above: list[str], chunk: int) -> bool:
         """Return whether a line of a chunk, below its first, can continue the statement above it."""

@@ -40,7 +40,7 @@ def parse(source: str, flags: int = 0) -> list[Piece] | SyntaxError:
     try:
         tree = compile(source, "<unknown>", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     except SyntaxError as error:
-        return error
+        return error.with_traceback(None)  # a traceback keeps the source; many take long to collect
     except ValueError as error:
         return SyntaxError(str(error))
     except (RecursionError, MemoryError):
@@ -48,11 +48,24 @@ def parse(source: str, flags: int = 0) -> list[Piece] | SyntaxError:
     return [Piece(_first_line(node), tuple(_bound_names(node)), ast.Module([node], [])) for node in tree.body]
 
 
+def parse_once(source: str, flags: int, errors: dict[tuple[str, int], SyntaxError]) -> list[Piece] | SyntaxError:
+    """Parse a source, but not again what has an error. errors: those found, by source and flags."""
+    if error := errors.get((source, flags)):
+        return type(error)(*error.args)
+    found = parse(source, flags)
+    if isinstance(found, SyntaxError):
+        errors[source, flags] = found
+        if found.msg != INCOMPLETE:  # no flag changes it
+            errors[source, 0] = found
+    return found
+
+
 def moved(found: Found, lines: int) -> Found:
     """Return what was parsed as if there were this number of lines above it."""
     if isinstance(found, SyntaxError):
         found.lineno = (found.lineno or 1) + lines
-        found.msg = re.sub(r"(?<=\bline )\d+", lambda number: str(int(number[0]) + lines), found.msg)
+        if lines and "line " in found.msg:
+            found.msg = re.sub(r"(?<=\bline )\d+", lambda number: str(int(number[0]) + lines), found.msg)
         return found
     for piece in found:
         if piece.tree:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from grader.sandbox.statements import INCOMPLETE, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from grader.sandbox.statements import Piece
 
 # What is blank for Python. Other spaces are characters that it cannot read.
 BLANK = " \t\f\r"
@@ -222,6 +224,22 @@ def is_text(line: str) -> bool:
     if isinstance(found, SyntaxError):
         return found.msg != INCOMPLETE
     return not is_indented(line) and all(is_note(node) for piece in found if piece.tree for node in piece.tree.body)
+
+
+def paragraphs(pieces: Iterable[Piece], lines: Sequence[str]) -> list[Piece]:
+    """Return the pieces of a source, with one for all lines of a text. lines: those of the source."""
+    joined: list[Piece] = []
+    above: SyntaxError | None = None  # the problem of the last one, if it is a text
+    for piece in pieces:
+        is_unknown = not piece.tree and not piece.names and not piece.is_known
+        problem = piece.problem if is_unknown and is_text(lines[piece.line - 1]) else None
+        if above and problem:
+            above.lineno = joined[-1].line
+            above.msg = f"invalid syntax in lines {joined[-1].line} to {piece.line}"
+        else:
+            joined.append(piece)
+            above = problem
+    return joined
 
 
 def opens(line: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
-from grader.sandbox import pieces
+from grader.sandbox import pieces, statements
 
 ABOVE = '''\
 def above(x):
@@ -385,3 +386,29 @@ def test_no_import_in_half_a_merge_runs() -> None:
 def test_lines_of_equals_signs_alone_are_no_merge() -> None:
     assert lost(f"Title\n=======\n{ABOVE}Title\n=======\n") == [(2, (), "invalid syntax"), (12, (), "invalid syntax")]
     assert len(kept(f"Title\n=======\n<<<<<<< HEAD\n=======\n>>>>>>> main\n{ABOVE}Title\n=======\n")) == 3
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The sources that the compiler reads."""
+    found: list[str] = []
+
+    def compiled(source: str, *arguments: Any, **options: Any) -> Any:
+        found.append(source)
+        return compile(source, *arguments, **options)
+
+    monkeypatch.setattr(statements, "compile", compiled, raising=False)
+    return found
+
+
+def test_a_line_that_does_not_parse_is_parsed_once(parsed: list[str]) -> None:
+    strays = [f"{stray}{number}" for number in range(3) for stray in ("a $ ", "```", ">>> ", "%", "'", "\u00a0 #")]
+    source = "\n".join(strays + strays)
+    assert len(lost(source)) == 36
+    assert sorted(parsed) == sorted([source, *strays])
+
+
+def test_long_lines_in_an_open_bracket_are_not_parsed_again_for_each_line_below(parsed: list[str]) -> None:
+    source = "x = (\n" + f"{'1, ' * 1000}\n" * 200
+    assert lost(source)
+    assert sum(map(len, parsed)) < 10 * len(source)
