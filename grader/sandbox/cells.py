@@ -12,6 +12,10 @@ from grader.sandbox.statements import DEFINITIONS, NOT_PARSED
 # Up to the first line of code, if that is indented.
 INDENTED = re.compile(r"(?:[ \t]*(?:#.*)?\n)*([ \t]+)(?=[^#\s])")
 
+# Each indented cell is compared with the cells above it, so many of them would take minutes.
+MOST_COMPARED = 2**21
+"""How many characters are compared. Cells below are not joined to those above."""
+
 
 def fix_indentation(cells: list[str]) -> list[str]:
     """Return the cells of a notebook so that none begins indented.
@@ -20,16 +24,20 @@ def fix_indentation(cells: list[str]) -> list[str]:
     and leaves a blank cell.
     """
     fixed: list[str] = []
-    begin = 0  # the first of the cells that may have been one cell
+    begin = compared = 0  # the first of the cells that may have been one cell, and the characters that were compared
     for number, cell in enumerate(cells):
         indentation = INDENTED.match(cell)
         if indentation is None:
             begin = number if cell.strip() else begin
             fixed.append(cell)
             continue
+        dedented = "\n".join(line.removeprefix(indentation[1]) for line in cell.split("\n"))
+        if compared > MOST_COMPARED:
+            fixed.append(dedented)
+            continue
+        compared += sum(map(len, cells[begin : number + 1]))
         above = "\n".join(cells[begin:number])
         joined = f"{above}\n{cell}"
-        dedented = "\n".join(line.removeprefix(indentation[1]) for line in cell.split("\n"))
         in_order = (joined, dedented) if _goes_on(above, dedented) else (dedented, joined)
         if number > begin and next(filter(_compiles, in_order), dedented) is joined:
             fixed[begin:] = [joined, *[""] * (number - begin)]
