@@ -193,7 +193,8 @@ def described(result: Any) -> str:
     if isinstance(result, torch.Tensor):
         return f"a tensor of shape {tuple(result.shape)}"
     if isinstance(result, tuple | list):
-        return f"a {type(result).__name__} of {len(result)}"
+        kind, count = type(result).__name__, "one value" if len(result) == 1 else f"{len(result)} values"
+        return f"a {kind} of {count}" if result else f"an empty {kind}"
     if isinstance(result, bool | int | float):
         return number(result)
     return "None" if result is None else one(type_name(result))

@@ -1033,7 +1033,7 @@ def test_generate_draws_from_the_softmax(student: Student) -> None:
         share = f"{(new == token).double().mean():.2f}"
         reason = (
             f"a token with the probability {probability} should be about {probability} of all new tokens, in yours it "
-            f"is {share}: draw with the softmax of the logits."
+            f"is {share}: the probabilities are the softmax of the last token's logits, along the vocabulary."
         )
         expect_count(new == token, probability, reason)
 

@@ -546,7 +546,7 @@ def test_heads_of_the_wrapper(student: Student) -> None:
 
 @pytest.mark.example("MultiHeadAttentionWrapper", rule="every head has its own weights")
 def test_weights_of_the_heads(student: Student) -> None:
-    """Each layer of each head has its own weight: a change in one changes no other."""
+    """Each layer of each head has its own weight (d_out, d_in): a change in one changes no other."""
     wrapper, values = new_wrapper(student, 4, 2, 8, 0.0, 3), head_values(3, 4, 2)
     found = wrapper.parameters()
     for name in values:

@@ -193,7 +193,7 @@ SUM = (
 IN_TURN = "this sum goes through the blocks, one after the other"
 TO_LOGITS = "final_norm is applied to the output of the blocks, and output turns the result into the logits: no softmax"
 ANY_NUMBER = "any number of texts, each computed separately, and any number of tokens from one to context_length"
-PLAN = "token plus position, the blocks, the final norm, and the output layer"
+PLAN = "token plus position, counted from 0, then the blocks, the final norm, and the output layer"
 
 
 @pytest.mark.example("SmallGPT", rule=[SUM, IN_TURN, TO_LOGITS, ANY_NUMBER])
@@ -214,7 +214,7 @@ def test_logits_of(student: Student, texts: int, tokens: int) -> None:
 
 @pytest.mark.example("SmallGPT", rule=[SUM, IN_TURN, TO_LOGITS])
 def test_logits_with_other_heads_and_blocks(student: Student) -> None:
-    """With three heads of two features, and one block, the logits are others."""
+    """With three heads and one block too, tokens and positions from 0 are added and go through all parts in turn."""
     yours = filled(student, (5, 8, 6, 3, 1))(ids(2, 4, 5))
     expect_solution("the logits", yours, shape="(B, T, V)", idea=PLAN)
 
@@ -419,7 +419,7 @@ def test_tokens_are_drawn_from_the_softmax(student: Student) -> None:
         share = f"{(new == token).double().mean():.2f}"
         reason = (
             f"a token with the probability {probability} should be about {probability} of all new tokens, in yours it "
-            f"is {share}: draw with the softmax of the logits."
+            f"is {share}: the probabilities are the softmax of the last token's logits, along the vocabulary."
         )
         expect_count(new == token, probability, reason)
 

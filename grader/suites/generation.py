@@ -91,7 +91,7 @@ def expect_drawn_from_the_softmax(student: Student, fresh: Fresh, generate_with:
     if not are_possible:
         expect_number((shares[new] <= 1e-6).double().mean().item(), 0.0, within=0.02)
         expect_true(False, "Tokens are drawn that have almost no probability.")
-    expect_true(len(new.unique()) > 1, "The same token is drawn every time.")
+    expect_true(len(new.unique()) > 1, "All texts with the same prompt get the same token.")
     excess = ((new == others[0]).double().sum() - shares[others[0]] * DRAWS).item() / DRAWS**0.5
     expect_true(excess <= 3, "The most likely token is drawn too often.")
     expect_true(excess >= -3, "The most likely token is drawn too rarely.")

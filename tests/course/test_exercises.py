@@ -71,7 +71,7 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
         pytest.param(
             "return queries, keys, values",
             "return queries, keys",
-            "`project_qkv` should return queries, keys, values; yours returns a tuple of 2.",
+            "`project_qkv` should return queries, keys, values; yours returns a tuple of 2 values.",
             marks=proof,
         ),
         (
@@ -82,7 +82,7 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
         pytest.param(
             "return contexts, weights",
             "return contexts.tolist(), weights",
-            "`contexts` should be a tensor, yours is a list of 6: "
+            "`contexts` should be a tensor, yours is a list of 6 values: "
             "a context vector is the sum of the values, each times its weight.",
             marks=proof,
         ),

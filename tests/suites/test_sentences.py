@@ -122,6 +122,103 @@ def test_dropped_scores_are_not_reported_as_dropped_features() -> None:
     assert found == "The output in training has NaN in it: mask the scores before softmax, and drop weights after it."
 
 
+class SharedDropout(nn.Dropout):
+    """One draw for all heads and texts."""
+
+    def forward(self, weights: Tensor) -> Tensor:
+        return weights * super().forward(torch.ones_like(weights[0, 0]))
+
+
+def test_weights_dropped_alike_in_all_texts_are_not_reported_as_divided_by_their_sum() -> None:
+    def shared(*sizes: Any, **options: Any) -> nn.Module:
+        module = right("multi_head_attention", "MultiHeadAttention")(*sizes, **options)
+        module.dropout = SharedDropout(module.dropout.p)
+        return module
+
+    unit, test = "multi_head_attention", "weights_are_dropped_in_training"
+    assert reasons(unit, "MultiHeadAttention", shared)[test] == "All texts of a batch drop the same weights."
+    divided = SUITES[unit].mistake("kept_weights_renormalised").implementation
+    assert reasons(unit, "MultiHeadAttention", divided)[test] == "The kept weights are divided by their sum again."
+
+
+def named(unit: str, exercise: str, answer: Any) -> dict[str, str]:
+    """Return the sentences of the misconceptions behind an answer, by name."""
+    outcomes = SUITES[unit].outcomes({exercise: answer}, exercise)
+    results = [(one, outcomes[one.name]) for one in SUITES[unit].of(exercise)]
+    return {one.name: one.sentence for one in diagnose(COURSE, exercise, results, SUITES[unit].known)}
+
+
+def test_an_id_that_raises_an_index_error_is_not_said_to_raise_none() -> None:
+    def off_by_one(ids: list[int], vocabulary: list[str]) -> str:
+        if any(number < 0 or number > len(vocabulary) for number in ids):
+            raise ValueError(ids)
+        return "".join(vocabulary[number] for number in ids)
+
+    [sentence] = named("bigram_language_model", "decode", off_by_one).values()
+    assert sentence.startswith("The id V itself raises no ValueError.")
+
+
+def test_a_bias_that_is_only_the_first_state_is_not_said_to_be_unused() -> None:
+    def first_state(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias: Tensor) -> Tensor:
+        states = [bias]
+        for token in inputs:
+            states.append(torch.tanh(token @ W_x + states[-1] @ W_h))
+        return torch.stack(states[1:])
+
+    found = named("encoder_decoder_attention", "rnn_hidden_states", first_state)
+    assert list(found) == ["starts_from_the_bias", "bias_forgotten"]
+    assert found["starts_from_the_bias"].startswith("The bias is the state before the first token.")
+    assert found["bias_forgotten"] == "The bias is not in the sum. Add it to the sum at every step."
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "context", "reason"),
+    [
+        (None, 1024, "One more position adds 0 · emb_dim parameters: your count always has 1024."),
+        (50257, None, "One more token adds 0 · emb_dim parameters: your count always has 50257."),
+        (None, 0, "One more position adds 0 · emb_dim parameters."),
+    ],
+)
+def test_a_size_that_is_fixed_costs_only_its_own_criterion(
+    vocabulary: int | None, context: int | None, reason: str
+) -> None:
+    count = right("transformer_block", "gpt2_parameter_count")
+
+    def fixed(num_layers: int, emb_dim: int, vocab_size: int = 50257, context_length: int = 1024) -> Any:
+        sizes = (
+            given if size is None else size for given, size in ((vocab_size, vocabulary), (context_length, context))
+        )
+        return count(num_layers, emb_dim, *sizes)
+
+    assert [*reasons("transformer_block", "gpt2_parameter_count", fixed).values()][:1] == [reason]
+    # Embeddings that are counted in a fixed number are not missing.
+    assert bool(named("transformer_block", "gpt2_parameter_count", fixed)) == (context == 0)
+
+
+@pytest.mark.parametrize(
+    ("seed", "advice"),
+    [(None, "the calls differ, but draw for each"), (1, "draw again in each call, without a seed, and")],
+)
+def test_a_fixed_number_of_dropped_weights_is_only_said_to_be_drawn_once_if_it_is(
+    seed: int | None, advice: str
+) -> None:
+    def fixed(weights: Tensor, p: float, generator: torch.Generator | None = None) -> Tensor:
+        if not 0 <= p < 1:
+            raise ValueError(p)
+        generator = torch.Generator().manual_seed(seed) if seed else generator
+        dropped = torch.randperm(weights.numel(), generator=generator)[: int(p * weights.numel())]
+        return (weights / (1 - p)).flatten().index_fill(0, dropped, 0).view(weights.shape)
+
+    test = "attention_dropout"
+    found = visible_reason("causal_attention", "each_weight_is_dropped_independently", test, fixed)
+    assert found.startswith(f"The same number of weights is kept in every call: {advice}")
+
+
+def test_an_empty_list_is_not_described_by_its_length() -> None:
+    found = visible_reason("bigram_language_model", "encode_refuses_an_unknown_character_dog", "encode", lambda *_: [])
+    assert found.endswith("Yours returns an empty list.")
+
+
 def test_the_targets_that_are_shown_are_wrong_ones() -> None:
     def last_targets_wrong(data: Tensor, *arguments: Any, **options: Any) -> tuple[Tensor, Tensor]:
         idx, targets = right("bigram_language_model", "sample_batch")(data, *arguments, **options)

@@ -213,8 +213,8 @@ ROWS = [
         "An id that is too large raises an IndexError, because of the list. Check first, and raise a ValueError with "
         "a clear text."),
     row("decode", "one_id_too_many_accepted", replace("number < len", "number <= len"),
-        "The id V itself raises no error. V characters have the ids 0 to V - 1, so raise an error from V on: `>=`, "
-        "not `>`."),
+        "The id V itself raises no ValueError. V characters have the ids 0 to V - 1, so raise one from V on: `>=`, not "
+        "`>`."),
     row("decode", "small_negative_ids_accepted", replace("not 0 <=", "not -len(vocabulary) <="),
         "Only very negative ids raise an error. Python counts -1 to -V from the end of the list. Here every number "
         "below 0 is wrong."),
@@ -548,6 +548,12 @@ ROWS = [
         replace("return torch", "x[:] = torch").replace("x],\n    )", "x],\n    )\n    return x"), CHANGED),
     row("running_mean_loop", "one_long_text_by_loop",
         replace("x],\n    )", "x.flatten(0, 1)[None]],\n    ).view_as(x)"), ONE_TEXT),
+    row("running_mean_loop", "total_of_earlier_texts_kept",
+        replace("text[: token + 1].mean(dim=0)",
+                "(text[: token + 1].sum(dim=0) + x[:number].sum(dim=(0, 1))) / (token + 1)")
+        .replace("for text in x]", "for number, text in enumerate(x)]"),
+        "The running total keeps the tokens of the texts before, so only the first text is right. Set it to zero "
+        "before each text."),
     # running_mean_matmul
     row("running_mean_matmul", "future_averaged_by_matmul", replace(".tril()", ""), FUTURE_TOO),
     row("running_mean_matmul", "past_left_out_by_matmul", replace("tril()", "triu()"), PAST_LEFT_OUT),

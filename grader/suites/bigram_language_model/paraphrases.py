@@ -306,6 +306,15 @@ def summed_by_loop(x):
     return torch.stack(rows, 1)
 
 
+def total_of_earlier_texts_kept(x):
+    means, total = torch.zeros_like(x), torch.zeros_like(x[0, 0])
+    for b in range(x.size(0)):
+        for t in range(x.size(1)):
+            total = total + x[b, t]
+            means[b, t] = total / (t + 1)
+    return means
+
+
 def divided_by_one_too_few(x):
     total, rows = torch.zeros_like(x[:, 0]), []
     for t, token in enumerate(x.unbind(1)):

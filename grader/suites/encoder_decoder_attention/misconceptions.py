@@ -44,8 +44,8 @@ ROWS = [
         "The state before the first token is ones. Nothing has been read yet, so it should be zeros, which have no "
         "effect on the first state."),
     row("rnn_hidden_states", "starts_from_the_bias", replace("torch.zeros_like(bias)", "bias"),
-        "The bias is used as the state before the first token too. Add it once in every step; before the first token "
-        "the state is zeros."),
+        "The bias is the state before the first token. That state should be zeros: the bias belongs only in the sum "
+        "of each step."),
     row("rnn_hidden_states", "tanh_forgotten", replace("torch.tanh", ""),
         "The tanh is missing. Without it all steps together are one linear function of the inputs, and a state can "
         "grow without limit."),
@@ -64,6 +64,11 @@ ROWS = [
         "of the whole sum: otherwise the state can grow beyond 1."),
     row("rnn_hidden_states", "bias_after_tanh", replace(" + bias)", ") + bias"),
         "The bias is added after the tanh. Add it to the sum inside the tanh."),
+    row("rnn_hidden_states", "next_state_from_the_sum_before_tanh",
+        replace("torch.tanh(token @ W_x + state @ W_h + bias)", "token @ W_x + state @ W_h + bias")
+        .replace("append(state)", "append(torch.tanh(state))"),
+        "Each step continues from the sum before its tanh; only the returned states are after tanh. Continue from the "
+        "state itself."),
     row("rnn_hidden_states", "relu_for_tanh", replace("tanh", "relu"),
         "ReLU is used instead of tanh. ReLU removes negative numbers and has no upper limit; tanh keeps both signs, "
         "and every number between -1 and 1."),
@@ -71,7 +76,7 @@ ROWS = [
         "The sigmoid is used instead of tanh. Its results are between 0 and 1, so no number of the state can be "
         "negative. Those of tanh are between -1 and 1."),
     row("rnn_hidden_states", "bias_forgotten", replace(" + bias", ""),
-        "The bias is not used. Add it to the sum at every step."),
+        "The bias is not in the sum. Add it to the sum at every step."),
     row("rnn_hidden_states", "bias_in_the_first_step_only",
         replace("states.append(state)", "states.append(state)\n        bias = 0"),
         "The bias is added only in the first step. Add it at every step, like the products with W_x and W_h."),

@@ -761,6 +761,10 @@ ROWS = [
     row("MultiHeadAttention", "rows_dropped",
         replace("self.dropout(weights)", "(self.dropout(torch.ones_like(weights[..., :1])) * weights)"),
         "The whole row of a query is dropped or kept at once. Drop each weight independently."),
+    row("MultiHeadAttention", "texts_dropped_alike",
+        replace("self.dropout(weights)", "(self.dropout(torch.ones_like(weights[:1])) * weights)"),
+        "All texts of a batch have the same weights dropped: the draws have no dimension for the batch. Draw for "
+        "(B, H, T, T)."),
     row("MultiHeadAttention", "check_left_to_reshape_in_the_module",
         replace("d_out % num_heads", "False").replace("split_heads", "check_left_to_reshape_in_split", 3),
         LEFT_TO_RESHAPE),

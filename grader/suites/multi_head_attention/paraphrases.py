@@ -1130,6 +1130,14 @@ class kept_weights_of_another_size__weights(Attention):
         return self.dropout(super().weigh(q, k, x))
 
 
+class texts_dropped_alike(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        kept = self.dropout(torch.ones(x.shape[1], x.shape[1], dtype=x.dtype))
+        contexts = (self.weigh(q, k, x) * kept) @ v
+        return self.out_proj(contexts.transpose(1, 2).flatten(2))
+
+
 class shapes_or_dtypes_do_not_match__mask_of_the_width(Attention):
     def weigh(self, q, k, x):
         width = self.num_heads * self.head_dim

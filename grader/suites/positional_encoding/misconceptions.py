@@ -55,6 +55,10 @@ ROWS = [
         replace("x @ weight + bias", "torch.cat([x[:1] @ weight + bias, x[1:] @ weight])"),
         "The bias was added only to the first row. Every row goes through the same layer: (m, k) + (k,) adds it to "
         "each row."),
+    row("linear_as_matmul", "bias_for_the_last_row",
+        replace("x @ weight + bias", "torch.cat([x[:-1] @ weight, x[-1:] @ weight + bias])"),
+        "The bias was added only to the last row. Every row goes through the same layer: (m, k) + (k,) adds it to "
+        "each row."),
     row("linear_as_matmul", "bias_as_a_column", replace("+ bias", "+ bias[:, None]"),
         "The bias was made a column, so it is added along the rows. It has a number for each column of the result: "
         "with the shape (k,), PyTorch adds it to every row."),

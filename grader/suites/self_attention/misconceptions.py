@@ -716,6 +716,9 @@ ROWS = [
     row("transfer_weights", "bias_judged_by_its_sum", replace("bias.any()", "bias.sum() != 0"),
         "A bias counts as zero if its numbers cancel, or if only some of them are zero. It is zero only if each of "
         "its numbers is."),
+    row("transfer_weights", "only_positive_biases_found", replace("bias.any()", "bias.sum() > 0"),
+        "A bias counts as zero if it is negative, or if its numbers cancel. It is zero only if each of its numbers is: "
+        "test whether any of them is not zero, `bias.any()`."),
     row("transfer_weights", "refused_with_another_error", replace("ValueError", "RuntimeError"),
         "The error has the wrong type. Callers recognise errors by their type. Here the type is ValueError or "
         "AssertionError."),

@@ -502,8 +502,8 @@ ROWS = [
         "module, and the sum is not normalised."),
     row("TransformerBlock", "second_step_added_to_x",
         replace("x = x", "first = x").replace("self.norm2(x)", "self.norm2(first)"),
-        "The second step adds to the first step's x, so attention's output is lost. Use the sum of the first step, "
-        "both in norm2 and in the addition."),
+        "The second step adds to the first step's x, so attention's output is not in the sum. Use the sum of the first "
+        "step, both in norm2 and in the addition."),
     row("TransformerBlock", "both_steps_at_once", replace("x = x", "first = x").replace("return x", "return first"),
         "Both modules work on the same x, in parallel, and feed_forward never sees the output of attention. Some "
         "models do that. In this block it works on the sum."),

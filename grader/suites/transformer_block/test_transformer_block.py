@@ -1029,6 +1029,25 @@ def growth(student: Student, vocabulary: int, context: int) -> Fraction:
     return more - count_of(student, 2, WIDTH, VOCABULARY, CONTEXT)
 
 
+def besides(student: Student) -> tuple[Fraction, list[int]]:
+    """Return what a count has besides blocks and embeddings, and which sizes of GPT-2 it has whatever is given."""
+    sizes = {50257: (VOCABULARY, growth(student, 1, 0)), 1024: (CONTEXT, growth(student, 0, 1))}
+    one, two = (count_of(student, layers, WIDTH, VOCABULARY, CONTEXT) for layers in (1, 2))
+    rest = one - (two - one) - sum(given * grown for given, grown in sizes.values())
+    fixed = []
+    for size, (_, grown) in sizes.items():
+        if grown == 0 and rest >= size * WIDTH:
+            rest -= size * WIDTH
+            fixed.append(size)
+    return rest, fixed
+
+
+def grown_by(student: Student, what: str, grown: Fraction, size: int) -> str:
+    """Return by how much one more token or position makes a count larger. size: how many GPT-2 has."""
+    always = f": your count always has {size}" if grown == 0 and size in besides(student)[1] else ""
+    return f"One more {what} adds {formatted(grown / WIDTH)} · emb_dim parameters{always}."
+
+
 @pytest.mark.exercise(
     "gpt2_parameter_count",
     rule="each of vocab_size tokens has an embedding of emb_dim numbers; the output layer shares them and adds none",
@@ -1036,14 +1055,14 @@ def growth(student: Student, vocabulary: int, context: int) -> Fraction:
 def test_a_token_adds_its_embedding(student: Student) -> None:
     """With one more token in the vocabulary, the count should grow by emb_dim: the output layer adds nothing."""
     grown = growth(student, 1, 0)
-    expect_true(grown == WIDTH, f"One more token adds {formatted(grown / WIDTH)} · emb_dim parameters.")
+    expect_true(grown == WIDTH, grown_by(student, "token", grown, 50257))
 
 
 @pytest.mark.exercise("gpt2_parameter_count", rule="each of context_length positions has emb_dim learned numbers")
 def test_a_position_adds_its_embedding(student: Student) -> None:
     """With one more position in the context, the count should grow by emb_dim."""
     grown = growth(student, 0, 1)
-    expect_true(grown == WIDTH, f"One more position adds {formatted(grown / WIDTH)} · emb_dim parameters.")
+    expect_true(grown == WIDTH, grown_by(student, "position", grown, 1024))
 
 
 @pytest.mark.exercise(
@@ -1070,9 +1089,7 @@ def test_the_biases_and_norms_of_a_block(student: Student) -> None:
 @pytest.mark.exercise("gpt2_parameter_count", rule="one more norm of this kind comes after the last block")
 def test_the_norm_after_the_last_block(student: Student) -> None:
     """Besides the embeddings and the blocks, the count should contain one more norm, its scale and its shift."""
-    embeddings = VOCABULARY * growth(student, 1, 0) + CONTEXT * growth(student, 0, 1)
-    one, two = (count_of(student, layers, WIDTH, VOCABULARY, CONTEXT) for layers in (1, 2))
-    rest = one - (two - one) - embeddings
+    rest, _ = besides(student)
     expect_true(
         rest == 2 * WIDTH,
         f"Besides embeddings and blocks, your count has {formatted(rest / WIDTH)} · emb_dim parameters.",
