@@ -125,8 +125,12 @@ def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message]
         for message in sorted(messages, key=lambda one: one is not first):
             _show_message(message, console, next((why for source, why in reasons if source is message), None))
     else:
-        why = safe(entry.exercise.waiting_for or "not written yet", console)
-        console.print(f"  [dim]· {escape(entry.name):32} {why}[/]", soft_wrap=not console.is_terminal)
+        why = entry.exercise.waiting_for or "not written yet"
+        is_partly = any(test.outcome == "passed" for test in tests)
+        text = safe(count if is_partly else why, console)
+        console.print(f"  [dim]· {escape(entry.name):32} {text}[/]", soft_wrap=not console.is_terminal)
+        if is_partly:
+            _say(console, why)
     for remark in entry.exercise.remarks:
         _say(console, remark)
 

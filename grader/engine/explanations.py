@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from grader.engine.characters import hint_on_characters
 from grader.engine.definitions import on_undefined, with_replacement
+from grader.engine.forms import on_form, on_replaced
 from grader.engine.hints import hint_for
 from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, RELATIVE, attributes_of, similar
 from grader.engine.source_hints import LOOPS, MOST_PLACES, line_of_variable, on_draws, on_loops, on_methods, on_return
@@ -62,12 +63,16 @@ def explained(
     own = [(label, node) for label, node in definitions if node.name == exercise]
     outcome = _still_raises(_place_of_loop(outcome, lines), exercise, lines)
     outcome = replace(outcome, reason=with_replacement(outcome, unit, exercise, lines, lost))
-    hints = []
+    hints = on_form(outcome.reason, exercise, unit, lines)
+    if own and outcome.kind == "raised" and isinstance(own[-1][1], ast.ClassDef):
+        hints += on_methods(outcome.detail, own[-1][1])
+    outcome = replace(outcome, is_explained=outcome.is_explained or bool(hints))
     if outcome.reason == f"{exercise} is not defined.":
         hints.append(on_undefined(exercise, unit, others, lines, lost))
     elif own:
         label, node = own[-1]
-        hints += [hint_on_characters(hint, "", label, node.lineno, lines) for hint in _on_source(outcome, node)]
+        hints += [*_on_source(outcome, node), *on_replaced(exercise, unit, lines)]
+        hints = [hint_on_characters(hint, "", label, node.lineno, lines) for hint in hints]
     if len(own) > 1 and not any(exercise in one.names for one in lost):
         places = [
             _lines_of(label, [str(node.lineno) for _, node in some])
@@ -108,8 +113,6 @@ def _on_source(outcome: Outcome, definition: Definition) -> list[str]:
     hints = on_return(definition) if GAVE_NONE.search(outcome.reason) else []
     if outcome.kind == "wrong":
         hints += on_loops(definition)
-    if outcome.kind == "raised" and isinstance(definition, ast.ClassDef):
-        hints += on_methods(outcome.detail, definition)
     if outcome.reason == UNUSED_GENERATOR:
         hints += on_draws(definition)
     if NO_GRADIENT.search(outcome.reason):
@@ -253,7 +256,7 @@ def advice(outcome: Outcome, others: Collection[str], lines: SourceLines, lost: 
         lines: The submission.
         lost: The statements that failed in the unit of the line.
     """
-    if outcome.kind == "not written":
+    if outcome.kind == "not written" or outcome.is_explained:
         return ""
     around = lines.around(outcome.file, outcome.line)
     owner = _name(around)

@@ -48,6 +48,7 @@ class Outcome:
 
     substitutes: the exercises whose substitutes were called. The kind is "waiting" if those were no help.
     comparison: the tensors that differ. is_in_training, calls: see Recorder.
+    is_explained: whether the reason names the lines that are the cause.
     """
 
     passed: bool
@@ -65,6 +66,7 @@ class Outcome:
     trace: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     shapes: tuple[str, ...] = ()
     about: str = ""
+    is_explained: bool = field(default=False, compare=False)
 
     def explained(self, lost: Sequence[FailedStatement], others: Collection[str]) -> Outcome:
         """Return this outcome with its cause: the statement that should have defined a missing name.
@@ -94,7 +96,7 @@ class Outcome:
             if names & set(piece.names) or could_be_anything:
                 where = f"line {piece.line} of {piece.file}" if piece.line and piece.file else "a line of it"
                 cause = f"{piece.reason[:1].lower()}{piece.reason[1:]}"
-                return replace(self, reason=f"{self.reason}{CAUSE}{where}: {cause}")
+                return replace(self, reason=f"{self.reason}{CAUSE}{where}: {cause}", is_explained=True)
         return self
 
     def missing_names(self) -> set[str]:

@@ -106,11 +106,17 @@ def _on_factor(found: Property, failed: Sequence[Outcome]) -> str:
         return ""
     # The root of a square is a whole number, which has many causes.
     sizes = {size for outcome in failed for call in outcome.calls for size in call.values() if size > 1}
+    # Two roots may have been exchanged.
+    squares = (one / other for one, other in itertools.permutations(sizes, 2))
+    is_ratio = any(math.isclose(float(factor[1]), math.sqrt(square), rel_tol=PRECISION) for square in squares)
+    other_root = ", or is it one by another root" if is_ratio else ""
     for size in sorted(size for size in sizes if math.isqrt(size) ** 2 != size):
         if math.isclose(float(factor[1]), math.sqrt(size), rel_tol=PRECISION):
-            return f" That is √{size}, and {size} is a size of the input: is the division by its root missing?"
+            start = f" That is √{size}, and {size} is a size of the input: is the division by its root missing"
+            return f"{start}{other_root}?"
         if math.isclose(float(factor[1]), 1 / math.sqrt(size), rel_tol=PRECISION):
-            return f" That is 1/√{size}, and {size} is a size of the input: is there one division by its root too many?"
+            start = f" That is 1/√{size}, and {size} is a size of the input: is there one division by its root too many"
+            return f"{start}{other_root}?"
     return ""
 
 

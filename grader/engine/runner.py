@@ -74,7 +74,13 @@ class Runner:
             self._note_doings(criterion.unit, criterion.exercise)
             # A first run that hung used up its time, and another exercise may be the cause.
             self._use_budget(criterion.unit, f"{exercise} with substitutes")
-            again = self._waiting_for_causes(criterion.run_again(self.client, outcome, doubtful))
+            found = criterion.run_again(self.client, outcome, doubtful)
+            # A substitute may be no help for an exercise that is right itself: then it gets one for what that calls.
+            wrong = [one for one in doubtful if not self._is_right_itself(one)]
+            if found.kind == "waiting" and wrong != doubtful:
+                nearer = criterion.run_again(self.client, outcome, wrong)
+                found = nearer if nearer.passed else found
+            again = self._waiting_for_causes(found)
             outcome = again if again and (again.passed or not is_own) else outcome
             self.client.take_printed()  # the same output again
             cause = self._setting(criterion, outcome)
@@ -86,7 +92,8 @@ class Runner:
             # Torch raises a NotImplementedError for what a device cannot do.
             is_written = outcome.kind != "not written"
             reason = outcome.reason if is_written else "It raised a NotImplementedError."
-            outcome = replace(outcome, reason=f"{reason}{cause}", kind=outcome.kind if is_written else "raised")
+            kind = outcome.kind if is_written else "raised"
+            outcome = replace(outcome, reason=f"{reason}{cause}", kind=kind, is_explained=True)
         self.outcomes[criterion] = outcome
         if outcome.detail or (outcome.kind in ("timed out", "raised") and outcome.line):
             self._note_error(criterion, outcome, others)
@@ -179,6 +186,11 @@ class Runner:
             case "timed out" | "ended" if not any(first.kind in kinds.get(one, {first.kind}) for one in doubtful):
                 return []  # the exercise itself is the cause
         return doubtful
+
+    def _is_right_itself(self, exercise: str) -> bool:
+        """Return whether an exercise has passed all its tests, if only with substitutes for what it calls."""
+        outcomes = [outcome for known, outcome in self.outcomes.items() if known.exercise == exercise]
+        return bool(outcomes) and all(outcome.passed for outcome in outcomes)
 
     def _blamed(self, lost: list[FailedStatement], criterion: Criterion) -> list[FailedStatement]:
         """Return the statements that failed, without those that could define anything if no line has the exercise."""

@@ -211,10 +211,8 @@ class _Scorer:
             if level == "misconception" and (one.unit, one.exercise) == (unit, name)
         ]
         waiting = _substitutes(outcome for outcome in outcomes.values() if outcome.waiting)
-        # What a test finds is the exercise's own mistake. Then it is not said to be another one's.
-        has_own = any(
-            not one.passed and not one.waiting and one.reason != model.NOT_WRITTEN for one in outcomes.values()
-        )
+        # What a test finds is the exercise's own mistake, and what passes needs nothing.
+        is_partly = any(one.passed or not (one.waiting or one.reason == model.NOT_WRITTEN) for one in outcomes.values())
         substituted = _substitutes(outcome for outcome in outcomes.values() if outcome.passed)
         remarks = list(dict.fromkeys(remark for outcome in outcomes.values() for remark in outcome.remarks))
         if substituted:
@@ -225,7 +223,7 @@ class _Scorer:
             tests=tests,
             misconceptions=misconceptions,
             main=next((one.name for one in outcomes.values() if one.is_main and level != "points"), None),
-            waiting_for=depends_on(waiting, has_own) if waiting and level != "points" else None,
+            waiting_for=depends_on(waiting, is_partly) if waiting and level != "points" else None,
             line=handed_in.code.line_of(name) if handed_in.code else None,
             remarks=remarks,
         )
@@ -258,9 +256,9 @@ def _substitutes(outcomes: Iterable[Judged]) -> list[str]:
 def depends_on(names: list[str], only_partly: bool = False) -> str:
     """Return what to fix first, where these exercises are not right yet.
 
-    only_partly: whether the exercise has mistakes of its own.
+    only_partly: whether some tests found a mistake of its own, or pass.
     """
     quoted, is_one = in_words([f"`{name}`" for name in names]), len(names) == 1
     if only_partly:
-        return f"Some of its tests also need {quoted}, which {'is' if is_one else 'are'} not right yet."
+        return f"Some of its tests need {quoted}, which {'is' if is_one else 'are'} not right yet."
     return f"Depends on {quoted}; fix {'that' if is_one else 'those'} first."

@@ -301,6 +301,21 @@ def test_a_message_leads_to_the_fix(messages: str, message: str) -> None:
     assert message in messages
 
 
+def test_an_exercise_of_which_only_some_tests_need_another_one_says_so(tmp_path: Path) -> None:
+    shutil.copytree(REPOSITORY / "exercises", tmp_path / "exercises", ignore=shutil.ignore_patterns("__pycache__"))
+    for unit in ("simple_attention", "self_attention"):
+        text = (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+        wrong = text.replace(
+            "self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)", "self.W_value = nn.Linear(d_in, d_out)"
+        )
+        (tmp_path / "exercises" / f"{unit}.py").write_text(wrong, encoding="utf-8")
+    printed = check(tmp_path, "self_attention").stdout
+    assert re.search(
+        r"· transfer_weights +8 of 9 tests pass\n +Some of its tests need `SelfAttention_v2`, which is not right yet\.",
+        printed,
+    ), printed
+
+
 def test_an_exercise_of_another_unit_that_is_right_is_not_blamed(tmp_path: Path) -> None:
     folder = tmp_path / "exercises"
     shutil.copytree(REPOSITORY / "exercises", folder, ignore=shutil.ignore_patterns("__pycache__"))

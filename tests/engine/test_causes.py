@@ -94,7 +94,7 @@ MAIN = 'if __name__ == "__main__":'
 GETS = "def normalize_by_sum(scores):\n    return Sum().get(scores, scores)\n"
 CALLED = "def normalize_by_sum(scores):\n    return Sum()(scores)\n"
 ELSE_IF = "x = 1\nif x > 1:\n    x = 2\nelse if x:\n    x = 3\n"
-FIRST, SELF, CAUSAL = "simple_attention", "self_attention", "causal_attention"
+FIRST, SELF, CAUSAL, BLOCKS = "simple_attention", "self_attention", "causal_attention", "transformer_block"
 BIGRAM, RENORMALIZE = "bigram_language_model", "mask_then_renormalize"
 LOST_SOFTMAX = "def softmax_stable(x, dim=nothing):\n    return torch.softmax(x, dim)\n"
 # Without its queries nothing can use it.
@@ -171,6 +171,23 @@ NORMALIZED = "def normalize_by_sum(scores):\n    return scores / scores.sum()\n"
 OF_UNIT_3 = "def causal_mask(T): ...\ndef mask_then_softmax(scores): ...\n"
 WITHOUT_SELF = "class SelfAttention_v2(nn.Module):\n    def forward(inputs):\n        return inputs\n"
 USES_SELF = "class SelfAttention_v2(nn.Module):\n    def forward(x):\n        return self.W_query(x)\n"
+SCORES = 'def attention_scores({}):\n    """Takes `query` (d,) and `inputs` (T, d)."""\n    return {}\n'
+EXPONENTIALS = "def softmax_naive(x, dim=-1):\n    return torch.exp(x) / torch.exp(x).sum()\n"
+PARTS = f"{RESIDUAL.replace(' = sublayer', ' = layer').replace('return x', 'return list(self.parts(x))[0] * 2')}\n"
+INTERLEAVED = """\
+def unroll_heads(x, num_heads):
+    batch, num_tokens, d_out = x.shape
+    if d_out % num_heads:
+        raise ValueError(d_out)
+    return x.reshape(batch, num_tokens, d_out // num_heads, num_heads).transpose(-2, -1)
+"""
+UNSCALED = """\
+def scaled_dot_product_attention(queries, keys, values):
+    weights = torch.softmax(queries @ keys.transpose(-2, -1), dim=-1)
+    return weights @ values, weights
+"""
+TWICE_SCALED = "def head_scores(queries, keys):\n    return queries @ keys.mT / queries.shape[-1] ** 0.5\n"
+OF_V2 = ("scaled_dot_product_attention", "SelfAttention_v1", "SelfAttention_v2")
 STUB = "def softmax_stable(x, dim=-1):\n    raise NotImplementedError()\n"
 ROWS = [
     # -- names ----------------------------------------------------------------------------------------------------
@@ -857,6 +874,56 @@ ROWS = [
         Answer("def mask_then_renormalize(x):\n    x = x.tril()\n    return x / x.sum(-1)\n", RENORMALIZE, CAUSAL),
         Answer("def mask_then_renormalize(x):\n    x = x.tril()\n    return x / x.sum(0)\n", RENORMALIZE, CAUSAL),
     ),
+    Row(
+        "is there one division by its root too many, or is it one by another root?",
+        Answer(UNSCALED.replace(", dim", " / keys.shape[-2] ** 0.5, dim"), "scaled_dot_product_attention", SELF),
+        Answer(TWICE_SCALED, "head_scores", "multi_head_attention"),
+    ),
+    # -- the form of an exercise ----------------------------------------------------------------------------------
+    *(
+        Row("gives a coroutine, because it begins with `async`: delete `async`.", Answer(code), near_miss)
+        for code in ["async def normalize_by_sum(scores):\n    return scores / scores.sum()\n"]
+        for near_miss in (of("async def other():\n    return scores\nreturn scores"), Answer("def other():\n    0\n"))
+    ),
+    Row(
+        "gives a generator, because of the `yield` in line",
+        of("yield scores / scores.sum()"),
+        of("def parts():\n    yield 2\nreturn scores * next(parts())"),
+    ),
+    Row(
+        "`forward` in line",
+        Answer(RESIDUAL.replace(" = sublayer", " = layer").replace("return", "yield"), "Residual", BLOCKS),
+        Answer(f"{PARTS}    def parts(self, x):\n        yield x\n", "Residual", BLOCKS),
+    ),
+    Row(
+        "takes its arguments in another order than its docstring says: write `(query, inputs)`.",
+        Answer(SCORES.format("inputs, query", "inputs @ query"), "attention_scores"),
+        Answer(SCORES.format("query, inputs", "query @ inputs"), "attention_scores"),
+    ),
+    *(
+        Row(
+            "replaces `torch.exp` for all code: delete it, or use another name.",
+            Answer(f"torch.exp = abs\n{EXPONENTIALS}", "softmax_naive"),
+            Answer(near_miss, "softmax_naive"),
+        )
+        for near_miss in (f"torch.log = abs\n{EXPONENTIALS}", EXPONENTIALS.replace("return", "torch.exp\n    return"))
+    ),
+    # Where a line is named as the cause, no misconception is.
+    Row(
+        "It takes only the module, and needs no width",
+        Answer(RESIDUAL.replace("self, layer", "self, width, layer"), "Residual", BLOCKS, is_hidden=True),
+        Answer(RESIDUAL.replace("__init__(self", "_init_(self"), "Residual", BLOCKS, is_hidden=True),
+    ),
+    Row(
+        "`torch.no_grad` and `.detach()` are for using a trained model.",
+        Answer(PROJECT.replace("(q, k, v)", "q.detach(), k.detach(), v.detach()"), "project_qkv", SELF, is_hidden=True),
+        Answer(f"torch.set_grad_enabled(False)\n{PROJECT}", "project_qkv", SELF, is_hidden=True),
+    ),
+    Row(
+        "If these shapes are right",
+        Answer(SCORES.format("query, inputs", "query @ inputs"), "attention_scores"),
+        Answer(SCORES.format("inputs, query", "inputs @ query"), "attention_scores"),
+    ),
     # -- other exercises ------------------------------------------------------------------------------------------
     Row(
         "Depends on `SelfAttention_v2`; fix that first.",
@@ -864,9 +931,20 @@ ROWS = [
         Answer(f"{BROKEN_V2}{UNTRANSPOSED}", "transfer_weights", SELF, also=("SelfAttention_v2",)),
     ),
     Row(
-        "Some of its tests also need `SelfAttention_v2`, which is not right yet.",
+        "Some of its tests need `SelfAttention_v2`, which is not right yet.",
         Answer(f"{BROKEN_V2}{UNTRANSPOSED}", "transfer_weights", SELF, also=("SelfAttention_v2",)),
         Answer(UNTRANSPOSED, "transfer_weights", SELF, also=("SelfAttention_v2",)),
+    ),
+    Row(
+        "Some of its tests need `unroll_heads`, which is not right yet.",
+        Answer(INTERLEAVED, "MultiHeadAttention", "multi_head_attention", also=("unroll_heads", "split_heads")),
+        Answer(INTERLEAVED, "split_heads", "multi_head_attention", also=("unroll_heads",)),
+    ),
+    # A class that is right itself needs no substitute: then what it calls has one.
+    Row(
+        "done",
+        Answer(UNSCALED, "transfer_weights", SELF, also=OF_V2),
+        Answer(f"{UNSCALED}{BROKEN_V2}", "transfer_weights", SELF, also=OF_V2),
     ),
 ]
 

@@ -162,7 +162,7 @@ def test_an_exercise_with_a_mistake_of_its_own_does_not_wait() -> None:
         outcome("add", "second", False, reason="The sums are wrong."),
     ]
     made = report(result=result(outcomes=outcomes))
-    assert add(made).waiting_for == "Some of its tests also need `halve`, which is not right yet."
+    assert add(made).waiting_for == "Some of its tests need `halve`, which is not right yet."
     [entry] = [entry for entry in entries(made) if entry.name == "add"]
     assert entry.state == "in progress"
     assert "halve" not in str(entry.advice)

@@ -313,6 +313,16 @@ def test_standard_error_raw_writes_and_invalid_bytes_are_kept(open_client: Opens
     assert client.take_printed() == ("", 0)
 
 
+def test_a_coroutine_that_the_grader_does_not_await_prints_no_warning(open_client: Opens) -> None:
+    student, client = answers(open_client, "async def f(): return 1\ndef g():\n    f()\n    return 1")
+    student.f()
+    client.notify("prepare", seed=1)  # drops what f gave
+    assert student.g() == 1
+    printed = client.take_printed()[0]
+    assert printed.count("never awaited") == 1  # in g, whose own line it is
+    assert "grader/" not in printed
+
+
 def test_a_warning_of_torch_is_kept_without_the_place_in_its_code_and_its_advice(open_client: Opens) -> None:
     source = """\
         import torch
