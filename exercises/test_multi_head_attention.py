@@ -446,11 +446,11 @@ def expect_weights_dropped(module: RemoteObject) -> None:
     # No weight is in two pairs. The last two rows both see the first seven tokens.
     above, below = kept[..., -2, : TOKENS - 1], kept[..., -1, : TOKENS - 1]
     alike = {
-        "Two calls drop the same weights": (kept[0] == kept[1])[..., seen],
         "All texts drop the same weights": (kept[:, ::2] == kept[:, 1::2])[..., seen],
         "Both heads drop the same weights": (kept[:, :, 0] == kept[:, :, 1])[..., seen],
         "Whole columns of weights are dropped": above == below,
         "Whole rows of weights are dropped": kept[..., -1, ::2] == kept[..., -1, 1::2],
+        "Two calls drop the same weights": (kept[0] == kept[1])[..., seen],
     }
     pairs = {f"{what}: drop each weight independently, in each call.": pair for what, pair in alike.items()}
     expect_own_draws(kept[..., seen], pairs)

@@ -609,10 +609,10 @@ def expect_numbers_dropped(block: RemoteObject) -> None:
     is_kept = torch.stack(calls) > 105  # (2, B, T, 2)
     # No number is in two pairs.
     alike = {
-        "Two calls drop the same numbers": is_kept[0] == is_kept[1],
         "All texts drop the same numbers": is_kept[:, ::2] == is_kept[:, 1::2],
         "All tokens drop the same numbers": is_kept[:, :, ::2] == is_kept[:, :, 1::2],
         "Whole tokens are dropped": is_kept[..., 0] == is_kept[..., 1],
+        "Two calls drop the same numbers": is_kept[0] == is_kept[1],
     }
     pairs = {f"{what}: drop each number independently, in each call.": pair for what, pair in alike.items()}
     expect_own_draws(is_kept, pairs)

@@ -141,6 +141,23 @@ def test_weights_dropped_alike_in_all_texts_are_not_reported_as_divided_by_their
     assert reasons(unit, "MultiHeadAttention", divided)[test] == "The kept weights are divided by their sum again."
 
 
+def test_one_draw_for_each_feature_is_not_reported_as_the_same_in_two_calls() -> None:
+    class OneText(nn.Dropout):
+        def forward(self, x: Tensor) -> Tensor:
+            return x * super().forward(torch.ones_like(x[:1, :1]))
+
+    def shared(*arguments: Any, **options: Any) -> nn.Module:
+        block = right("transformer_block", "TransformerBlock")(*arguments, **options)
+        block.dropout = OneText(block.dropout.p)
+        return block
+
+    found = reasons("transformer_block", "TransformerBlock", shared)
+    assert found["numbers_of_attention_are_dropped"].startswith("All texts have the same numbers dropped in the")
+    seeded = SUITES["transformer_block"].mistake("always_the_same_draws").implementation
+    found = reasons("transformer_block", "TransformerBlock", seeded)
+    assert found["numbers_of_attention_are_dropped"].startswith("Two calls have the same numbers dropped in the")
+
+
 def named(unit: str, exercise: str, answer: Any) -> dict[str, str]:
     """Return the sentences of the misconceptions behind an answer, by name."""
     outcomes = SUITES[unit].outcomes({exercise: answer}, exercise)
