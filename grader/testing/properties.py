@@ -22,7 +22,8 @@ LOOKS_AHEAD = "An output changed with a token that comes later."
 
 NOT_A_NUMBER = Property(
     "not_a_number",
-    "are not all numbers: 0 · ∞, ∞ - ∞, ∞ / ∞ and 0 / 0 give NaN, and so do roots and logarithms of negative numbers.",
+    "are not all numbers: 0 · ∞, ∞ - ∞, ∞ / ∞ and 0 / 0 give NaN, and so do roots and logarithms of negative numbers, "
+    "and a softmax of numbers that are all -∞, such as scores that are all hidden.",
 )
 
 
