@@ -16,7 +16,7 @@ from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_remar
 from grader.submissions.source import DEFINITION, UnitSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from grader.submissions.plain_files import Tree
@@ -27,6 +27,9 @@ NOTEBOOK_LIMIT = 64 * MEGABYTE
 """The most bytes of a notebook, with outputs and pictures."""
 NOTEBOOK_VALUES = 8_000_000
 """The most values of a notebook. Parsed JSON can take 25 times the memory of its text; this is half a gigabyte."""
+
+MOST_NAMED = 8
+"""How many definitions in text cells a remark names."""
 
 ANSWER = re.compile(r"^answer_([0-9]{1,4})[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
 """The beginning of a line that answers a question of the quiz, up to the answer."""
@@ -106,13 +109,19 @@ def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
     return Notebook(UnitSource(relative, tuple(cells), remarks), quiz)
 
 
-def _definitions_in_text(texts: Iterable[tuple[int, str]], code: Iterable[str], relative: str) -> Iterator[str]:
-    """Yield remarks on text cells, by their numbers, with definitions that no code cell has."""
+def _definitions_in_text(texts: Iterable[tuple[int, str]], code: Iterable[str], relative: str) -> tuple[str, ...]:
+    """Return a remark on text cells, by their numbers, with definitions that no code cell has, if there are any."""
     is_read = {name for cell in code for name in DEFINITION.findall(cell)}
-    for number, text in texts:
-        names = list(dict.fromkeys(name for name in _DEFINED.findall(text) if name not in is_read))
-        if names and "```" not in text:  # in a fence it is shown, and is not meant to be run
-            yield f"{relative} has {', '.join(names)} in a text cell, cell {number}, which is not read: make it code."
+    found = [
+        f"{name} (cell {number})"
+        for number, text in texts
+        if "```" not in text  # in a fence it is shown, and is not meant to be run
+        for name in dict.fromkeys(_DEFINED.findall(text))
+        if name not in is_read
+    ]
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    named = f"{', '.join(found[:MOST_NAMED])}{more}"
+    return (f"{relative} has text cells with code, which is not read: {named}. Make them code cells.",) if found else ()
 
 
 def read_all_cells(folder: Path | Tree, relative: str) -> Cells | None:

@@ -246,7 +246,7 @@ def test_a_definition_in_a_text_cell_is_named_if_no_code_cell_has_it(
     write_notebook(folder / "unit.ipynb", code("def written(x):\n    return x"), {**code(text), "cell_type": kind})
     [*remarks] = read(folder).code.remarks
     name = "Block" if "Block" in text else "scores"
-    sentence = f"unit.ipynb has {name} in a text cell, cell 2, which is not read: make it code."
+    sentence = f"unit.ipynb has text cells with code, which is not read: {name} (cell 2). Make them code cells."
     assert remarks == ([sentence] if is_named else [])
 
 
