@@ -82,6 +82,8 @@ def _instead_of(character: str) -> str:
     name, category = unicodedata.name(character, "control character").lower(), unicodedata.category(character)
     plain = unicodedata.normalize("NFKC", character)
     a_name = f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    if character == "\x1b":
+        return "It begins a colour of a terminal: if the line is output, delete it; otherwise delete such codes in it."
     if category == "Zs":
         return f"It is {a_name}, which looks like a space: delete it and type a space."
     if category.startswith(("C", "Z")):
@@ -89,6 +91,8 @@ def _instead_of(character: str) -> str:
     if unicodedata.decomposition(character).startswith("<super>"):
         return f"`{character}` is not Python: type `** {plain}`."
     typed = TYPED.get(character) or (plain if plain != character and plain.isascii() else "")
+    if typed.startswith("** "):
+        return f"`{character}` ({name}) is not Python: write `x {typed}` for `{character}x`."
     if typed:
         return f"`{character}` ({name}) is not Python: type `{typed}`."
     return f"`{character}` ({name}) is not Python: delete it, or write it in a string or a comment."

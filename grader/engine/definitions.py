@@ -10,7 +10,7 @@ from grader.engine.characters import hint_on_characters
 from grader.engine.names import PYTHONS, similar, variables
 from grader.engine.outcomes import CAUSE
 from grader.engine.source_hints import is_short_for
-from grader.engine.source_lines import in_scope, on_import
+from grader.engine.unread import on_unread_definition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -31,6 +31,8 @@ def on_undefined(
     """Return a sentence on an exercise that is not defined: where its definition is, or what may be its name; or ""."""
     if hint := _deleted(exercise, unit, lines, lost) or _nested(exercise, unit, lines):
         return hint
+    if hint := on_unread_definition(exercise, unit, lines):
+        return hint
     definitions = lines.definitions(unit)
     if hint := _in_another_file(exercise, unit, definitions, lines):
         return hint
@@ -48,11 +50,9 @@ def on_undefined(
 def _deleted(exercise: str, unit: str, lines: SourceLines, lost: Sequence[FailedStatement]) -> str:
     """Return a sentence on the statement outside of functions that deletes an exercise, or ""."""
     is_there = any(node.name == exercise for _, node in lines.definitions(unit))
-    for label, top in lines.statements(unit) if is_there else ():
-        for node in in_scope(on_import(top)):
-            names = [one.id for one in getattr(node, "targets", ()) if isinstance(one, ast.Name)]
-            if isinstance(node, ast.Delete) and exercise in names and not _is_lost(label, top, lost):
-                return f"Line {node.lineno} of {label} deletes it: remove `{exercise}` there."
+    for label, top, line in lines.deletions(unit, exercise) if is_there else ():
+        if not _is_lost(label, top, lost):
+            return f"Line {line} of {label} deletes it: remove `{exercise}` there."
     return ""
 
 

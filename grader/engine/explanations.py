@@ -16,6 +16,7 @@ from grader.engine.definitions import on_undefined, with_replacement
 from grader.engine.forms import on_form, on_replaced
 from grader.engine.hints import hint_for
 from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, RELATIVE, attributes_of, similar
+from grader.engine.outcomes import CAUSE
 from grader.engine.source_hints import LOOPS, MOST_PLACES, line_of_variable, on_draws, on_loops, on_methods, on_return
 from grader.engine.tensor_hints import uncalled
 from grader.testing.draws import UNUSED_GENERATOR
@@ -256,7 +257,7 @@ def advice(outcome: Outcome, others: Collection[str], lines: SourceLines, lost: 
         lines: The submission.
         lost: The statements that failed in the unit of the line.
     """
-    if outcome.kind == "not written" or outcome.is_explained:
+    if outcome.kind == "not written" or outcome.is_explained or CAUSE in outcome.reason:
         return ""
     around = lines.around(outcome.file, outcome.line)
     owner = _name(around)

@@ -16,7 +16,7 @@ from grader.engine.names import (
     self_of,
 )
 from grader.engine.outcomes import CAUSE, Outcome
-from grader.engine.source_hints import WITHOUT_SELF
+from grader.engine.source_hints import WITHOUT_SELF, on_stray_forward
 from grader.engine.tensor_hints import hint_on_tensors, on_combination, unnamed_generator
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ CALLS = {
 REFUSED_CALLS = re.compile(r"It raised (?:an? )?(?:PermissionError|FileNotFoundError|OSError|EOFError|BdbQuit)\.")
 # `exit()` closes what `input()` reads from.
 CLOSED = "I/O operation on closed file"
+# What a number is made of if nothing was read.
+EMPTY_TEXT = re.compile(r"invalid literal for int\(\) with base 10: ''|could not convert string to float: ''")
+STDIN = "`sys.stdin` is empty while the grader runs: use the arguments."
 # By the beginning of the reason, for what ends Python.
 ENDS = re.compile(r"It raised (?:a )?SystemExit\.|It ended the Python process \(exit code")
 END = "Delete what ends Python in this line: a function ends with `return`, and a file at its last line."
@@ -59,6 +62,10 @@ TEXTS = (
     (
         r"must be Tensor, not (?:int|float)\b",
         "A plain number is no tensor: use Python's own operators, such as `** 0.5` for a root, or `math`.",
+    ),
+    (
+        r"of 'super' object needs an argument|requires a 'super' object|type object 'super' has no attribute",
+        "`super` lacks its brackets, as in `super().__init__()`.",
     ),
     (r"before Module\.__init__\(\) call", "Begin `__init__` with `super().__init__()`."),
     (
@@ -151,6 +158,8 @@ def _on_definition(outcome: Outcome, lines: SourceLines) -> str:
         return "" if WITHOUT_SELF in outcome.reason else _on_arguments(call, lines, outcome.line is None)
     if forward := NO_FORWARD.search(detail):
         return _on_forward(forward[1], lines)
+    if EMPTY_TEXT.search(detail) and "stdin" in dict(lines.names(outcome.file)):
+        return STDIN
     return next((sentence for pattern, sentence in TEXTS if re.search(pattern, detail)), "")
 
 
@@ -224,4 +233,6 @@ def _on_forward(name: str, lines: SourceLines) -> str:
         return f"An `nn.{name}` only holds modules: call those that are in it, for example in a loop."
     if any("forward" in attributes_of(one) for one in lines.classes(name)):
         return "nn.Module has no `forward` of its own: do not call `super().forward`."
-    return "Define `forward` in the class: check its name and its indentation." if lines.classes(name) else ""
+    if not lines.classes(name):
+        return ""
+    return on_stray_forward(name, lines) or "Define `forward` in the class: check its name and its indentation."

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from grader.engine.source_lines import COMPREHENSIONS, DEFINITIONS, bound_by, in_scope
+from grader.engine.unread import on_html
 from grader.sandbox.strays import is_note
 from grader.text import in_words
 
@@ -55,6 +56,7 @@ MISSING_IMPORT = re.compile(
     r"cannot import name '(?P<name>\w+)' from '(?P<source>[\w.]+)'|No module named '(?P<module>\w+)'"
 )
 RELATIVE = "attempted relative import"
+NO_SLASHES = "A comment begins with `#`: `//` divides."
 OUTSIDE = "It is outside of every function: indent it if it belongs to one."
 MODULES = ("math", "numpy", "random", "torch")
 # Loaded with torch.
@@ -85,6 +87,8 @@ def on_missing_name(
     if hint := _on_import(name, outcome.file, lines, None):
         return hint
     code = lines.text(outcome.file, outcome.line)
+    if hint := _on_sign(name, code, variables(around, outcome.line or 0)):
+        return hint
     this = self_of(method) if isinstance(owner, ast.ClassDef) and name in attributes_of(owner) else None
     if this and not re.search(rf"\b{this}\.{name}\s*=(?!=)", code):
         return f"Did you mean `{this}.{name}`?"
@@ -115,10 +119,12 @@ def on_missing_name_at_top(
     unit, place = lines.unit_of(failed.file), (failed.file or "", failed.line or 0)
     if _is_lost(name, [one for one in lost if one != failed]):
         return ""
-    is_word = lines.text(*place) == name  # a title rather than a use
+    code, above = lines.text(*place), lines.names_at_top(unit, lost, place)
+    if hint := _on_sign(name, code, above):
+        return hint
+    is_word = code == name  # a title rather than a use
     if not is_word and (hint := _on_import(name, failed.file, lines, place)):
         return hint
-    above = lines.names_at_top(unit, lost, place)
     if name in above:
         return f"Give `{name}` a value before this line, on every way to it."
     if name in lines.names_at_top(unit, lost):
@@ -135,6 +141,14 @@ def on_missing_name_at_top(
     if name in variables([*last, *(method for one in last for method in methods_of(one)[-1:])], place[1]):
         return OUTSIDE
     return "Nothing above gives it a value. If the line is text or output, delete it or begin it with `#`."
+
+
+def _on_sign(name: str, code: str, known: set[str]) -> str:
+    """Return a sentence on a sign of HTML, or on a comment of another language, that was read as a name; or ""."""
+    if f"&{name};" in code:
+        return on_html(code)
+    is_comment = re.search(rf"\S\s*//\s*{name}\b[\w\s]*$", code) and not similar(name, known)
+    return NO_SLASHES if is_comment else ""
 
 
 def _is_lost(name: str, lost: Sequence[FailedStatement]) -> bool:
@@ -157,6 +171,8 @@ def _on_import(name: str, file: str | None, lines: SourceLines, before: tuple[st
     label, line, is_at_top = found
     place = f"line {line}" if label == file else f"line {line} of {label}"
     if is_at_top and name in lines.names_at_top(unit, (), before):
+        for source, _, number in lines.deletions(unit, name):
+            return f"Line {number} of {source} deletes `{name}`: remove it there."
         return f"{place[0].upper()}{place[1:]} imports `{name}`: is it deleted afterwards?"
     return f"The import of `{name}` in {place} does not count here: it belongs {where}."
 

@@ -91,9 +91,7 @@ class Outcome:
                     hint = f"The assert in line {piece.line} of {piece.file} is always true, because it tests a tuple"
                     return replace(self, reason=f"{self.reason} {hint}: write it without the brackets.")
                 continue
-            # A line that is not Python could define any name; other lines show which names they bind.
-            could_be_anything = self.kind == "not defined" and piece.may_define_anything
-            if names & set(piece.names) or could_be_anything:
+            if names & set(piece.names):
                 where = f"line {piece.line} of {piece.file}" if piece.line and piece.file else "a line of it"
                 cause = f"{piece.reason[:1].lower()}{piece.reason[1:]}"
                 return replace(self, reason=f"{self.reason}{CAUSE}{where}: {cause}", is_explained=True)

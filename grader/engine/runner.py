@@ -15,7 +15,7 @@ from grader.engine.statement_hints import hint_for_statement
 from grader.engine.tensor_hints import without_lists
 from grader.reports.model import Message
 from grader.sandbox.client import SandboxClient
-from grader.sandbox.failures import FailedStatement, Failure
+from grader.sandbox.failures import NOT_PYTHON, FailedStatement, Failure
 from grader.sandbox.settings import SETTINGS
 from grader.sandbox.sources import Source
 from grader.text import in_words
@@ -85,7 +85,7 @@ class Runner:
             self.client.take_printed()  # the same output again
             cause = self._setting(criterion, outcome)
         outcome = outcome.explained(
-            self._blamed(lost, criterion), others - outcome.missing_names() if is_own else others
+            self._with_names(lost, outcome.missing_names()), others - outcome.missing_names() if is_own else others
         )
         outcome = explained(outcome, criterion.unit, criterion.exercise, others, self.lines, lost)
         if cause:
@@ -192,12 +192,14 @@ class Runner:
         outcomes = [outcome for known, outcome in self.outcomes.items() if known.exercise == exercise]
         return bool(outcomes) and all(outcome.passed for outcome in outcomes)
 
-    def _blamed(self, lost: list[FailedStatement], criterion: Criterion) -> list[FailedStatement]:
-        """Return the statements that failed, without those that could define anything if no line has the exercise."""
-        certain = [one for one in lost if not one.may_define_anything]
-        if certain == lost or self.lines.may_define(criterion.unit, criterion.exercise):
-            return lost
-        return certain
+    def _with_names(self, lost: list[FailedStatement], missing: Collection[str]) -> list[FailedStatement]:
+        """Return the statements that failed; to what is no Python, add the missing names that it would define."""
+        found = []
+        for one in lost:
+            is_unread = missing and one.reason == NOT_PYTHON
+            more = [name for name in missing if self.lines.would_define(one, name)] if is_unread else []
+            found.append(replace(one, names=(*one.names, *more)) if more else one)
+        return found
 
     def _waiting_for_causes(self, outcome: Outcome) -> Outcome | None:
         """Return an outcome that waits only for exercises that have failed by themselves; None if there are none.

@@ -7,11 +7,12 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
+from grader.engine.names import methods_of
 from grader.engine.source_lines import in_scope
 from grader.text import in_words
 
 if TYPE_CHECKING:
-    from grader.engine.source_lines import Definition
+    from grader.engine.source_lines import Definition, SourceLines
 
 # What a class without `__init__` raises, and calls that take no generator of torch.
 NO_INIT = re.compile(r"__init__\(\)|has no attribute")
@@ -39,6 +40,23 @@ def on_methods(error: str, definition: ast.ClassDef) -> list[str]:
     private = [one for one in methods if one.name.startswith("_")]
     near = [one for one in private if difflib.get_close_matches("init", [one.name.strip("_")], cutoff=0.7)]
     return [f"`{one.name}` in line {one.lineno} is not called `__init__`: rename it." for one in near[:1]]
+
+
+def on_stray_forward(name: str, lines: SourceLines) -> str:
+    """Return a sentence on a `forward` inside a method of a class, or at the left margin directly below it; or ""."""
+    for unit in lines.exercises:
+        found = lines.definitions(unit)
+        for place, (label, owner) in enumerate(found):
+            if owner.name != name:
+                continue
+            places: list[tuple[ast.AST, str]] = [
+                (one, f"inside `{method.name}`") for method in methods_of(owner) for one in method.body
+            ]
+            places += [(one, "at the left margin") for other, one in found[place + 1 : place + 2] if other == label]
+            for one, where in places:
+                if isinstance(one, ast.FunctionDef) and one.name == "forward":
+                    return f"Line {one.lineno} of {label} defines `forward` {where}: indent it as a method of `{name}`."
+    return ""
 
 
 def on_draws(definition: Definition) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import itertools
 import re
 from typing import TYPE_CHECKING
 
 from grader.engine.newer_syntax import Statement, newer_statements
+from grader.engine.unread import lines_with, would_define
 from grader.sandbox.cells import fix_indentation
 from grader.sandbox.pieces import split
 from grader.sandbox.strays import is_text
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from grader.sandbox.failures import FailedStatement
     from grader.sandbox.sources import Source
+    from grader.sandbox.statements import Piece
 
 LONGEST_LINE = 120
 # In characters. A larger source, which no exercise needs, takes long to parse.
@@ -37,6 +40,7 @@ class SourceLines:
         self.exercises = exercises or {}
         self._cells: dict[str, tuple[str, bool]] = {}
         self._lines: dict[str, list[str]] = {}
+        self._pieces: dict[str, list[Piece]] = {}
         self._statements: dict[str, list[ast.stmt]] = {}
         self._newer: dict[str, dict[int, Statement]] = {}
         self._names: dict[str, list[tuple[str, int]]] = {}
@@ -64,9 +68,9 @@ class SourceLines:
         found = re.search(rf"\b{re.escape(name)}\b", self._lines[file or ""][line - 1])
         return found.start() + 1 if found else 0
 
-    def count(self, text: str, file: str | None) -> int:
-        """Return how many lines of a source have a text."""
-        return sum(text in line for line in self._lines.get(file or "", []))
+    def count(self, character: str, file: str | None) -> int:
+        """Return how many lines of a source have a character in their code."""
+        return lines_with(character, self._source(file or "")[0])
 
     def names(self, file: str | None) -> list[tuple[str, int]]:
         """Return the names in the code of a source, each with its line."""
@@ -98,17 +102,25 @@ class SourceLines:
         ]
         return not above or bool(self.around(file, above[-1]))
 
+    def from_line(self, file: str | None, line: int | None) -> list[str]:
+        """Return the lines of a source from this one on."""
+        return self._lines.get(file or "", [])[(line or 1) - 1 :]
+
     def definitions(self, unit: str) -> list[tuple[str, Definition]]:
         """Return the functions and classes of a unit, each with the label of its source."""
         return [(label, node) for label, node in self.statements(unit) if isinstance(node, DEFINITIONS)]
 
-    def may_define(self, unit: str, name: str) -> bool:
-        """Return whether a line of a unit defines or imports a name, even if it is no Python: `Def name():`."""
-        word = r"(?i:(?:async[ \t]+)?def(?:ine)?|class|fn|func?|function)"
-        line = re.compile(
-            rf"^[ \t]*(?:{word}[ \t]+{name}\b|{name}[ \t]*[:=]|(?:from|import)\b.*\b{name}\b)", re.MULTILINE
-        )
-        return any(line.search(cell) for cell in self._sources[unit].cells)
+    def would_define(self, lost: FailedStatement, name: str) -> bool:
+        """Return whether a statement that is no Python has a line that would define a name."""
+        lines = self._lines.get(lost.file or "", [])
+        begins = [one.line - 1 for one in self._pieces_of(lost.file or "")]
+        place = bisect.bisect_left(begins, lost.line or 1)
+        begin, end = [0, *begins][place], [*begins, len(lines)][place]
+        return would_define("\n".join(lines[begin:end]), name, not lost.names)
+
+    def sources(self, unit: str) -> Iterator[tuple[str, str]]:
+        """Yield the label and the text of each source of a unit."""
+        yield from ((label, self._source(label)[0]) for label in self._sources[unit].labels)
 
     def classes(self, name: str) -> list[ast.ClassDef]:
         """Return the classes with a name, of all units."""
@@ -182,6 +194,13 @@ class SourceLines:
                     return label, node.lineno, node is top
         return None
 
+    def deletions(self, unit: str | None, name: str) -> Iterator[tuple[str, ast.stmt, int]]:
+        """Yield each `del` of a name outside functions and classes: its label, statement and line."""
+        for label, top in self.statements(unit):
+            for node in in_scope(on_import(top)):
+                if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Del):
+                    yield label, top, node.lineno
+
     def statements(self, unit: str | None) -> Iterator[tuple[str, ast.stmt]]:
         """Yield the statements of a unit, each with the label of its source."""
         source = self._sources.get(unit or "")
@@ -201,10 +220,15 @@ class SourceLines:
         cell, is_notebook = self._cells.get(file, ("", False))
         return (cell if len(cell) <= LARGEST_SOURCE else ""), is_notebook
 
+    def _pieces_of(self, file: str) -> list[Piece]:
+        if file not in self._pieces:
+            self._pieces[file] = split(*self._source(file))
+        return self._pieces[file]
+
     def _of(self, file: str) -> list[ast.stmt]:
         if file not in self._statements:
-            pieces = split(*self._source(file))
-            self._statements[file] = [node for piece in pieces if piece.tree for node in piece.tree.body]
+            trees = [piece.tree for piece in self._pieces_of(file) if piece.tree]
+            self._statements[file] = [node for tree in trees for node in tree.body]
         return self._statements[file]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -18,6 +19,9 @@ State = Literal["done", "in progress", "waiting", "not written yet", "not graded
 """Of an exercise or a unit. Waiting: for another exercise. Not graded: there is a file that could not be read."""
 
 NOTHING_YET = "Nothing is handed in yet: all is as you received it. Points count from the first answer on."
+
+# What is said of an error before its own text.
+REASON = re.compile(r".*?\. (?:The cause is .*?: .*?\. )?", re.DOTALL)
 
 
 class Place(NamedTuple):
@@ -268,9 +272,10 @@ def sentence_of(message: Message, reason: str | None = None) -> str:
 
     Args:
         message: The error.
-        reason: The reason that a test gives; by default, the message's first sentence.
+        reason: The reason that a test gives; by default, the message's first sentence, and the cause if that follows.
     """
-    reason = reason or message.text.partition(". ")[0] + "."
+    found = REASON.match(f"{message.text} ")
+    reason = reason or (found[0].rstrip() if found else f"{message.text}.")
     own_words = message.text.removeprefix(reason).strip()
     if own_words in ("", message.text.strip()):
         return " ".join(filter(None, [ended(message.text), message.hint]))

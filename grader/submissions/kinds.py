@@ -12,6 +12,7 @@ from grader.submissions.plain_files import MEGABYTE, Text, UnreadableError, itse
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*\{?[ \t]*\.?([\w-]*)")
 _PYTHON = {"python", "python3", "py", "code-cell"}
 _FRONT_MATTER = re.compile(r"\s*+---[ \t]*\n(?:.*\n)*?---[ \t]*\n")
+_MYST = re.compile(r"^(?:`{3,}|~{3,})\{code-cell\}", re.MULTILINE)
 _CHUNK = re.compile(r"^(?:`{3,}|~{3,})[ \t]*\{[ \t]*(?:python|code-cell)", re.MULTILINE)
 # More of a definition than its first words, which prose has too.
 _DEFINITION = re.compile(r"^(?:async[ \t]+)?(?:def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:])", re.MULTILINE)
@@ -80,9 +81,10 @@ def code_of(read: Text, relative: str, own: str) -> Text:
     # A script can have such lines in a string.
     if not chunks.strip() or len(_CODE.findall(chunks)) < len(_CODE.findall(read.text)):
         return read
+    command = "jupytext --from md:myst --to ipynb" if _MYST.search(read.text) else "quarto convert"
     remark = (
         f"{relative} {IS_DOCUMENT}, of which the Python blocks were read: convert it to a notebook, for example with "
-        "`quarto convert`."
+        f"`{command}`."
     )
     return Text(chunks, (*read.remarks, remark))
 

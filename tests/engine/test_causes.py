@@ -266,12 +266,18 @@ ROWS = [
             "try:\n    import nothing_like_that\n    import math\nexcept ImportError:\n    pass\n",
         )
     ),
-    Row(
-        "imports `math`: is it deleted afterwards?",
-        Answer("import math\ndel math\ndef normalize_by_sum(scores):\n    return scores / math.fsum(scores)\n"),
-        Answer(
-            "def normalize_by_sum(scores):\n    return scores / math.fsum(scores)\nimport math, nothing_like_that\n"
-        ),
+    *(
+        Row(
+            sentence,
+            Answer(f"import math\n{deletion}\ndef normalize_by_sum(scores):\n    return scores / math.fsum(scores)\n"),
+            Answer(
+                "def normalize_by_sum(scores):\n    return scores / math.fsum(scores)\nimport math, nothing_like_that\n"
+            ),
+        )
+        for sentence, deletion in {
+            "imports `math`: is it deleted afterwards?": "globals().pop('math')",
+            "of simple_attention.py deletes `math`: remove it there.": "x = 1\ndel x, math",
+        }.items()
     ),
     Row(
         "The import of `math` in line",
@@ -308,6 +314,89 @@ ROWS = [
         Answer("return 3\n"),
         Answer("class Other:\n    size = nothing\n"),
     ),
+    *(
+        Row(hints.STDIN, Answer(f"import sys\n{one}\n"), Answer(f"import sys\nsys.stdin.read()\n{other}\n"))
+        for one, other in [
+            ("int(sys.stdin.readline())", "int('one')"),
+            ("x = sys.stdin.read()\nfloat(x)", "float('x')"),
+        ]
+    ),
+    Row(hints.STDIN, Answer("import sys\nint(sys.stdin.readline())\n"), Answer("int('')\n")),
+    Row(
+        statement_hints.RUNS_AT_ONCE,
+        Answer("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\n"),
+        Answer("import threading, time\ntime.sleep(60)\n"),
+    ),
+    # -- signs and comments of other languages ---------------------------------------------------------------------
+    *(
+        Row(sentence, Answer(f"{code}\n"), Answer(f"{other}\n"))
+        for sentence, code, other in [
+            ("`&lt;` is HTML for `<`: type that.", "x = 1 &lt; 2", "x = '&lt;' +"),
+            ("`&lt;` is HTML for `<`: type that.", "x = 1\ny = x &lt; x", "x = 1\ny = x & lt"),
+            (
+                "`&gt;` is HTML for `>`, and `&amp;` is HTML for `&`: type that.",
+                "x = 2 &gt; 1 &amp; 3",
+                "x = 2 > 1 & & 3",
+            ),
+            ("A comment begins with `#` in each of its lines", "// the sum", "x = 4 // / 2"),
+            ("A comment begins with `#` in each of its lines", "/* the sum", "x = / 2"),
+            ("A comment begins with `#`: `//` divides.", "x = 1 // the sum", "x = 1 // 2 +"),
+            ("A comment begins with `#`: `//` divides.", "x = 1 // here", "here2 = 2\nx = 1 // here"),
+            (
+                "Write a colon in place of the opening brace",
+                "def other(x) {\n    return x\n}",
+                "def other(x)\n    return x",
+            ),
+            ("If the `>` marks a quotation, delete it.", "> Note: use keepdim", "x = 1 > > 2"),
+            ("If the `>` marks a quotation, delete it.", '> """', 'x = """'),
+            ("If it is text and not code, begin it with `#`.", "https://pytorch.org/docs", "https:/ pytorch.org/docs"),
+            ("If it is text and not code, begin it with `#`.", "[docs](https://pytorch.org)", "[1](x:y)"),
+            (
+                "If it is text and not code, begin it with `#`.",
+                "note: softmax of the scores",
+                "note: softmax of (scores)",
+            ),
+            ("If it is text and not code, begin it with `#`.", "Let me know if you want more!", "x = 1 if 2"),
+            (
+                "It belongs to no `if`, `for`, `while` or `try`: one must end directly above it",
+                "def other(): ...\nelse:\n    x = 2",
+                "if 1:\n    x = 1\nelse:\n    x = = 2",
+            ),
+            (
+                "It belongs to no `try`: one must end",
+                "def other(): ...\nfinally:\n    x = 2",
+                "x = 1\nfinally x:\n    x = 2",
+            ),
+            ("Did you mean `import`?", "improt math", "improt is a word"),
+            ("Did you mean `else`?", "if 0:\n    x = 1\nesle:\n    x = 2", "x = 1\nelse:\n    x = 2"),
+            ("If it is code, write `else` in place of `Else`.", "if 0:\n    x = 1\nElse:\n    x = 2", "Else it fails"),
+            (
+                "All code from this line on is indented: move it to the left margin.",
+                "def one():\n    return 1\n\n  def two():\n      return 2\n  x = 2",
+                "def one():\n    return 1\n\n  def two():\n      return 2\nx = 2",
+            ),
+            (
+                "If it is from a notebook's file, open the notebook",
+                '"x = 1\\n",\n    "y = 2\\n"',
+                "x = 1\n    y = '2\\n'",
+            ),
+            (
+                "Indent all lines of this block with spaces",
+                "if 1:\n        x = 1\n\ty = 2",
+                "if 1:\n        x = 1\n    y = 2",
+            ),
+            ("Delete it, and install packages in the terminal.", "!pip install einops", "!ls pipeline"),
+        ]
+    ),
+    *(
+        Row("It is in 2 lines.", Answer(code), Answer(other))
+        for code, other in {
+            "x = [\n    1 ≤ 2,\n    2 ≤ 3,\n]\n": 'x = 1 ≤ 2  # 1 ≤ 3\n\'2 ≤ 3\'\n"""\n3 ≤ 4\n"""\n',
+            "x = 1 – 2\ny = 2 – 3\n": "x = 1 – 2\nIt’s done – I think\n",
+        }.items()
+    ),
+    Row("write `x ** 0.5` for `√x`.", Answer("x = 1 / √2\n"), Answer("x = 2²\n")),
+    Row("It begins a colour of a terminal", Answer("\x1b[31mError\x1b[0m\n"), Answer("x = \x071\n")),
     # -- lines that are no code -----------------------------------------------------------------------------------
     *(
         Row(sentence, Answer(f"{stray}\n"), Answer(f"{near_miss}\n"))
@@ -395,10 +484,34 @@ ROWS = [
         Answer(OF_UNIT_3, without=tuple(COURSE.units[FIRST].exercises)),
         Answer(OF_UNIT_3, without=LACKS),
     ),
+    *(
+        Row(
+            "normalize_by_sum is not defined. The cause is line",
+            Answer(one, without=LACKS),
+            Answer(other, without=LACKS),
+        )
+        for one, other in {
+            "Def normalize_by_sum(scores):\n    return scores\n": "The normalize_by_sum(scores) is right\n",
+            "dfe normalize_by_sum(scores):\n    return scores\n": "Def other(scores):\n    return scores\n",
+            "def normalize\u00ad_by_sum(x): ...\n": "def normalize\u00ad_by(x): ...\n",
+            "> def normalize_by_sum(scores):\n>     return scores\n": "> normalize_by_sum(scores)\n",
+        }.items()
+    ),
     Row(
-        "normalize_by_sum is not defined. The cause is line",
-        Answer("Def normalize_by_sum(scores):\n    return scores\n", without=LACKS),
-        Answer("The normalize_by_sum(scores) is right\n", without=LACKS),
+        "of simple_attention.py defines it in a comment: delete the `#` there.",
+        Answer("# def normalize_by_sum(scores):\nx = 1\n", without=LACKS),
+        Answer("# def normalize_by(scores):\n# with normalize_by_sum(scores)\n", without=LACKS),
+    ),
+    *(
+        Row(
+            "It is only in the string that begins in line",
+            Answer(code, without=LACKS),
+            Answer("'normalize_by_sum(scores) is below'\n", without=LACKS),
+        )
+        for code in [
+            "'''\ndef normalize_by_sum(scores):\n    return scores\n'''\n",
+            "b'x = 1\\ndef normalize_by_sum(s): ...'\n",
+        ]
     ),
     Row(
         "which gives `normalize_by_sum` another value: use another name there.",
@@ -532,6 +645,35 @@ ROWS = [
         Answer(f"class Sum(torch.nn.Module):\n    def froward(self, x): ...\n{CALLED}"),
         Answer(f"class Sum(torch.nn.Module):\n    def forward(self, x):\n        return super().forward(x)\n{CALLED}"),
     ),
+    *(
+        Row(
+            f"defines `forward` {where}: indent it as a method of `Sum`.",
+            Answer(f"{code}{CALLED}"),
+            Answer(f"{other}{CALLED}"),
+        )
+        for where, code, other in [
+            (
+                "at the left margin",
+                "class Sum(torch.nn.Module): ...\ndef forward(self, x): ...\n",
+                "class Sum(torch.nn.Module): ...\nclass Other(torch.nn.Module): ...\ndef forward(self, x): ...\n",
+            ),
+            (
+                "inside `__init__`",
+                "class Sum(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                "        def forward(self, x): ...\n",
+                "class Sum(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                "        def froward(self, x): ...\n",
+            ),
+        ]
+    ),
+    *(
+        Row(
+            "`super` lacks its brackets, as in `super().__init__()`.",
+            Answer(f"class Sum(torch.nn.Module):\n    def __init__(self):\n        {line}\n{CALLED}"),
+            Answer(f"class Sum(torch.nn.Module):\n    def __init__(self):\n        super().init()\n{CALLED}"),
+        )
+        for line in ("super.__init__()", "super.__init__(self)", "super.init()")
+    ),
     Row(
         "nn.Module has no `forward` of its own",
         Answer(f"class Sum(torch.nn.Module):\n    def forward(self, x):\n        return super().forward(x)\n{CALLED}"),
@@ -626,7 +768,7 @@ ROWS = [
         of("raise NotImplementedError('mps')"),
     ),
     Row(
-        "Delete it: notebook commands do not work here. Install packages in the terminal.",
+        "Delete it: notebook commands do not work here.",
         Answer("%matplotlib inline\n"),
         Answer("x = (5\n% 3\n) = 2\n"),
     ),
