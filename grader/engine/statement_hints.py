@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from grader.sandbox.failures import FailedStatement
 
 COMMENT = "If it is text and not code, begin it with `#`."
+# A line of code in the file of a notebook.
+OF_NOTEBOOK = r'^".*\\n",?$'
 # By the text of the error and the code.
 STATEMENTS = (
     ("is a Markdown fence|is an HTML tag|is printed output", "", "Delete it."),
@@ -46,7 +48,7 @@ STATEMENTS = (
     ("inconsistent use of tabs", "", "Indent all lines of this block with spaces, or all of them with tabs."),
     (
         "unexpected indent",
-        r'^".*\\n",?$',
+        OF_NOTEBOOK,
         "If it is from a notebook's file, open the notebook and copy the code from there.",
     ),
     ("invalid syntax|unterminated", r"^>+(?: |$)", f"If the `>` marks a quotation, delete it. {COMMENT}"),
@@ -65,14 +67,14 @@ STATEMENTS = (
     ("unindent|unexpected indent", "", "Indent it like the other lines of its block."),
     (r"expected an indented block after .* on line (\d+)", "", "Indent the lines below line {} that belong to it."),
     ("expected ':'", r"^else\s+if\b", "Write `elif`."),
-    ("expected ':'", r"\{$", "Write a colon in place of the opening brace, and delete the closing one."),
     ("expected ':'", r"[^:]$", "Put a colon at the end of the line."),
     (r"was never closed|unmatched|does not match opening", "", "Count the brackets here and in the lines around."),
 )
 THREAD = re.compile(r"\bThread\(|\.start\(\)")
 RUNS_AT_ONCE = "While grading, the `start()` of a thread runs the thread's function to its end, and then returns."
-# About the lines around it, or said by `kind_of`.
-NOT_ONE_LINE = re.compile(r"(?:the line is|lines \d|a cell that)\b|.*\b(?:un)?indent")
+# About the lines around it, said by `kind_of`, or of a call as in Python 2.
+NO_TEXT = re.compile(r"(?:the line is|lines \d|a cell that|Missing parentheses)\b|.*\b(?:un)?indent")
+BRACE = "Write a colon in place of the opening brace, and delete the closing one."
 # What may be meant by `def`.
 DEF = re.compile(r"(?i:def(?:ine)?|fn|func?|function)\s+\w+\s*\(")
 DEFINITION = re.compile(r"(?:(?:async\s+)?def|class)\s")
@@ -107,9 +109,9 @@ def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequen
         return _on_import(failed.detail, around, lines) or hint_for(raised, around, lines, lost)
     if "unexpected indent" in failed.detail and (hint := _on_margin(code, file, line, lines)):
         return hint
-    if "invalid syntax" in failed.detail and (hint := _on_first_word(code) or _on_comment(code)):
+    if hint := _on_code(failed.detail, code):
         return hint
-    if not NOT_ONE_LINE.match(failed.detail) and lines.is_text(file, line):
+    if not NO_TEXT.match(failed.detail) and lines.is_text(file, line):
         return COMMENT
     if hint := on_html(code):
         return hint
@@ -145,16 +147,35 @@ def _on_import(detail: str, around: Sequence[ast.AST], lines: SourceLines) -> st
 
 def _on_margin(code: str, file: str | None, line: int | None, lines: SourceLines) -> str:
     """Return a sentence on an indented line that begins a statement, or ""."""
-    if not lines.is_below_statement(file, line):
+    if not lines.is_below_statement(file, line) or re.match(OF_NOTEBOOK, code):
         return ""
     if is_indented_together(lines.from_line(file, line)):
         return "All code from this line on is indented: move it to the left margin."
     return "Begin it at the left margin." if DEFINITION.match(code) else ""
 
 
+def _on_code(detail: str, code: str) -> str:
+    """Return a sentence on what is nearly Python in a line, or ""."""
+    is_colon = "expected ':'" in detail
+    if is_colon and (hint := _on_colon(code)):
+        return hint
+    return (_on_first_word(code) or _on_comment(code)) if is_colon or "invalid syntax" in detail else ""
+
+
+def _on_colon(code: str) -> str:
+    """Return a sentence on a colon that is missing within a line, or ""."""
+    for space in re.finditer(r"\s+", code):
+        before, after = code[: space.start()], code[space.end() :]
+        if not isinstance(parse(f"{before}: {'pass ' if after.startswith('#') else ''}{after}"), SyntaxError):
+            return f"Put a colon before `{after}`."
+    return ""
+
+
 def _on_first_word(code: str) -> str:
-    """Return a sentence on a keyword that is misspelt at the beginning of a line, or lacks what is above it, or ""."""
+    """Return a sentence on a keyword that is misspelt at the beginning of a line, or has not what it needs, or ""."""
     [word, rest] = re.fullmatch(r"(\w*)(.*)", code, re.DOTALL).groups()  # type: ignore[union-attr]
+    if rest.endswith("{") and _is_line(word, f"{rest[:-1].rstrip()}:"):
+        return BRACE
     if word in OWNERS and _is_line(word, rest):
         return f"It belongs to no {OWNERS[word][1]}: one must end directly above it, with the same indentation."
     meant = "def" if DEF.match(code) else word.lower()

@@ -347,6 +347,11 @@ ROWS = [
                 "def other(x) {\n    return x\n}",
                 "def other(x)\n    return x",
             ),
+            (
+                "Write a colon in place of the opening brace",
+                "while (x < 3) {\n    x += 1\n}",
+                "while x in {\n    1 2\n}:",
+            ),
             ("If the `>` marks a quotation, delete it.", "> Note: use keepdim", "x = 1 > > 2"),
             ("If the `>` marks a quotation, delete it.", '> """', 'x = """'),
             ("If it is text and not code, begin it with `#`.", "https://pytorch.org/docs", "https:/ pytorch.org/docs"),
@@ -357,6 +362,7 @@ ROWS = [
                 "note: softmax of (scores)",
             ),
             ("If it is text and not code, begin it with `#`.", "Let me know if you want more!", "x = 1 if 2"),
+            ("If it is text and not code, begin it with `#`.", "sum the scores", "print 'x'"),
             (
                 "It belongs to no `if`, `for`, `while` or `try`: one must end directly above it",
                 "def other(): ...\nelse:\n    x = 2",
@@ -833,6 +839,13 @@ ROWS = [
     ),
     # -- lines that are not Python --------------------------------------------------------------------------------
     Row("Put a colon at the end of the line.", Answer("def other()\n    return 1\n"), Answer(ELSE_IF)),
+    Row("Put a colon before `return 1`.", Answer("def other() return 1\n"), Answer("def other()\n    return 1\n")),
+    Row(
+        "Put a colon before `# one`.",
+        Answer("def x()  # one\n    return 1\n"),
+        Answer("def x()\n    return 1  # one\n"),
+    ),
+    Row("Put a colon at the end", Answer("def other(\n    x)\n    return 1\n"), Answer("def other() return 1\n")),
     Row("Write `elif`.", Answer(ELSE_IF), Answer("if 1:\n    x = 1\nelse\n    x = 2\n")),
     Row(
         "that belong to it.",
@@ -1110,6 +1123,7 @@ def attention_dropout(weights, p, generator=None):
         raise ValueError(p)
     return weights * (torch.rand(weights.shape, generator=generator) >= p / 2) / (1 - p)
 """
+MASKS = "def mask_then_renormalize(x):\n    return x.masked_fill(causal_mask(len(x)), 0)\n"
 SEED_IN_FORWARD = """\
 class CausalAttention(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -1143,6 +1157,12 @@ UNTRUE = [
         "Depends on",
         Answer(
             "del softmax_stable\nfrom .simple_attention import softmax_stable\n", "scaled_dot_product_attention", SELF
+        ),
+    ),
+    (
+        "raises this when line",
+        Answer(
+            f"{MASKS}torch.set_default_device('cuda')\n", RENORMALIZE, CAUSAL, is_hidden=True, also=("causal_mask",)
         ),
     ),
     ("stays in force", Answer("total = 0\nfor total in [1]:\n    total += nothing\n")),

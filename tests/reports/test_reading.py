@@ -18,7 +18,8 @@ from grader.reports.exporters.classroom import environment
 from grader.reports.exporters.classroom50 import outputs
 from grader.reports.exporters.gradescope import results
 from grader.reports.exporters.summary import summary
-from grader.reports.reading import State, entries
+from grader.reports.model import Message
+from grader.reports.reading import State, entries, sentence_of
 
 WITHOUT_POINTS = report(
     {
@@ -42,6 +43,13 @@ def test_a_failure_without_points_does_not_say_that_points_are_missing() -> None
     failed = exercise(1, 1, weight=0, reason=None, sentence=None)
     [entry] = entries(report({"sums": unit({"add": failed})}))
     assert entry.expected == "Something is not right yet. It is worth no points, and the feedback says no more."
+
+
+@pytest.mark.parametrize("cause", ["", " The cause is line 3 of a.py, which sets it: undo it there."])
+def test_the_text_of_an_error_belongs_to_its_first_sentence(cause: str) -> None:
+    text = f"It raised an AssertionError.{cause} no GPU"
+    message = Message(unit="sums", exercise="add", kind="raised", text=text, file=None, line=None, hint="Do that.")
+    assert sentence_of(message) == f"It raised an AssertionError: no GPU.{cause} Do that."
 
 
 def test_every_exporter_accepts_a_report_without_points() -> None:
