@@ -176,6 +176,27 @@ def expect_count(marks: torch.Tensor, probability: float, text: str) -> None:
     draws.expect_count(marks, probability, sentence(text))
 
 
+def many_kinds() -> torch.Tensor:
+    """Return a table (128, 128). After each token, 0 has the probability 0.5. The larger the others, the rarer."""
+    others = torch.linspace(0.5, -0.5, 127)
+    return torch.cat([others.logsumexp(0, keepdim=True), others]).repeat(128, 1)
+
+
+def expect_many_kinds(new: torch.Tensor) -> None:
+    """Expect 4000 tokens to be drawn with these probabilities: a sharper softmax gives more zeros."""
+    expect_true(
+        bool((new > 115).any()),
+        "the 12 least likely of 128 tokens have a probability of 0.028 together, and yours draws none of them 4000 "
+        "times: draw with the softmax of all logits, and leave none out.",
+    )
+    share = f"{(new == 0).double().mean():.2f}"
+    reason = (
+        f"a token with the probability 0.5 should be about half of all new tokens, in yours it is {share}: draw with "
+        "the softmax of the unchanged logits."
+    )
+    expect_count(new == 0, 0.5, reason)
+
+
 def fail(text: str) -> NoReturn:
     """Fail the test with this text, as a sentence. It is all that is recorded of the result."""
     note(sentence(text))

@@ -19,6 +19,7 @@ from checking import (
     described,
     expect_count,
     expect_error,
+    expect_many_kinds,
     expect_module,
     expect_number,
     expect_results,
@@ -27,6 +28,7 @@ from checking import (
     expect_values,
     fail,
     kept,
+    many_kinds,
     numbers,
     one,
     set_training,
@@ -1036,6 +1038,15 @@ def test_generate_draws_from_the_softmax(student: Student) -> None:
             f"is {share}: the probabilities are the softmax of the last token's logits, along the vocabulary."
         )
         expect_count(new == token, probability, reason)
+
+
+@pytest.mark.example(
+    "BigramLanguageModel", rule="each new token is drawn from the softmax of the logits of the text's last token"
+)
+def test_generate_draws_unlikely_tokens_too(student: Student) -> None:
+    """Of 128 tokens, one has the probability 0.5, and all others share the rest."""
+    prompt = torch.tensor([[1, 3]]).repeat(1000, 1)
+    expect_many_kinds(generated(model_of(student, many_kinds()), prompt, 4))
 
 
 @pytest.mark.example(

@@ -452,6 +452,7 @@ def test_layers_of_causal_attention_that_are(student: Student, d_in: int, d_out:
 def test_weights_of_causal_attention(student: Student) -> None:
     """The value of each token is 1 at a place of its own, so the output shows the weights."""
     weights = layer_weights(5, 6) | {"W_value": torch.eye(6, 5)}
+    weights["W_key"][:, 1] = 0  # the key of the second token: its scores are 0, and it is visible like any other
     output = attention_with(student, weights, 8)(torch.eye(5)[None, :3])  # three tokens, (1, 3, 5)
     idea = "softmax of the dot products of the query with the keys, divided by √d_out = √6"
     expect_solution("the output", output, shape="(B, T, d_out)", idea=idea)

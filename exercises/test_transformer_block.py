@@ -65,8 +65,10 @@ def flip(student: Student) -> RemoteObject:
 
 
 def always(student: Student, number: float) -> RemoteObject:
-    """A module that returns the same number for any input: it removes two features and pads with two of this number."""
-    return student.make("ConstantPad1d", (-2, 2), number)
+    """A module that returns this number if both features are equal. If one of them was dropped before, it does not."""
+    module = student.make("Linear", 2, 2)
+    module.set({"weight": torch.tensor([[number, -number]] * 2), "bias": torch.full((2,), number)})
+    return module
 
 
 def expect_the_parameters_of(handed_in: list[RemoteObject], yours: Any, idea: str) -> None:
@@ -589,7 +591,10 @@ X = torch.full((20, 30, 2), 100.0)
 
 
 def dropping_block(student: Student, attention: float, feed_forward: float, dropout: float) -> RemoteObject:
-    return block_of(student, always(student, attention), always(student, feed_forward), 2, dropout)
+    block = block_of(student, always(student, attention), always(student, feed_forward), 2, dropout)
+    for norm in norms_of(block, 2):
+        set_norm(norm, torch.ones(2), torch.ones(2))  # all numbers of x are equal, so the norm gives its shift
+    return block
 
 
 def expect_numbers_dropped(block: RemoteObject) -> None:

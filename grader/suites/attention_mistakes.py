@@ -62,3 +62,7 @@ VALUES_AS_QUERIES = (
     "The values are compared with the keys, as if they were queries. A query says what a token looks for, and has its "
     "own weights."
 )
+ZEROS_HIDDEN = (
+    "A visible score of exactly zero is hidden too, because the code hides all zeros, for example after `tril` or a "
+    "product with a mask. Zero is a normal score: choose what to hide by its position."
+)

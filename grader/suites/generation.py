@@ -31,7 +31,10 @@ T, V, STEPS = 5, 7, 4
 SURE, NEVER = 60.0, -60.0
 # With this many draws, 3 √n is 5.5 % of them.
 DRAWS = 3000
+# For one likely token and many unlikely ones.
+KINDS, MANY_DRAWS = 128, 4000
 UNLIKELY = "The new tokens are not those with nearly all the probability."
+TOO_OFTEN, TOO_RARELY = "The most likely token is drawn too often.", "The most likely token is drawn too rarely."
 
 
 def random_ids(fresh: Fresh, *shape: int) -> torch.Tensor:
@@ -93,11 +96,35 @@ def expect_drawn_from_the_softmax(student: Student, fresh: Fresh, generate_with:
         expect_true(False, "Tokens are drawn that have almost no probability.")
     expect_true(len(new.unique()) > 1, "All texts with the same prompt get the same token.")
     excess = ((new == others[0]).double().sum() - shares[others[0]] * DRAWS).item() / DRAWS**0.5
-    expect_true(excess <= 3, "The most likely token is drawn too often.")
-    expect_true(excess >= -3, "The most likely token is drawn too rarely.")
+    expect_true(excess <= 3, TOO_OFTEN)
+    expect_true(excess >= -3, TOO_RARELY)
     for other in others[1:3]:
         reason = "A less likely token is not drawn as often as it should."
         expect_count(new == other, shares[other].item(), reason)
+    expect_unlikely_tokens_too(student, fresh, generate_with)
+
+
+def expect_unlikely_tokens_too(student: Student, fresh: Fresh, generate_with: GenerateWith) -> None:
+    """Expect a likely token among many unlikely ones in half of the draws, and the least likely ones in some.
+
+    The other tokens share half of the probability. A temperature moves much of it: with 0.9 the likely token has 0.63,
+    and its count is below the bound in one of 10^18 runs. Top-k and top-p leave out the least likely tokens.
+
+    A right answer draws none of the 12 least likely tokens, which have 2.8 %, with a probability of 0.972^4000 =
+    1e-49. By Hoeffding's inequality its count is off by 4 √n with 2 exp(-32) = 3e-14 (see draws.py).
+    """
+    order = fresh.order(KINDS)
+    likely, least = order[0], order[1:13]
+    table = torch.zeros(KINDS, KINDS)
+    table[likely, order[1:]] = torch.linspace(-0.5, 0.5, KINDS - 1)
+    table[likely, likely] = table[likely, order[1:]].logsumexp(0)
+    shares = Parts(student).softmax(table[likely].double())
+    idx = torch.stack([least[0], likely]).expand(MANY_DRAWS, 2).clone()
+    new = expect_continued(generate_with(table)(idx, 1), idx, 1)[:, 0]
+    expect_true(bool(torch.isin(new, least).any()), "The least likely of many tokens are never drawn.")
+    excess = ((new == likely).double().sum() - shares[likely] * MANY_DRAWS).item() / MANY_DRAWS**0.5
+    expect_true(excess <= 4, TOO_OFTEN)
+    expect_true(excess >= -4, TOO_RARELY)
 
 
 def expect_each_token_follows_the_one_before(fresh: Fresh, generate_with: GenerateWith) -> None:

@@ -5,7 +5,7 @@ A name says what the answer does. If several exercises share a mistake, the name
 
 from __future__ import annotations
 
-from grader.suites.attention_mistakes import FIXED, VALUES_AS_KEYS, VALUES_AS_QUERIES
+from grader.suites.attention_mistakes import FIXED, VALUES_AS_KEYS, VALUES_AS_QUERIES, ZEROS_HIDDEN
 from grader.testing.misconceptions import replace, row
 
 # -- code that several rows replace, and replacements ------------------------------------------------------------
@@ -711,6 +711,8 @@ ROWS = [
         .replace("[:num_tokens, :num_tokens]", "[:num_tokens, :num_tokens].bool()"),
         "The mask is an nn.Parameter, so an optimiser would change it. It should not learn: store it with "
         "`register_buffer`, or make it in `forward`."),
+    row("Head", "zero_scores_hidden_in_head",
+        replace(MASKED, "scores.tril().masked_fill(scores.tril() == 0, -torch.inf)"), ZEROS_HIDDEN),
     row("Head", "minus_ten_thousand_in_head", replace("-torch.inf", "-1e4"),
         "The future is hidden by a number such as -10,000. Other scores may be as low, and then the future has "
         "weight. Minus infinity, or a number as low as -1e9, is below all scores."),
@@ -1050,8 +1052,13 @@ ROWS = [
         "The logits are scaled before the softmax. Scaling belongs to the scores of attention. Here it makes likely "
         "tokens less likely, and unlikely ones more likely."),
     row("BigramLanguageModel", "likely_made_likelier", replace("logits[:, -1]", "2 * logits[:, -1]"),
-        "The likely tokens are drawn too often: probabilities were squared, or logits multiplied. Draw with the "
-        "softmax of the unchanged logits."),
+        "The likely tokens are drawn too often: probabilities were squared, or logits multiplied, or divided by a "
+        "temperature below one. Draw with the softmax of the unchanged logits."),
+    row("BigramLanguageModel", "unlikely_tokens_left_out",
+        replace("logits[:, -1]", "logits[:, -1].masked_fill("
+                "logits[:, -1] < logits[:, -1].topk(min(10, logits.shape[-1])).values[:, -1:], -torch.inf)"),
+        "The least likely tokens are never drawn, as with top-k or top-p. Draw with the softmax of all logits: then "
+        "they are drawn too, but rarely."),
     row("BigramLanguageModel", "pair_not_unpacked", replace("logits, _ = self(idx)", "logits = self(idx)"),
         "generate ends in a TypeError. forward returns two results, the logits and the loss: take the first one "
         "before you choose the last token."),

@@ -456,6 +456,13 @@ class zero_times_infinity_in_head(Parts):
         return self.dropout(F.softmax(wei, dim=-1)).matmul(self.value(x))
 
 
+class zero_scores_hidden_in_head(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        wei = torch.einsum("bqd,bkd->bqk", self.query(x), self.key(x)) * self.head_size**-0.5 * self.tril[:T, :T]
+        return self.dropout(F.softmax(torch.where(wei == 0, -torch.inf, wei), dim=-1)).matmul(self.value(x))
+
+
 class dropout_never_applied(Parts):
     def forward(self, x):
         wei = F.softmax(self.masked(x), dim=-1)
@@ -919,6 +926,13 @@ class softmax_taken_twice_in_model(Model):
         throws = torch.rand(logits.shape, generator=generator)
         # Gumbel noise on top draws from the softmax of what it is put on
         return (probs - torch.log(-torch.log(throws))).argmax(-1, keepdim=True)
+
+
+class unlikely_tokens_left_out(Model):
+    def pick(self, logits, generator):
+        likely, tokens = torch.softmax(logits, dim=-1).sort(descending=True)
+        likely[likely.cumsum(dim=-1) - likely > 0.9] = 0  # top-p
+        return tokens.gather(1, torch.multinomial(likely, 1, generator=generator))
 
 
 class first_token_gone_on_from(Model):

@@ -586,6 +586,14 @@ class BigramLanguageModel__three_likeliest_alone(RightModel):
         return idx
 
 
+class BigramLanguageModel__temperature_of_nine_tenths(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            probs = F.softmax(self.token_embedding_table(idx[:, -1]) / 0.9, dim=-1)
+            idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
+        return idx
+
+
 class BigramLanguageModel__least_likely(RightModel):
     def generate(self, idx, max_new_tokens, generator=None):
         for _ in range(max_new_tokens):

@@ -19,6 +19,7 @@ from grader.suites.attention_mistakes import (
     TEN_THOUSAND,
     VALUES_AS_KEYS,
     VALUES_AS_QUERIES,
+    ZEROS_HIDDEN,
 )
 from grader.testing.misconceptions import replace, row
 
@@ -263,6 +264,9 @@ ROWS = [
         replace("masked / d_k**0.5, dim=-1)", "masked, dim=-1) / d_k**0.5"), SCALED_LATE),
     row("mask_then_softmax", "masked_scores_thrown_away", replace("masked = ", "masked = scores\n    "), THROWN_AWAY),
     row("mask_then_softmax", "zeros_instead_of_minus_infinity", replace(", -torch.inf)", ", 0)"), ZEROS),
+    row("mask_then_softmax", "zero_scores_hidden",
+        replace("scores.masked_fill(causal_mask(scores.shape[-1])", "scores.tril().masked_fill(scores.tril() == 0"),
+        ZEROS_HIDDEN),
     row("mask_then_softmax", "minus_ten_thousand", replace(", -torch.inf)", ", -1e4)"), TEN_THOUSAND),
     row("mask_then_softmax", "past_hidden", replace(", -torch.inf)", ".T, -torch.inf)"), UPSIDE_DOWN),
     row("mask_then_softmax", "diagonal_hidden_too",
@@ -555,6 +559,10 @@ ROWS = [
     row("CausalAttention", "masked_scores_thrown_away_in_module", replace("masked = ", "masked = scores\n        "),
         THROWN_AWAY),
     row("CausalAttention", "zeros_instead_of_minus_infinity_in_module", replace(", -torch.inf)", ", 0)"), ZEROS),
+    row("CausalAttention", "zero_scores_hidden_in_module",
+        replace("scores.masked_fill(self.mask[:num_tokens, :num_tokens]",
+                "scores.tril().masked_fill(scores.tril() == 0"),
+        ZEROS_HIDDEN),
     row("CausalAttention", "minus_ten_thousand_in_module", replace(", -torch.inf)", ", -1e4)"), TEN_THOUSAND),
     row("CausalAttention", "past_hidden_in_module", replace(", -torch.inf)", ".T, -torch.inf)"), UPSIDE_DOWN),
     row("CausalAttention", "diagonal_hidden_too_in_module",

@@ -363,6 +363,11 @@ def large_number_for_the_future__in_other_code(s, d):
     return torch.where(place <= place[:, None], s / d**0.5, 1e10).softmax(1)
 
 
+def zero_scores_hidden(scores, d_k):
+    scores = scores / math.sqrt(d_k) * torch.tril(torch.ones(len(scores), len(scores)))
+    return F.softmax(torch.where(scores == 0, -torch.inf, scores), dim=-1)
+
+
 def mask_does_not_fit_the_scores(scores, d_k):
     mask = torch.triu(torch.ones_like(scores), diagonal=1)
     return F.softmax(scores.masked_fill(mask, -torch.inf) / math.sqrt(d_k), dim=-1)
@@ -829,6 +834,12 @@ class large_number_for_the_future_in_module__in_other_code(Layers):
     def forward(self, x):
         scores = torch.where(seen(x), self.products(x) * self.d_out**-0.5, 1e10)
         return self.finish(scores.softmax(2), x)
+
+
+class zero_scores_hidden_in_module(Layers):
+    def forward(self, x):
+        scores = self.products(x) / math.sqrt(self.d_out) * seen(x)
+        return self.finish(torch.where(scores == 0, -torch.inf, scores).softmax(-1), x)
 
 
 class weights_masked_with_minus_infinity_in_module(Layers):

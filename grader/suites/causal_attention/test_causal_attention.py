@@ -203,6 +203,7 @@ def test_the_future_has_no_weight_and_rows_sum_to_one(student: Student, fresh: F
 def test_scores_left_are_divided_by_the_square_root_of_d_k(student: Student, fresh: Fresh) -> None:
     """On and below the diagonal, the weights should come from a softmax of the scores divided by √d_k."""
     scores = fresh(T, T)
+    scores[2, 1] = scores[3, 3] = 0.0  # a score like any other: a mask that is found by its zeros hides it too
     expected = Parts(student).weights(scores, D_K)
     expect_scores_behind(expect_tensor(student.mask_then_softmax(scores, D_K), (T, T)), expected)
 
@@ -491,6 +492,7 @@ def test_scores_are_divided_by_the_square_root_of_d_out(student: Student, fresh:
     """A token's scores for itself and the past should be dot products divided by the square root of d_out."""
     texts = torch.arange(B * T).view(B, T)
     batch = weights_as_outputs(fresh, texts, B * T + 2)
+    batch.matrices["W_key"][texts[0, 1]] = 0.0  # its scores are zero: a mask that is found by its zeros hides them too
     outputs = in_eval_mode(student, batch.matrices, T)(batch.inputs(texts))
     weights = expect_tensor(outputs, (B, T, 2 * T + 1))[..., :T]
     expect_scores_behind(weights, batch.expected(student, texts))

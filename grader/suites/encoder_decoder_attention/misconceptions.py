@@ -5,7 +5,7 @@ A name says what the answer does. If two exercises share a mistake, the name in 
 
 from __future__ import annotations
 
-from grader.suites.attention_mistakes import FIXED, VALUES_AS_KEYS
+from grader.suites.attention_mistakes import FIXED, VALUES_AS_KEYS, ZEROS_HIDDEN
 from grader.testing.misconceptions import replace, row
 
 # Parts of the solution that several rows replace.
@@ -444,6 +444,10 @@ ROWS = [
         replace("-torch.inf", "-100 * keys.shape[-1] ** 0.5"),
         "The scores of the padding are set to a negative number that is not low enough: if all other scores are "
         "lower, padding has the largest. Minus infinity is below everything."),
+    row("CrossAttention", "zero_scores_hidden_with_the_padding",
+        replace(HIDDEN, "scores = scores * ~padding_mask.unsqueeze(1)\n"
+                        "            scores = scores.masked_fill(scores == 0, -torch.inf)"),
+        ZEROS_HIDDEN),
     row("CrossAttention", "scores_of_padding_set_to_minus_ten_thousand", replace("-torch.inf", "-1e4"),
         "Padding is hidden by a number such as -10,000. Other scores may be as low, and then padding has weight. "
         "Minus infinity, or a number as low as -1e9, is below all of them."),

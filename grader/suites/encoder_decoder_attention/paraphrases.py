@@ -308,6 +308,15 @@ class zeros_instead_of_minus_infinity(_Cross):
         return torch.bmm(F.softmax(scores, dim=2), v)
 
 
+class zero_scores_hidden_with_the_padding(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        scores = torch.einsum("bqd,bkd->bqk", q, k) / math.sqrt(self.d_out)
+        if padding_mask is not None:
+            scores = torch.where(scores * ~padding_mask.unsqueeze(1) == 0, -torch.inf, scores)
+        return torch.bmm(F.softmax(scores, dim=2), v)
+
+
 class mask_required(_Cross):
     def forward(self, x, context, padding_mask=None):
         q, k, v = self.qkv(x, context)

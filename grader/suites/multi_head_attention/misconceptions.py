@@ -21,6 +21,7 @@ from grader.suites.attention_mistakes import (
     TWENTIETH,
     VALUES_AS_KEYS,
     VALUES_AS_QUERIES,
+    ZEROS_HIDDEN,
 )
 from grader.testing.misconceptions import Change, replace, row
 
@@ -333,6 +334,8 @@ ROWS = [
         replace("scores.masked_fill(future, -torch.inf)", "scores - 1000.0 * future"),
         "The scores of the future are lowered by a fixed amount, so a very large score is still above the others. "
         "Use minus infinity."),
+    row("head_weights", "zero_scores_hidden",
+        replace("scores.masked_fill(future", "scores.tril().masked_fill(scores.tril() == 0"), ZEROS_HIDDEN),
     row("head_weights", "minus_ten_thousand", replace("-torch.inf", "-1e4"), TEN_THOUSAND),
     row("head_weights", "softmax_over_queries", replace("dim=-1", "dim=-2"), SOFTMAX_OVER_QUERIES),
     row("head_weights", "softmax_over_heads", replace("dim=-1", "dim=1"), SOFTMAX_OVER_HEADS),
@@ -804,6 +807,7 @@ ROWS = [
           ("weights_masked_with_minus_infinity", WEIGHTS_MASKED), ("arguments_do_not_fit", ARGUMENTS),
           ("all_weights_one", ALL_ONE), ("only_the_future_seen", ONLY_FUTURE_SEEN),
           ("only_the_future_seen_beside_low_numbers", ONLY_FUTURE_SEEN), ("large_number_for_the_future", PLUS_LARGE),
+          ("zero_scores_hidden", ZEROS_HIDDEN),
       ]),
     row("MultiHeadAttention", "values_as_queries", replace("queries, keys)", "values, keys)"), VALUES_AS_QUERIES),
     row("MultiHeadAttention", "values_as_keys", replace("queries, keys)", "queries, values)"), VALUES_AS_KEYS),

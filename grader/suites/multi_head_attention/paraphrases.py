@@ -283,6 +283,11 @@ def large_number_for_the_future__in_other_code(s, head_dim):
     return torch.where(seen, s / head_dim**0.5, 1e10).softmax(3)
 
 
+def zero_scores_hidden(scores, head_dim):
+    scores = scores / math.sqrt(head_dim) * torch.ones_like(scores).tril()
+    return F.softmax(torch.where(scores == 0, -torch.inf, scores), dim=-1)
+
+
 def mask_or_sums_do_not_fit(scores, head_dim):
     t = scores.size(-1)
     scores = scores.masked_fill(torch.triu(torch.ones(t, t), diagonal=1), -torch.inf)
@@ -1020,6 +1025,13 @@ class large_number_for_the_future_in_the_module__in_other_code(Attention):
         scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
         scores = torch.where(future(x), 1e10, scores * self.head_dim**-0.5)
         return self.finish(scores.softmax(3), v)
+
+
+class zero_scores_hidden_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3) / math.sqrt(self.head_dim) * ~future(x)
+        return self.finish(F.softmax(torch.where(scores == 0, -torch.inf, scores), dim=-1), v)
 
 
 class query_projection_unused(Attention):

@@ -436,6 +436,7 @@ def test_weights_are_the_softmax_of_scaled_scores(student: Student, fresh: Fresh
     """The weights should be the softmax of scores / √head_dim over each token and the tokens before it."""
     for shape in ((B, H, T, T), ALL_ONE):
         scores = 3 * fresh(*shape)
+        scores[..., 2:3, 1:2] = 0.0  # a score like any other: a mask that is found by its zeros hides it too
         expected = weighing(student)(scores.double(), HEAD_DIM)
         expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
 
@@ -589,6 +590,7 @@ def test_heads_side_by_side(student: Student, fresh: Fresh) -> None:
     for d_in in (D_IN, HEAD_DIM):
         wrapper, weights = wrapper_of(student, fresh, H, d_in=d_in)
         inputs = fresh(B, T, d_in)
+        inputs[0, 1] = 0.0  # its scores are zero: a mask that is found by its zeros hides them too
         expect_close(wrapper(inputs), side_by_side(student, inputs, weights), "The outputs")
 
 
@@ -876,6 +878,7 @@ def test_attention_is_scaled_in_each_head(student: Student, fresh: Fresh) -> Non
     # In the second case both widths are equal: if they differ, values without a projection have the wrong shape.
     for d_in in (D_IN, D_OUT):
         inputs, weights = fresh(B, T, d_in), fresh_layers(fresh, LAYERS, d_in, D_OUT)
+        inputs[0, 1] = 0.0  # its scores are zero: a mask that is found by its zeros hides them too
         attention = attention_with(student, weights, T)
         expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
 

@@ -224,8 +224,13 @@ ROWS = [
         replace("context_length, dropout, num_heads", "context_length, 0.1, num_heads")
         .replace("emb_dim, dropout)", "emb_dim, 0.1)"),
         "dropout is always 0.1 and ignores the argument. Give the argument to the attention and to the block."),
+    row("SmallGPT", "more_dropped_than_allowed",
+        replace("return self.output(x)", "return self.output(nn.functional.dropout(x, self.rate, self.training))")
+        .replace("self.final_norm =", "self.rate = dropout\n        self.final_norm ="),
+        "In training more numbers are dropped than `dropout` says. Perhaps some are dropped in another place too, such "
+        "as after the final norm, between the blocks or inside the feed-forward: drop only what the rule allows."),
     row("SmallGPT", "dropped_in_eval_mode_too",
-        replace("return self.output(x)", "return self.output(nn.functional.dropout(x, self.rate))")
+        replace("self.blocks(x)", "self.blocks(nn.functional.dropout(x, self.rate))")
         .replace("self.final_norm =", "self.rate = dropout\n        self.final_norm ="),
         "Numbers are dropped in eval mode too. `nn.functional.dropout` drops always unless you pass "
         "`training=self.training`; an nn.Dropout that is made in `__init__` knows the mode."),
@@ -345,8 +350,13 @@ ROWS = [
         "Softmax is applied twice, to the logits and to the probabilities. The second one makes them nearly equal, "
         "so unlikely tokens are drawn far too often."),
     row("generate_text", "likely_made_likelier", replace("logits[:, -1]", "2 * logits[:, -1]"),
-        "The likely tokens are drawn too often: probabilities were squared, or logits multiplied. Draw with the "
-        "softmax of the unchanged logits."),
+        "The likely tokens are drawn too often: probabilities were squared, or logits multiplied, or divided by a "
+        "temperature below one. Draw with the softmax of the unchanged logits."),
+    row("generate_text", "unlikely_tokens_left_out",
+        replace("logits[:, -1]", "logits[:, -1].masked_fill("
+                "logits[:, -1] < logits[:, -1].topk(min(10, logits.shape[-1])).values[:, -1:], -torch.inf)"),
+        "The least likely tokens are never drawn, as with top-k or top-p. Draw with the softmax of all logits: then "
+        "they are drawn too, but rarely."),
     row("generate_text", "all_equally_likely",
         replace("torch.softmax(logits[:, -1], dim=-1)", "torch.ones_like(logits[:, -1])"),
         "All tokens are equally likely, whatever the logits are. Draw with the probabilities from the softmax of the "

@@ -61,6 +61,18 @@ class GPT(nn.Module):
         return self.output(self.final_norm(self.blocks(self.embedded(idx))))
 
 
+class more_dropped_than_allowed(GPT):
+    def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
+        super().__init__(vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, idx):
+        x = self.embedded(idx)
+        for block in self.blocks:
+            x = self.drop(block(x))
+        return self.output(self.final_norm(x))
+
+
 class names_of_gpt2(nn.Module):
     def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
         super().__init__()
@@ -499,6 +511,14 @@ def likely_made_likelier(model, idx, max_new_tokens, context_length, generator=N
     for _ in range(max_new_tokens):
         logits = model(idx[:, -context_length:])[:, -1] / 0.5
         idx = torch.hstack([idx, drawn(logits, generator)])
+    return idx
+
+
+def unlikely_tokens_left_out(model, idx, max_new_tokens, context_length, generator=None):
+    for _ in range(max_new_tokens):
+        likely, tokens = F.softmax(model(idx[:, -context_length:])[:, -1], dim=-1).sort(descending=True)
+        likely[likely.cumsum(dim=-1) - likely > 0.9] = 0  # top-p
+        idx = torch.cat([idx, tokens.gather(1, torch.multinomial(likely, 1, generator=generator))], dim=1)
     return idx
 
 

@@ -134,6 +134,15 @@ class SmallGPT__tokens_rolled(GPT):
         return super().embedded(idx.roll(1, dims=1))
 
 
+class SmallGPT__logits_dropped(GPT):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.drop = nn.Dropout(sizes[-1])
+
+    def forward(self, idx):
+        return self.drop(super().forward(idx))
+
+
 def generate_text__least_likely(model, idx, max_new_tokens, context_length, generator=None):
     for _ in range(max_new_tokens):
         probabilities = F.softmax(-model(idx[:, -context_length:])[:, -1], dim=-1)
@@ -146,6 +155,13 @@ def generate_text__two_likeliest(model, idx, max_new_tokens, context_length, gen
         top, places = model(idx[:, -context_length:])[:, -1].topk(2)
         new = torch.multinomial(F.softmax(top, -1), 1, generator=generator)
         idx = torch.cat([idx, places.gather(1, new)], dim=1)
+    return idx
+
+
+def generate_text__temperature_of_nine_tenths(model, idx, max_new_tokens, context_length, generator=None):
+    for _ in range(max_new_tokens):
+        probabilities = F.softmax(model(idx[:, -context_length:])[:, -1] / 0.9, dim=-1)
+        idx = torch.cat([idx, torch.multinomial(probabilities, 1, generator=generator)], dim=1)
     return idx
 
 

@@ -790,7 +790,8 @@ def test_what_is_kept_grows_and_x_stays(student: Student, fresh: Fresh) -> None:
     """In training each output should be x alone, or x plus a module's output divided by one minus dropout."""
     problems = []
     for which in ("attention", "feed_forward"):
-        shares, problem = shares_added(student, fresh, which, torch.zeros(FEATURES, FEATURES))
+        # With these weights, numbers of the norm's output that are dropped show as well.
+        shares, problem = shares_added(student, fresh, which, fresh(FEATURES, FEATURES) / 10)
         if problem:  # another criterion fails then; this one fails too if neither module has dropout
             problems.append(problem)
             continue

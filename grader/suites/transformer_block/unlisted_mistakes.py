@@ -290,6 +290,12 @@ class TransformerBlock__only_the_path_is_dropped(Parts):
         return self.dropout(x) + self.feed_forward(self.norm2(x))
 
 
+class TransformerBlock__norms_dropped_too(Parts):
+    def forward(self, x):
+        x = x + self.dropout(self.attention(self.dropout(self.norm1(x))))
+        return x + self.dropout(self.feed_forward(self.dropout(self.norm2(x))))
+
+
 class TransformerBlock__scaled_down_where_kept(Parts):
     def forward(self, x):
         keep = 1 - self.dropout.p
