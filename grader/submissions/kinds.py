@@ -26,7 +26,20 @@ _CODE = re.compile(
     re.MULTILINE,
 )
 _LONGEST_PART = 6
+_PATCH = "is a patch (a diff)"
+# A line of code and its indentation.
+_INDENTED = re.compile(r"([ \t]*+)[^#\s]")
+# Lines that all begin with a sign, below a few that say who wrote them; a prompt is no such sign.
+_QUOTED = re.compile(r"(?:(?![>+]).*+\n){0,5}(?:>(?!>>).*+(?:\n[ \t]*+)*+){2,}+\Z")
+_ADDED = re.compile(r"(?:@@.*+\n)?(?:\+.*+\n*+){2,}+\Z")
+# The whole file as Python shows a string.
+_SHOWN = re.compile(r"\s*+b?(?:'.*\\n.*'|\"(?!\"\").*\\n.*\")\s*+\Z")
 IS_DOCUMENT = "is a Markdown or Quarto document"
+_NO_SCRIPTS = (
+    (_QUOTED, "is quoted as in a mail, with `>` in front of each line"),
+    (_ADDED, _PATCH),
+    (_SHOWN, "holds its code as one string, as `print` shows it"),
+)
 _OTHERS = (
     (re.compile(r"\s*+(?:<\?xml[^>]*+>\s*+)?<(?:!doctype html|html)\b|From: <Saved by ", re.IGNORECASE),
      "is a web page (HTML), such as an export or a page that shows the file"),
@@ -34,7 +47,7 @@ _OTHERS = (
     (re.compile(r"\s*+(?:https?://\S++\s*+\Z|\[InternetShortcut\])"), "holds only a link"),
     (re.compile(r"\s*+404: Not Found\s*+\Z"), "is the answer of a server that did not find the file (404)"),
     (re.compile(r"\s*+1\b.*\n\s*+2\b.*\n\s*+3\b"), "has the number of each line in front of it"),
-    (re.compile(r"\s*+(?:diff --git |From [0-9a-f]{40} |--- \S+.*\n\+\+\+ )"), "is a patch (a diff)"),
+    (re.compile(r"\s*+(?:diff --git |From [0-9a-f]{40} |--- \S+.*\n\+\+\+ )"), _PATCH),
 )  # fmt: skip
 
 
@@ -56,13 +69,27 @@ def require_script(text: str, relative: str) -> None:
     if _NOTEBOOK.match(text):
         raise MisnamedError(relative, "a notebook", f"{relative.removesuffix('.py')}.ipynb")
     refuse_others(text, relative)
+    for pattern, what in _NO_SCRIPTS:
+        if pattern.match(text) and not _DEFINITION.search(text):
+            raise UnreadableError(f"{relative} {what}: {itself(relative)}.")
 
 
 def code_of(read: Text, relative: str, own: str) -> Text:
     """Return the code of a script. Of a document with blocks of Python, only these remain, each in its own lines.
 
-    own: The path that the student gave it. Raises UnreadableError.
+    If all code has the same indentation, which Python refuses, it is taken away. own: The path that the student gave
+    it. Raises UnreadableError.
     """
+    lines = read.text.split("\n")
+    indentations = {number: found[1] for number, line in enumerate(lines, 1) if (found := _INDENTED.match(line))}
+    first, last = next(iter(indentations), 0), next(reversed(indentations), 0)
+    indentation = indentations.get(first, "")
+    if indentation and all(one.startswith(indentation) for one in indentations.values()):
+        remark = (
+            f"{relative} is indented as a whole, in lines {first} to {last}, which Python refuses; it was read without "
+            "that indentation: move all lines to the left margin."
+        )
+        read = Text("\n".join(line.removeprefix(indentation) for line in lines), (*read.remarks, remark))
     if not any(mark in read.text for mark in ("```", "~~~", "marimo.App(")):
         return read
     cells = len(_CELLS.findall(read.text)) if _MARIMO.search(read.text) else 0

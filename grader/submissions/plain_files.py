@@ -152,6 +152,9 @@ def _encoding(content: bytes, relative: str) -> tuple[str, tuple[str, ...]]:
     name = declared[1].decode()
     with contextlib.suppress(LookupError):
         known = codecs.lookup(name).name
+        if known == "ascii" and not content.isascii():
+            remark = f"{relative} declares the encoding {name}, but has other characters; it was read as UTF-8"
+            return "UTF-8", (f"{remark}: delete that declaration.",)
         if _KNOWN.fullmatch(known):
             return "UTF-8" if known.startswith(("utf-8", "ascii")) else name, ()
     return "UTF-8", (

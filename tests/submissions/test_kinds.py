@@ -230,6 +230,66 @@ def test_a_file_that_is_no_code_is_named(folder: Path, name: str, content: str, 
     assert (read(folder).code, read(folder).problem) == (None, f"{name} {sentence}")
 
 
+def with_sign(sign: str) -> str:
+    return "".join(f"{sign}{line}\n".replace(" \n", "\n") for line in ["import torch", "", *ANSWER.splitlines()])
+
+
+IS_QUOTED = "is quoted as in a mail, with `>` in front of each line"
+IS_STRING = "holds its code as one string, as `print` shows it"
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (with_sign("> "), IS_QUOTED),
+        (with_sign("> > "), IS_QUOTED),
+        (f"On Monday, Ada wrote:\n\n{with_sign('> ')}\n", IS_QUOTED),
+        (with_sign("+"), "is a patch (a diff)"),
+        (f"@@ -1,2 +1,9 @@\n{with_sign('+')}", "is a patch (a diff)"),
+        (f"{ANSWER.encode()!r}", IS_STRING),
+        (f"{ANSWER!r}\n", IS_STRING),
+    ],
+)
+def test_a_script_with_a_sign_before_each_line_or_in_quotes_is_named(folder: Path, content: str, what: str) -> None:
+    (folder / "unit.py").write_text(content)
+    sentence = f"unit.py {what}: hand in the script or the notebook itself."
+    assert (read(folder).code, read(folder).problem) == (None, sentence)
+
+
+@pytest.mark.parametrize(
+    "content", [with_sign(">>> "), f"> {ANSWER}", f"+1\n{ANSWER}", f"'a\\n'\n{ANSWER}", f'"""\n> a\n> b\n"""\n{ANSWER}']
+)
+def test_a_script_with_a_few_such_lines_is_read(folder: Path, content: str) -> None:
+    (folder / "unit.py").write_text(content)
+    assert script(folder).cells == (content,)
+
+
+INDENTED = "is indented as a whole, in lines 2 to 5, which Python refuses; it was read without that indentation"
+
+
+@pytest.mark.parametrize("indentation", ["  ", "    ", "\t"])
+def test_a_script_that_is_indented_as_a_whole_is_read_without_that(folder: Path, indentation: str) -> None:
+    lines = ["# a note", "a = 1", "def f(x):", "    # a comment", "    return x", "", "# the end"]
+    (folder / "unit.py").write_text("\n".join(f"{indentation if line else ''}{line}" for line in lines))
+    assert script(folder).cells == ("\n".join(lines),)
+    assert script(folder).remarks == (f"unit.py {INDENTED}: move all lines to the left margin.",)
+    (folder / "unit.py").write_text("\n".join([lines[0], *(f"{indentation}{line}" for line in lines[1:-1]), lines[-1]]))
+    assert script(folder).cells == ("\n".join(lines),)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "    a = 1\n    def f(x):\n        return x\nb = 2\n",
+        '    """A text\nat the margin."""\n    def f(x):\n        return x\n',
+        "    a = 1\n\tdef f(x):\n\t    return x\n",
+    ],
+)
+def test_a_script_with_another_indentation_is_read_as_it_is(folder: Path, content: str) -> None:
+    (folder / "unit.py").write_text(content)
+    assert (script(folder).cells, script(folder).remarks) == ((content,), ())
+
+
 @pytest.mark.parametrize("name", ["unit.html", "unit.py.html", "unit.ipynb.html", "hw unit.htm"])
 def test_an_export_under_its_own_name_is_named_if_there_is_no_answer(folder: Path, name: str) -> None:
     (folder / name).write_text(PAGE)

@@ -108,6 +108,16 @@ def test_an_encoding_that_is_not_read_is_a_remark(folder: Path, name: str) -> No
     assert read_remarked(folder, "unit.py", MEGABYTE) == (f"# coding: {name}\n{TEXT}", (remark,))
 
 
+@pytest.mark.parametrize("name", ["ascii", "US-ASCII"])
+def test_a_text_that_declares_too_small_an_encoding_is_read_with_a_remark(folder: Path, name: str) -> None:
+    (folder / "unit.py").write_text(f"# coding: {name}\nx = 'ä'\n", encoding="utf-8")
+    remark = f"unit.py declares the encoding {name}, but has other characters; it was read as UTF-8: delete that"
+    found = read_remarked(folder, "unit.py", MEGABYTE)
+    assert found == (f"# coding: {name}\nx = 'ä'\n", (f"{remark} declaration.",))
+    (folder / "unit.py").write_text(f"# coding: {name}\nx = 'a'\n")
+    assert read_remarked(folder, "unit.py", MEGABYTE) == (f"# coding: {name}\nx = 'a'\n", ())
+
+
 def test_an_encoding_that_is_declared_wrongly_is_a_problem(folder: Path) -> None:
     (folder / "unit.py").write_bytes(b"# coding: cp1252\n\x81\n")
     assert problem(folder) == (
