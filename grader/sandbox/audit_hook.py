@@ -50,13 +50,15 @@ EVENTS = {
     }.items()
     for event in events.split()
 }
-# The replacements of what compiles. These are remarks for the student: nothing is wrong with such code.
-UNCOMPILED = {
+# The replacements of what compiles, and of what needs another machine. These are remarks for the student: nothing is
+# wrong with such code.
+IGNORED = {
     "torch.compile": "`torch.compile` is not run while grading: the function is used as it is.",
     "torch.jit.script": "`torch.jit.script` is not run while grading: the function is used as it is.",
     "torch.nn.Module.compile": "`.compile()` is not run while grading: the module is used as it is.",
+    "torch.set_default_device": "`torch.set_default_device` is ignored, because there is no such device while grading.",
 }
-EVENTS |= UNCOMPILED
+EVENTS |= IGNORED
 # Libraries have good reasons for these too, so they count only if student code itself causes them.
 DIRECT = {event for event in EVENTS if event.startswith(("sys.", "gc."))}
 REPLACED = "replace a function"
@@ -118,7 +120,7 @@ class Watch:
             if place := self._students_place(sys._getframe(2), event):
                 file, line = place
                 where = f"in line {line} of {file}"
-                self.note(EVENTS[event], where if event in UNCOMPILED else _first_text(arguments))
+                self.note(EVENTS[event], where if event in IGNORED else _first_text(arguments))
         self.looking.discard(thread)
 
     def look(self) -> None:
@@ -184,7 +186,7 @@ class AuditLog:
         """Note an anomaly of a known kind, unless it was noted before or there are many of its kind."""
         sentence = _sentence(anomaly.words, anomaly.argument)
         kind = (unit, anomaly.words)
-        most = 1 if anomaly.words in UNCOMPILED.values() else MAX_OF_A_KIND
+        most = 1 if anomaly.words in IGNORED.values() else MAX_OF_A_KIND
         if anomaly.words in WORDS and sentence not in self._is_new and self._counts[kind] < most:
             self._counts[kind] += 1
             self._is_new[sentence] = True
@@ -198,7 +200,7 @@ class AuditLog:
 
 def _sentence(words: str, argument: str) -> str:
     """Return an anomaly as one line for the report."""
-    if words in UNCOMPILED.values():
+    if words in IGNORED.values():
         return words.replace(" is", f" {argument} is", 1) if PLACE.fullmatch(argument) else words
     return f"It tried to {words}: {' '.join(argument.split())[:MAX_NAME]}" if argument else f"It tried to {words}."
 

@@ -67,7 +67,7 @@ class FailedStatement:
         kept: The names that still have the function or class that an earlier statement gave them.
         trace: The student's lines that led to the error, the outermost first, each a file and a line.
         hint: What to do about it, if that is known by now.
-        ran: Whether it ran, and this is a remark.
+        ran: Whether it ran, and this is a remark that counts only where it explains a failure.
     """
 
     names: tuple[str, ...]

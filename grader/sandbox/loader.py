@@ -7,6 +7,8 @@ import ast
 import functools
 import linecache
 import operator
+import re
+import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,6 @@ from grader.sandbox.pieces import split
 from grader.sandbox.statements import Piece, is_definition
 
 if TYPE_CHECKING:
-    import types
     from collections.abc import Callable
 
 FUTURE_FLAGS = functools.reduce(
@@ -23,8 +24,23 @@ FUTURE_FLAGS = functools.reduce(
 )
 
 
-class AlwaysTrue(Exception):
-    """An assert of a tuple, such as `assert (condition, "text")`, which cannot fail. Its argument is the line."""
+class Remark(Exception):
+    """What there is to know about a statement that costs nothing: its kind, its line, and Python's error, if any."""
+
+    def __init__(self, kind: str, line: int, error: Exception | None = None) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.line = line
+        self.error = error
+
+
+# An assert of a tuple, such as `assert (condition, "text")`, which cannot fail.
+ALWAYS_TRUE = "always true"
+# Python refuses a file for these.
+LATE_FUTURE = "late future"
+ANNOTATION = "annotation"
+# A `del` of a module that is left out.
+KEPT_MODULE = "kept module"
 
 
 @dataclass
@@ -46,25 +62,39 @@ class _Run:
         try:
             if piece.tree is None:
                 raise piece.problem or SyntaxError("invalid syntax")
-            self.execute(number, piece.tree)
+            if self.deletes_module(piece.tree.body[0]):
+                return Remark(KEPT_MODULE, piece.line)
+            self.execute(number, piece)
         except BaseException as error:  # noqa: BLE001 - student code raises what it likes
             return error
         for node in ast.walk(piece.tree) if number in self.with_asserts else ():
             if isinstance(node, ast.Assert) and isinstance(node.test, ast.Tuple) and node.test.elts:
-                self.failed(number, piece, AlwaysTrue(node.lineno))
+                self.failed(number, piece, Remark(ALWAYS_TRUE, node.lineno))
         return None
 
-    def execute(self, number: int, tree: ast.Module) -> None:
+    def deletes_module(self, node: ast.stmt) -> bool:
+        """Return whether a statement deletes a module that a function uses."""
+        names = [one.id for one in getattr(node, "targets", ()) if isinstance(one, ast.Name)]
+        return isinstance(node, ast.Delete) and any(
+            isinstance(self.module.__dict__.get(name), types.ModuleType)
+            and re.search(rf"^(?:[ \t]|def ).*\b{name}\.", "\n".join(self.cells), re.MULTILINE)
+            for name in names
+        )
+
+    def execute(self, number: int, piece: Piece) -> None:
         """Run a statement. If it fails, an annotation may be why, so it runs again with annotations as text."""
+        assert piece.tree
+        tree = piece.tree
         code = compile(tree, self.labels[number], "exec", flags=self.flags, dont_inherit=True)
         self.flags |= code.co_flags & FUTURE_FLAGS
         try:
             exec(code, self.module.__dict__)
-        except Exception:
+        except Exception as error:
             if not _has_annotations(tree):
                 raise
             flags = self.flags | __future__.annotations.compiler_flag
             exec(compile(tree, self.labels[number], "exec", flags=flags, dont_inherit=True), self.module.__dict__)
+            self.failed(number, piece, Remark(ANNOTATION, piece.line, error))
 
     def attempt_again(self) -> bool:
         """Run definitions again that lacked a name. Return whether fewer lack one now."""
@@ -81,6 +111,16 @@ class _Run:
 
 def _has_annotations(tree: ast.Module) -> bool:
     return any(getattr(node, "annotation", None) or getattr(node, "returns", None) for node in ast.walk(tree))
+
+
+def _is_future(piece: Piece) -> bool:
+    node = piece.tree.body[0] if piece.tree else None
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _is_string(piece: Piece) -> bool:
+    node = piece.tree.body[0] if piece.tree else None
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 # The number of a cell, a piece of it, and why it failed.
@@ -106,16 +146,19 @@ def run(
         module: Where their names go.
         is_notebook: Whether they are cells of a notebook.
         before: Called with the number of the cell before each piece; it may refuse the piece.
-        failed: Called for each failure, and with AlwaysTrue for each assert that is always true, after its piece has
-            run.
+        failed: Called for each failure, and with a Remark for each that there is.
     """
     cells = fix_indentation(cells) if is_notebook else cells
     with_asserts = {number for number, source in enumerate(cells) if "assert" in source}
     running = _Run(labels, with_asserts, module, before, failed)
     for number, source in enumerate(cells):
         linecache.cache[labels[number]] = (len(source), None, source.splitlines(keepends=True), labels[number])
+        is_late = False
         for piece in split(source, is_notebook):
             error = running.attempt(number, piece)
+            if is_late and error is None and _is_future(piece):
+                error = Remark(LATE_FUTURE, piece.line)
+            is_late = is_late or not (_is_future(piece) or _is_string(piece))
             if is_notebook and is_definition(piece) and isinstance(error, NameError):
                 running.early.append((number, piece, error))
             elif error is not None:

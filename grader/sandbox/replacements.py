@@ -1,4 +1,4 @@
-"""Replacements for what a student process may not do: start threads, compile, and ask the system about the machine.
+"""Replacements for what a student process may not do: threads, compilers, other devices, and questions on the system.
 
 Honest code does not notice them. Work for a thread is done in the caller if that gives the same result, and otherwise
 refused with a sentence.
@@ -40,6 +40,7 @@ def install() -> None:
     _use_one_thread_in_torch()
     _run_threads_in_the_caller()
     _leave_uncompiled()
+    _ignore_missing_devices()
     _describe_no_machine()
     _shorten_warnings()
 
@@ -93,6 +94,22 @@ def _script(obj: Any, *_: Any, **__: Any) -> Any:
 def _compile_module(_module: torch.nn.Module, *_: Any, **__: Any) -> None:
     """Replace Module.compile."""
     sys.audit("torch.nn.Module.compile")
+
+
+def _ignore_missing_devices() -> None:
+    set_default = torch.set_default_device
+
+    @functools.wraps(set_default)
+    def set_default_if_there_is_one(device: Any) -> None:
+        device = device if device is None else torch.device(device)  # an error if there is no such name
+        try:
+            torch.empty(0, device=device)
+        except Exception:  # noqa: BLE001 - of different kinds
+            sys.audit("torch.set_default_device")
+        else:
+            set_default(device)
+
+    torch.set_default_device = set_default_if_there_is_one
 
 
 def _run_threads_in_the_caller() -> None:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from grader.sandbox import loader
 from grader.sandbox.bounds import MAX_TENSORS, ProtocolError
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement, NotDefined, Raised, Refused
-from grader.sandbox.loader import AlwaysTrue
 from grader.sandbox.messages import MAX_FAILURES, Error, Failed, Reply, checked
 from grader.sandbox.settings import SETTINGS
 from grader.sandbox.values import Decoder
@@ -22,7 +22,16 @@ __tracebackhide__ = True
 
 ALWAYS_TRUE = "This assert is always true."
 # Remarks about statements that ran, by their kinds.
-REMARKS = {AlwaysTrue.__name__: ALWAYS_TRUE, **{name: setting.words for name, setting in SETTINGS.items()}}
+REMARKS = {loader.ALWAYS_TRUE: ALWAYS_TRUE, **{name: setting.words for name, setting in SETTINGS.items()}}
+# Those that are always a message. They cost no name.
+NOTES = {
+    loader.LATE_FUTURE: (
+        "Python refuses the file, because `from __future__` belongs above all other code: move the line there. While "
+        "grading it counts from here on."
+    ),
+    loader.ANNOTATION: "Python stops at an annotation here, which is left out while grading:",
+    loader.KEPT_MODULE: "It was not run, because it deletes a module that functions use: delete the line.",
+}
 # Characters that terminals and workflow logs may interpret.
 CONTROL_CHARACTERS = re.compile(r"[^\w\s.,;'()/+-]")
 
@@ -68,7 +77,9 @@ def failed_statements(reply: Reply | Error, data: bytes | bytearray) -> list[lis
 def _statement(failed: Failed) -> FailedStatement:
     reason = REMARKS.get(failed.types[0], "") if failed.types else ""
     ran = bool(reason)
-    if not ran:
+    if note := NOTES.get(failed.types[0]) if failed.types else None:
+        failed, reason = failed._replace(names=(), kept=()), note
+    elif not ran:
         kinds = _errors(tuple(failed.types))
         reason = NOT_PYTHON if "SyntaxError" in kinds else f"It raised {kinds[0] if kinds else 'an error'}."
     file = None if failed.file is None else _plain(failed.file)

@@ -1,15 +1,21 @@
-"""Settings of torch that a statement at the top of a file leaves changed for all code after it."""
+"""Settings of torch, and parts of it, that a statement at the top of a file leaves changed for all code after it."""
 
 from __future__ import annotations
 
+import math
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+from torch import nn
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 from torch.utils import _device
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+
+PARTS = "parts"  # of libraries: to read them takes long
 
 
 class Setting(NamedTuple):
@@ -70,6 +76,39 @@ def _set_autocast(enabled: bool) -> None:
     torch.set_autocast_enabled("cpu", enabled)
 
 
+# A line that may give an attribute of a library another value.
+MAY_REPLACE = re.compile(
+    r"^[ \t]*+(?!self\.)[^#\n=]*\.\w+\s*=(?!=)|^[ \t]*+del\b.*\.|\b(?:set|del)attr\(", re.MULTILINE
+)
+LIBRARIES = (torch, nn, nn.functional, torch.Tensor, math)
+OWNERS = (*LIBRARIES, *dict.fromkeys(one for one in vars(nn).values() if isinstance(one, type)))
+
+
+class _Parts:
+    """The functions of the libraries as they are now. They are compared by identity, which calls no student code."""
+
+    # Tensor inherits most of its methods; others may be hidden by one of the same name.
+    names = tuple(dir(one) if one is torch.Tensor else list(vars(one)) for one in OWNERS)
+
+    def __init__(self) -> None:
+        self.values = [list(map(vars(owner).get, names)) for owner, names in zip(OWNERS, self.names, strict=True)]
+        self.ids = [id(value) for values in self.values for value in values]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Parts) and self.ids == other.ids
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _set_parts(parts: _Parts) -> None:
+    for owner, names, wanted, found in zip(OWNERS, parts.names, parts.values, _Parts().values, strict=True):
+        for name, value, now in zip(names, wanted, found, strict=True):
+            if value is None and now is not None:
+                delattr(owner, name)
+            elif value is not now:
+                setattr(owner, name, value)
+
+
 SETTINGS = {
     "default dtype": Setting("changes torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
     "default device": Setting("changes torch's default device", _default_device, _set_default_device),
@@ -81,12 +120,13 @@ SETTINGS = {
         torch.are_deterministic_algorithms_enabled,
         torch.use_deterministic_algorithms,
     ),
+    PARTS: Setting("replaces a part of a library", _Parts, _set_parts),
 }
 
 
-def current() -> dict[str, Any]:
-    """Return the value of each setting."""
-    return {name: setting.read() for name, setting in SETTINGS.items()}
+def current(names: Iterable[str]) -> dict[str, Any]:
+    """Return the values of these settings."""
+    return {name: SETTINGS[name].read() for name in names}
 
 
 def apply(values: Mapping[str, Any]) -> None:

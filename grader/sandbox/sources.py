@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from grader.sandbox.cells import fix_indentation
 from grader.sandbox.failures import Ended, FailedStatement, TimedOut
+from grader.sandbox.pieces import split
+from grader.sandbox.statements import does_only
+from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from grader.sandbox.messages import Progress
+    from grader.sandbox.statements import Piece
 
-OTHERS = (
-    "So the file's other calls and loops outside of functions were left out, too. Put what takes long under "
-    '`if __name__ == "__main__":`.'
-)
+OTHERS = "So the file's other calls and loops outside of functions were left out, too"
+PUT_BELOW = 'Put what takes long under `if __name__ == "__main__":`.'
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,40 @@ class LeftOut:
         loaded: the unit that was being loaded. It may have imported the one of the statement.
         """
         is_known = place is not None and place.unit in self._sources
-        detail = OTHERS if isinstance(failure, TimedOut) else ""
-        if detail:
-            self._brief.add(place.unit if place and is_known else loaded)
+        unit, detail = place.unit if place and is_known else loaded, ""
+        if isinstance(failure, TimedOut):
+            self._brief.add(unit)
+            detail = f"{_others(self._sources[unit], place)} {PUT_BELOW}".strip()
         if not place or not is_known or not 0 <= place.cell < len(self._sources[place.unit].cells):
             return False
         self._places[place.unit].append((place.cell, place.line))
         label = self._sources[place.unit].labels[place.cell]
         self.failures[place.unit].append(FailedStatement(tuple(place.names), failure.reason, detail, place.line, label))
         return True
+
+
+def _others(source: Source, place: Progress | None) -> str:
+    """Return a sentence on the calls and loops of a source outside of functions, but the one at this place; or ""."""
+    stopped = (place.cell, place.line) if place else None
+    cells = fix_indentation(list(source.cells)) if source.is_notebook else source.cells
+    found = []
+    for number, (cell, label) in enumerate(zip(cells, source.labels, strict=True)):
+        pieces = split(cell, source.is_notebook)
+        places = _joined((piece, does_only(piece) and (number, piece.line) != stopped) for piece in pieces)
+        if places:
+            lines = "line" if len(places) == 1 and places[0].isdigit() else "lines"
+            found.append(f"{lines} {listed(places)}{f' of {label}' if source.is_notebook else ''}")
+    return f"{OTHERS}: {'; '.join(found)}." if found else ""
+
+
+def _joined(pieces: Iterable[tuple[Piece, bool]]) -> list[str]:
+    """Return the lines of the pieces that are chosen; those of neighbours together."""
+    places: list[tuple[int, int]] = []
+    is_next = False
+    for piece, is_chosen in pieces:
+        last = piece.tree.body[-1].end_lineno if piece.tree else None
+        if is_chosen:
+            first = places.pop()[0] if is_next else piece.line
+            places.append((first, last or piece.line))
+        is_next = is_chosen
+    return [str(first) if first == last else f"{first} to {last}" for first, last in places]

@@ -27,7 +27,7 @@ class Units:
         self.sources: dict[str, dict[str, Any]] = {}
         self.modules: dict[str, types.ModuleType] = {}
         self.failures: dict[str, list[Failed]] = {}
-        self.original = self.known = settings.current()
+        self.original = self.known = settings.current(settings.SETTINGS.keys() - {settings.PARTS})
         self.labels: set[str] = set()  # what tracebacks call the student's own sources
 
     def module(self, unit: str) -> types.ModuleType:
@@ -41,6 +41,9 @@ class Units:
         failures = self.failures[unit] = []
         skipped = {tuple(place) for place in source["skip"]}
         self.labels.update(source["labels"])
+        if settings.PARTS not in self.original and any(map(settings.MAY_REPLACE.search, source["cells"])):
+            parts = settings.current([settings.PARTS])
+            self.original, self.known = self.original | parts, self.known | parts
         place = (0, 0)
         changes: dict[str, tuple[int, int]] = {}
         # By statement, the functions and classes whose names it takes; and the statement of each failure.
@@ -49,7 +52,7 @@ class Units:
 
         def note_settings() -> None:
             # An imported unit has noted its own.
-            before, self.known = self.known, settings.current()
+            before, self.known = self.known, settings.current(self.original)
             changes.update({name: place for name, value in self.known.items() if value != before[name]})
 
         def before(cell: int, piece: Piece) -> bool:
@@ -66,13 +69,17 @@ class Units:
         def failed(cell: int, piece: Piece, error: BaseException) -> None:
             if len(failures) == MAX_FAILURES:  # a file that is not Python has one for each line
                 return
-            described, label = describe(error, self.labels), source["labels"][cell]
+            remark = error if isinstance(error, loader.Remark) else None
+            described, label = describe((remark and remark.error) or error, self.labels), source["labels"][cell]
             # Its own line, and not one of a function that it calls.
             own = dict(described.trace[:1]).get(label)
-            kinds, line = described.types, own or described.line or piece.line
-            if isinstance(error, loader.AlwaysTrue):
-                kinds, line = (loader.AlwaysTrue.__name__,), error.args[0]
-            failures.append(Failed(cut(piece.names), (), kinds, described.text, line, label, described.trace))
+            line = own or described.line or piece.line
+            one = Failed(cut(piece.names), (), described.types, described.text, line, label)
+            if remark:
+                one = one._replace(types=(remark.kind,), text=one.text if remark.error else "", line=own or remark.line)
+                if remark.error and (one.types, one.text) in [(other.types, other.text) for other in failures]:
+                    return  # many functions have the same annotations
+            failures.append(one._replace(trace=described.trace))
             places.append((cell, piece.line))
 
         loader.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)

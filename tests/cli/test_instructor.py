@@ -23,7 +23,7 @@ from grader.cli.instructor import app
 from grader.engine.hints import END
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import load_quiz
-from grader.sandbox.sources import OTHERS
+from grader.sandbox.sources import PUT_BELOW
 
 Done = subprocess.CompletedProcess[str]
 
@@ -181,7 +181,7 @@ def test_a_failed_criterion_has_a_reason(graded: tuple[Done, Path], student: str
             2,
             "while True: pass",
             "Stopped: all statements outside of functions may take 0.8 s together. Is there a loop that never ends? "
-            f"{OTHERS}",
+            f"{PUT_BELOW}",
             None,
         ),
         ("exits", 2, "os._exit(0)", "It ended the Python process (exit code 0).", END),

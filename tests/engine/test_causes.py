@@ -269,14 +269,17 @@ ROWS = [
     *(
         Row(
             sentence,
-            Answer(f"import math\n{deletion}\ndef normalize_by_sum(scores):\n    return scores / math.fsum(scores)\n"),
             Answer(
-                "def normalize_by_sum(scores):\n    return scores / math.fsum(scores)\nimport math, nothing_like_that\n"
+                f"from math import fsum\n{deletion}\ndef normalize_by_sum(scores):\n    return scores / fsum(scores)\n"
+            ),
+            Answer(
+                "import math\ndel math\ndef normalize_by_sum(scores):\n    return scores / math.fsum(scores)\n"
+                "from math import fsum, nothing_like_that\n"
             ),
         )
         for sentence, deletion in {
-            "imports `math`: is it deleted afterwards?": "globals().pop('math')",
-            "of simple_attention.py deletes `math`: remove it there.": "x = 1\ndel x, math",
+            "imports `fsum`: is it deleted afterwards?": "globals().pop('fsum')",
+            "of simple_attention.py deletes `fsum`: remove it there.": "x = 1\ndel x, fsum",
         }.items()
     ),
     Row(

@@ -9,7 +9,7 @@ import pytest
 
 from grader.engine.client import Engine
 from grader.reports.results import Result
-from grader.sandbox.audit_hook import UNCOMPILED
+from grader.sandbox.audit_hook import IGNORED
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
 RIGHT = (courses.REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
@@ -34,7 +34,6 @@ def reasons(result: Result) -> dict[str, str]:
     [
         ("torch.set_default_dtype(torch.float64)", "output_of_three_layers", "changes torch's default dtype"),
         ("torch.set_default_device('meta')", "gradients_of_attention", "changes torch's default device"),
-        ("torch.set_default_device('cuda')", "output_of_three_matrices", "changes torch's default device"),
         ("torch.set_grad_enabled(False)", "gradients_of_attention", "switches gradients off"),
         ("torch.no_grad().__enter__()", "gradients_of_attention", "switches gradients off"),
         ("m = torch.inference_mode(); m.__enter__()", "gradients_of_attention", "switches gradients off"),
@@ -50,6 +49,35 @@ def test_a_changed_setting_is_the_cause_where_a_test_passes_without_it(
     cause = f"The cause is line {LINE} of self_attention.py, which {doing} for all code after it: delete it, or undo it"
     assert cause in found[criterion]
     assert [name for name, reason in found.items() if cause not in reason] == []  # no exercise waits for another one
+
+
+@pytest.mark.parametrize(
+    ("statement", "criterion"),
+    [
+        ("torch.softmax = lambda x, dim=-1: x", "output_of_three_matrices"),
+        (
+            "nn.functional.softmax = torch.softmax = torch.Tensor.softmax = lambda x, dim=-1: x",
+            "output_of_three_layers",
+        ),
+        ("torch.Tensor.__matmul__ = lambda x, y: x", "keys_are_the_inputs_times_W_key"),
+        ("nn.Linear.forward = lambda self, x: x", "output_of_three_layers"),
+        ("setattr(torch, 'softmax', lambda x, dim=-1: x)", "output_of_three_matrices"),
+        ("del torch.softmax", "output_of_three_matrices"),
+    ],
+)
+def test_a_replaced_part_of_torch_is_the_cause_where_a_test_passes_without_it(
+    engine: Engine, statement: str, criterion: str
+) -> None:
+    found = reasons(graded(engine, RIGHT.replace(IMPORT, f"{IMPORT}{statement}\n", 1)))
+    cause = f"The cause is line {LINE} of self_attention.py, which replaces a part of a library for all code after it"
+    assert cause in found[criterion]
+    assert [name for name, reason in found.items() if cause not in reason] == []
+
+
+def test_a_replaced_part_of_torch_is_not_the_cause_of_another_mistake(engine: Engine) -> None:
+    replaced = f"{IMPORT}torch.Tensor.sigmoid = torch.exp = nn.my = print\n"
+    assert reasons(graded(engine, RIGHT.replace(IMPORT, replaced, 1))) == {}
+    assert "replaces" not in str(reasons(graded(engine, WRONG_KEYS.replace(IMPORT, replaced, 1))))
 
 
 def test_the_detection_of_anomalies_is_the_cause_where_it_stops_a_gradient_that_is_not_used(engine: Engine) -> None:
@@ -89,6 +117,60 @@ def test_a_setting_that_is_undone_costs_nothing_and_is_not_mentioned(engine: Eng
     assert result.messages == []
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "torch.set_default_device('cuda')",
+        "torch.set_default_device(torch.device('mps'))",
+        "if True: torch.set_default_device('cuda:0'); SEED = 1",
+    ],
+)
+def test_a_default_device_that_is_not_there_is_ignored_and_one_remark_says_so(engine: Engine, statement: str) -> None:
+    result = graded(engine, RIGHT.replace(IMPORT, f"{IMPORT}{statement}\n", 1))
+    assert reasons(result) == {}
+    text = IGNORED["torch.set_default_device"].replace(" is", f" in line {LINE} of self_attention.py is", 1)
+    assert [(one.kind, one.text) for one in result.messages] == [("not run", text)]
+
+
+@pytest.mark.parametrize("statement", ["torch.cuda.set_device(0)", "torch.set_default_device('gpu')"])
+def test_a_statement_that_needs_another_device_costs_nothing_but_itself(engine: Engine, statement: str) -> None:
+    result = graded(engine, RIGHT.replace(IMPORT, f"{IMPORT}{statement}\n", 1))
+    assert reasons(result) == {}
+    assert [(one.kind, one.line) for one in result.messages] == [("not run", LINE)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "text", "hint"),
+    [
+        (
+            ("class SelfAttention_v1", "from __future__ import annotations\n\n\nclass SelfAttention_v1"),
+            "Python refuses the file, because `from __future__` belongs above all other code: move the line there. "
+            "While grading it counts from here on.",
+            None,
+        ),
+        (
+            ("inputs: torch.Tensor", "inputs: Tensor"),
+            "Python stops at an annotation here, which is left out while grading: name 'Tensor' is not defined",
+            "Add `from torch import Tensor` at the top of the file.",
+        ),
+        (
+            ("class SelfAttention_v1", "del torch, nn\n\n\nclass SelfAttention_v1"),
+            "It was not run, because it deletes a module that functions use: delete the line.",
+            None,
+        ),
+    ],
+)
+def test_what_python_refuses_and_the_grader_does_not_is_named_once_and_costs_nothing(
+    engine: Engine, changed: tuple[str, str], text: str, hint: str | None
+) -> None:
+    source = RIGHT.replace(*changed)
+    line = next(number for number, text in enumerate(source.split("\n"), 1) if text not in RIGHT.split("\n"))
+    result = graded(engine, source)
+    assert reasons(result) == {}
+    found = [(one.kind, one.exercise, one.text, one.line, one.hint) for one in result.messages]
+    assert found == [("not run", None, text, line, hint)]
+
+
 def test_a_changed_setting_is_not_the_cause_of_another_mistake(engine: Engine) -> None:
     source = WRONG_KEYS.replace(IMPORT, f"{IMPORT}torch.set_default_dtype(torch.float64)\n", 1)
     found = reasons(graded(engine, source))
@@ -115,5 +197,5 @@ def test_what_is_to_be_compiled_is_used_as_it_is_and_one_remark_says_so(
     line = next(number for number, text in enumerate(source.split("\n"), 1) if text not in RIGHT.split("\n"))
     result = graded(engine, source)
     assert reasons(result) == {}
-    text = UNCOMPILED[event].replace(" is", f" in line {line} of self_attention.py is", 1)
+    text = IGNORED[event].replace(" is", f" in line {line} of self_attention.py is", 1)
     assert [(one.kind, one.text) for one in result.messages] == [("not run", text)]

@@ -85,7 +85,7 @@ def test_an_anomaly_is_one_short_line_of_a_known_kind() -> None:
 
 
 def test_what_is_not_compiled_is_remarked_once_with_a_place_that_looks_like_one() -> None:
-    log, words = audit_hook.AuditLog(), audit_hook.UNCOMPILED["torch.compile"]
+    log, words = audit_hook.AuditLog(), audit_hook.IGNORED["torch.compile"]
     for argument in ("in line 3 of answers.ipynb, cell 2", "in line 5 of answers.ipynb, cell 2"):
         log.add("unit", Anomaly(1, words, argument))
     log.add("other", Anomaly(1, words, "in line\n`x`"))

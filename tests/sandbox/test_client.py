@@ -17,8 +17,9 @@ from grader.sandbox import client as clients
 from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import Ended, Failure, NotDefined, Raised, Refused, TimedOut
 from grader.sandbox.limits import Limits
+from grader.sandbox.messages import Progress
 from grader.sandbox.processes import ForkedProcess, ForkServer, PracticeServer, ServerLost
-from grader.sandbox.sources import Source
+from grader.sandbox.sources import LeftOut, Source
 from grader.testing.student import Student
 
 Opens = Callable[..., SandboxClient]
@@ -261,8 +262,33 @@ def test_once_a_statement_hangs_the_other_calls_and_loops_cost_no_exercise_its_t
         3,
         "Stopped: all statements outside of functions may take 0.5 s together. Is there a loop that never ends?",
     )
-    assert lost.detail.startswith("So the file's other calls and loops outside of functions were left out, too.")
+    assert lost.detail == (
+        "So the file's other calls and loops outside of functions were left out, too: lines 2, 5 to 13. Put what takes "
+        'long under `if __name__ == "__main__":`.'
+    )
     assert client.take_printed() == ("once\n", 0)
+
+
+@pytest.mark.parametrize(
+    ("cells", "others"),
+    [
+        (["while True: pass\na = 1"], ""),
+        (["while True: pass\nprint(1)\n\n# more\nfor b in []:\n    b\na = 1\nprint(\n1)"], "lines 2 to 6, 8 to 9"),
+        (["a = 1\nprint(1)\nwhile True: pass\na = 2"], "line 2"),
+        (["print(1)\n!pip\nprint(1)", "a = 1", "while True: pass\nprint(1)"],
+         "lines 1 to 3 of answers.ipynb, cell 1; line 2 of answers.ipynb, cell 3"),
+    ],
+)  # fmt: skip
+def test_what_is_left_out_for_want_of_time_is_named(cells: list[str], others: str) -> None:
+    source = Source.of("answers.ipynb" if len(cells) > 1 else "answers.py", cells)
+    left_out = LeftOut({"answers": source})
+    cell, line = next(
+        (n, text[: text.index("while")].count("\n") + 1) for n, text in enumerate(cells) if "while" in text
+    )
+    assert left_out.add(Progress(1, "answers", cell, line, ()), TimedOut("Stopped."), "answers")
+    [lost] = left_out.failures["answers"]
+    begin = "So the file's other calls and loops outside of functions were left out, too"
+    assert lost.detail.partition("Put")[0] == (f"{begin}: {others}. " if others else "")
 
 
 def test_a_slow_statement_takes_no_time_from_the_next(open_client: Opens) -> None:

@@ -43,6 +43,10 @@ def places(done: Run) -> list[tuple[int, tuple[str, ...], str]]:
     return [(line, names, type(error).__name__) for _, line, names, error in done.failures]
 
 
+def kinds(done: Run) -> list[str]:
+    return [error.kind for *_, error in done.failures if isinstance(error, loader.Remark)]
+
+
 def test_every_statement_is_a_piece_with_its_line_and_the_names_it_binds() -> None:
     source = dedent("""\
         import torch.nn as nn, os.path
@@ -218,8 +222,40 @@ def test_an_annotation_that_cannot_be_evaluated_costs_nothing(definition: str, i
         "import torch\n"
     )
     done = run(imports + definition, is_notebook=is_notebook)
-    assert done.failures == []
     assert done.names["f"](1) == 1
+    # Later versions of Python evaluate no annotation by themselves.
+    assert kinds(done) == (["annotation"] if sys.version_info < (3, 14) else [])
+
+
+@pytest.mark.parametrize("above", ["a = 1", "'text'\nimport math", "def f(): ..."])
+@pytest.mark.parametrize("is_notebook", [False, True])
+def test_a_future_import_below_other_code_counts_and_is_named(above: str, is_notebook: bool) -> None:
+    done = run(f"{above}\nfrom __future__ import annotations\ndef g(x: Tensor): ...", is_notebook=is_notebook)
+    assert kinds(done) == ["late future"]
+    assert [line for _, line, *_ in done.failures] == [above.count("\n") + 2]
+    assert done.names["g"].__annotations__ == {"x": "Tensor"}
+
+
+@pytest.mark.parametrize("above", ["", "'text'", "# a comment", "'text'\nfrom __future__ import division"])
+def test_a_future_import_above_all_other_code_is_not_named(above: str) -> None:
+    assert run(f"{above}\nfrom __future__ import annotations\na = 1").failures == []
+    cells = ("a = 1", f"{above}\nfrom __future__ import annotations\nb = 1")
+    assert run(*cells, is_notebook=True).failures == []
+
+
+@pytest.mark.parametrize("statement", ["del math", "del math, a", "del (math)"])
+def test_a_module_that_a_function_uses_is_not_deleted(statement: str) -> None:
+    done = run(f"import math\na = 1\ndef f(): return math.sqrt(4)\n{statement}")
+    assert kinds(done) == ["kept module"]
+    assert done.names["f"]() == 2
+
+
+@pytest.mark.parametrize("statement", ["del math", "del f", "del a", "del a.b", "del x[0]"])
+def test_what_is_no_module_or_not_used_is_deleted(statement: str) -> None:
+    done = run(f"import math\nclass a: b = 1\nx = [1]\ndef f(): ...\n{statement}")
+    assert done.failures == []
+    with pytest.raises((NameError, AttributeError, IndexError)):
+        eval(statement.removeprefix("del "), {**done.names})
 
 
 def test_an_error_beside_an_annotation_is_reported_with_its_own_text() -> None:
