@@ -69,7 +69,7 @@ class Runner:
         lost = self._failures(criterion.unit)
         is_own = lacks_import(outcome, lost, criterion.unit, others, self.lines)
         cause = self._setting(criterion, outcome)
-        doubtful = [] if outcome.passed or cause else self._doubtful(criterion, outcome)
+        doubtful = [] if outcome.passed else self._doubtful(criterion, outcome)
         if doubtful:
             self._note_doings(criterion.unit, criterion.exercise)
             # A first run that hung used up its time, and another exercise may be the cause.
@@ -81,9 +81,9 @@ class Runner:
                 nearer = criterion.run_again(self.client, outcome, wrong)
                 found = nearer if nearer.passed else found
             again = self._waiting_for_causes(found)
-            outcome = again if again and (again.passed or not is_own) else outcome
+            outcome = again if again and (again.passed or not (is_own or cause)) else outcome
             self.client.take_printed()  # the same output again
-            cause = self._setting(criterion, outcome)
+            cause = "" if outcome.passed else cause or self._setting(criterion, outcome)
         outcome = outcome.explained(
             self._with_names(lost, outcome.missing_names()), others - outcome.missing_names() if is_own else others
         )
