@@ -18,6 +18,7 @@ MAX_NAME = 200
 MAX_NAMES = 100
 MAX_TYPES = 20
 MAX_FAILURES = 200
+MORE = "more failures"  # the kind of the last one, if there are too many
 MAX_KINDS = 20
 MAX_LAYERS = 20
 MAX_LINE = 2**31

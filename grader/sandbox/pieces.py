@@ -35,6 +35,7 @@ from grader.sandbox.strays import (
     opens,
     other_language,
     paragraphs,
+    range_of,
 )
 
 if TYPE_CHECKING:
@@ -225,7 +226,12 @@ class _Salvage:
             # In a notebook, a magic inside an `if` is as good as any statement.
             found = self._parsed([MAGIC.sub(r"\1pass", line) for line in text], self.starts[begin])
             if not isinstance(found, SyntaxError) and not any(map(is_definition, found)):
-                self.found += [] if MAGIC.match(text[0]) else found
+                if not MAGIC.match(text[0]):
+                    self.found += found
+                elif not text[0].startswith(("%", "!")):  # it gives a name a value, or asks
+                    command = SyntaxError("the line is a notebook command")
+                    command.lineno = self.starts[begin] + 1
+                    self.found.append(Piece(command.lineno, names_in(text[:1]), None, command, is_known=True))
                 return end
         # Without a decorator, the definition would be another.
         while text[0].startswith("@") and DEFINING.match(text[0]) and end < len(self.starts) - 1:
@@ -264,9 +270,13 @@ class _Salvage:
         imports: list[Piece] = []
         if block and first == start:
             names, imports = self._in_block(start, block)
+            error.msg = block.sentence(start, [one.line for one in imports])
         elif not names:
             own = self._without_stray(chunk) if block else self._text(chunk, chunk + 1)
             names = names_in(self.lines[first:start] + own + self._text(chunk + 1, end))
+        if not (block and first == start) and "character" not in error.msg:
+            stray = range(start, (block.last if block else start) + 1)
+            error.msg += range_of(self.lines, first, self.starts[end], stray, names)
         self.found += [Piece(first + 1, names, None, error, is_known=bool(kind or block)), *imports]
 
     def _in_block(self, start: int, block: Block) -> tuple[tuple[str, ...], list[Piece]]:

@@ -13,7 +13,7 @@ from typing import Any
 from grader.sandbox import loader
 from grader.sandbox.bounds import MAX_TENSORS, ProtocolError
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement, NotDefined, Raised, Refused
-from grader.sandbox.messages import MAX_FAILURES, Error, Failed, Reply, checked
+from grader.sandbox.messages import MAX_FAILURES, MORE, Error, Failed, Reply, checked
 from grader.sandbox.settings import SETTINGS
 from grader.sandbox.values import Decoder
 
@@ -30,8 +30,10 @@ NOTES = {
         "grading it counts from here on."
     ),
     loader.ANNOTATION: "Python stops at an annotation here, which is left out while grading:",
+    MORE: "This statement and others below it did not run.",
     loader.KEPT_MODULE: "It was not run, because it deletes a module that functions use: delete the line.",
 }
+TO_ANNOTATIONS = "Import what it needs, or begin the file with `from __future__ import annotations`."
 # Characters that terminals and workflow logs may interpret.
 CONTROL_CHARACTERS = re.compile(r"[^\w\s.,;'()/+-]")
 
@@ -78,7 +80,8 @@ def _statement(failed: Failed) -> FailedStatement:
     reason = REMARKS.get(failed.types[0], "") if failed.types else ""
     ran = bool(reason)
     if note := NOTES.get(failed.types[0]) if failed.types else None:
-        failed, reason = failed._replace(names=(), kept=()), note
+        failed = failed if failed.types[0] == MORE else failed._replace(names=(), kept=())
+        reason = note
     elif not ran:
         kinds = _errors(tuple(failed.types))
         reason = NOT_PYTHON if "SyntaxError" in kinds else f"It raised {kinds[0] if kinds else 'an error'}."
@@ -86,7 +89,8 @@ def _statement(failed: Failed) -> FailedStatement:
     kept = tuple(name for name in failed.kept if name.isidentifier())
     trace = tuple((label, line) for label, line in failed.trace)
     names = tuple(failed.names)
-    return FailedStatement(names, reason, failed.text, failed.line, file, kept, trace, ran=ran)
+    hint = TO_ANNOTATIONS if reason == NOTES[loader.ANNOTATION] else ""
+    return FailedStatement(names, reason, failed.text, failed.line, file, kept, trace, hint, ran)
 
 
 def _errors(types: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from codeop import PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.sandbox.statements import INCOMPLETE, parse
+from grader.text import in_words, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -94,11 +95,12 @@ class Block(NamedTuple):
     last: int
     kind: str
 
-    def sentence(self, first: int) -> str:
-        """Say what the lines are. first: the number of the first one."""
-        return (
-            f"lines {first + 1} to {self.last + 1} are {self.kind}" if self.last > first else f"the line is {self.kind}"
-        )
+    def sentence(self, first: int, run: Sequence[int] = ()) -> str:
+        """Say what the lines are. first: the number of the first one. run: the lines of the imports that are run."""
+        which = f"the imports in lines {in_words([str(line) for line in run])} are" if run[1:] else "its import is"
+        imports = f"; {which} run" if run else ""
+        lines = f"lines {first + 1} to {self.last + 1} are" if self.last > first else "the line is"
+        return f"{lines} {self.kind}{imports}"
 
 
 def blocks(lines: Sequence[str]) -> dict[int, Block]:
@@ -193,11 +195,22 @@ def kind_of(line: str) -> str:
 
 
 def names_in(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the names that lines would bind: that of a definition, or else all that are found."""
+    """Return the names that lines would bind: of definitions at the margin, or as far from it as the first; or all."""
     found = [one for line in lines if (one := DEFINITION.match(line))]
     if found and found[0]["kind"]:
-        found = [one for one in found if one["kind"] and not one[0][0].isspace()]
+        widths = [len(one[0]) - len(one[0].lstrip()) if one["kind"] else -1 for one in found]
+        width = 0 if 0 in widths else widths[0]
+        found = [one for one, own in zip(found, widths, strict=True) if own == width]
     return tuple(dict.fromkeys(one[2] or one[3] for one in found))
+
+
+def range_of(lines: Sequence[str], first: int, end: int, stray: range, names: tuple[str, ...]) -> str:
+    """Say which lines are lost, from `first` on and above `end`, if it is not one definition with stray lines in it."""
+    code = [number for number in range(first, end) if is_code(lines[number])]
+    below = (number for number in code if number != first and number not in stray)
+    if len(code) < 2 or (DEFINING.match(lines[first]) and all(is_indented(lines[number]) for number in below)):
+        return ""
+    return f"; lines {first + 1} to {code[-1] + 1} are not run{f', with {listed(names)}' if names[1:] else ''}"
 
 
 def is_indented(line: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.sandbox import loader, settings
 from grader.sandbox.errors import describe
-from grader.sandbox.messages import MAX_FAILURES, Failed, Progress, cut
+from grader.sandbox.messages import MAX_FAILURES, MORE, Failed, Progress, cut
 from grader.sandbox.statements import does_only
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class Units:
         # By statement, the functions and classes whose names it takes; and the statement of each failure.
         earlier: dict[tuple[int, int], dict[str, Any]] = {}
         places: list[tuple[int, int]] = []
+        most = MAX_FAILURES - len(settings.SETTINGS) - 1
+        more: list[tuple[int, Piece]] = []
 
         def note_settings() -> None:
             # An imported unit has noted its own.
@@ -67,7 +69,8 @@ class Units:
             return True
 
         def failed(cell: int, piece: Piece, error: BaseException) -> None:
-            if len(failures) == MAX_FAILURES:  # a file that is not Python has one for each line
+            if len(failures) == most:  # a file that is not Python has one for each line
+                more.append((cell, piece))
                 return
             remark = error if isinstance(error, loader.Remark) else None
             described, label = describe((remark and remark.error) or error, self.labels), source["labels"][cell]
@@ -88,7 +91,7 @@ class Units:
             one._replace(kept=_still_there(module, earlier[cell, line]))
             for one, (cell, line) in zip(failures, places, strict=True)
         ]
-        failures += self._remarks(changes, source["labels"])
+        failures += [*_more(more, source["labels"]), *self._remarks(changes, source["labels"])]
         return module
 
     def _remarks(self, changes: dict[str, tuple[int, int]], labels: list[str]) -> list[Failed]:
@@ -108,6 +111,14 @@ class Units:
 
     def exec_module(self, _: types.ModuleType) -> None:
         """Do nothing: it has run."""
+
+
+def _more(pieces: list[tuple[int, Piece]], labels: list[str]) -> list[Failed]:
+    """Return one failure for those of too many pieces, each with its cell."""
+    if not pieces:
+        return []
+    names, (cell, first) = cut(name for _, piece in pieces for name in piece.names), pieces[0]
+    return [Failed(names, (), (MORE,), f"There are {len(pieces)} of them.", first.line, labels[cell])]
 
 
 def _still_there(module: types.ModuleType, earlier: dict[str, Any]) -> tuple[str, ...]:

@@ -269,6 +269,20 @@ def test_once_a_statement_hangs_the_other_calls_and_loops_cost_no_exercise_its_t
     assert client.take_printed() == ("once\n", 0)
 
 
+def test_of_too_many_statements_that_fail_the_last_ones_are_counted(open_client: Opens) -> None:
+    source = "import torch\ntorch.set_default_dtype(torch.float64)\n" + "1 / 0\n" * 250 + "def f(: ...\n"
+    _, client = answers(open_client, source)
+    client.load("answers")
+    *failed, last, setting = client.failures["answers"]
+    assert (last.line, last.names, last.reason) == (
+        len(failed) + 3,
+        ("f",),
+        "This statement and others below it did not run.",
+    )
+    assert last.detail == f"There are {251 - len(failed)} of them."
+    assert setting.reason == "changes torch's default dtype"
+
+
 @pytest.mark.parametrize(
     ("cells", "others"),
     [

@@ -94,7 +94,8 @@ def test_between_statements_a_stray_line_costs_nothing_but_itself_and_is_named(s
     source = f"{ABOVE}\n{stray}\n\n{BELOW}\n"
     line = ABOVE.count("\n") + 2
     names = ("files",) if stray.startswith("files") else ()
-    named = [] if is_notebook and stray in COMMANDS else [(line, names, STRAYS[stray].format(line=line))]
+    is_left_out = is_notebook and stray in COMMANDS and stray.startswith(("%", "!"))
+    named = [] if is_left_out else [(line, names, STRAYS[stray].format(line=line))]
     assert lost(source, is_notebook) == named
     assert kept(source, is_notebook) == code(ABOVE, BELOW)
 
@@ -171,8 +172,32 @@ def test_a_bracket_that_closes_in_the_first_column_belongs_to_the_statement_abov
     broken: str, line: int, text: str, is_notebook: bool
 ) -> None:
     source = f"{ABOVE}{broken}\n{BELOW}"
-    assert lost(source, is_notebook) == [(ABOVE.count("\n") + line, ("broken",), text)]
+    rest = f"; lines 9 to {9 + broken.count(chr(10))} are not run" if "\n" in broken and "character" not in text else ""
+    assert lost(source, is_notebook) == [(ABOVE.count("\n") + line, ("broken",), f"{text}{rest}")]
     assert kept(source, is_notebook) == code(ABOVE, BELOW)
+
+
+@in_both_forms
+@pytest.mark.parametrize(
+    ("broken", "names", "text"),
+    [
+        ("values = [\nprint(1\nprint(2)", ("values",), "; lines 9 to 10 are not run"),
+        ("def broken(x) {\n    return x;\n}", ("broken",), "; lines 9 to 11 are not run"),
+        ("def g():\n    return 1\nelse:\n    a = 1\n    b = 2", (), "; lines 11 to 13 are not run"),
+        ("/* a\n   text */", (), "; lines 9 to 10 are not run"),
+        ("x = 1\n  def broken(x):\n      return x\n\n  class More:\n      y = 1", ("broken", "More"),
+         "; lines 10 to 14 are not run, with broken, More"),
+        ("def broken(x:\n    return x", ("broken",), ""),
+        ("@cache\ndef broken(x):\n    return (x\n", ("broken",), "; lines 9 to 11 are not run"),
+    ],
+)  # fmt: skip
+def test_all_lines_that_are_lost_are_named_if_they_are_no_definition(
+    broken: str, names: tuple[str, ...], text: str, is_notebook: bool
+) -> None:
+    found = lost(f"{ABOVE}{broken}\n{BELOW}", is_notebook)
+    assert [(found, message.partition(";")[1] + message.partition(";")[2]) for _, found, message in found] == [
+        (names, text)
+    ]
 
 
 @pytest.mark.parametrize("header", ["dfe broken(x):", "whlie x > 0:", "fro x in range(3):", "deff broken(\n    x,\n):"])
@@ -243,7 +268,8 @@ def test_a_block_of_stray_lines_inside_a_statement_costs_the_statement(
 ) -> None:
     [(line, names, text)] = lost(f"{ABOVE}{begin}{block}\n{end}{BELOW}", is_notebook)
     assert (line, names) == (ABOVE.count("\n") + begin.count("\n") + 1, ("broken",))
-    assert text.endswith(BLOCKS[block])
+    rest = f"; lines 9 to {9 + (begin + block + end).count(chr(10))} are not run" if "(\n" in begin else ""
+    assert text.endswith(f"{BLOCKS[block]}{rest}")
     assert kept(f"{ABOVE}{begin}{block}\n{end}{BELOW}", is_notebook) == code(ABOVE, BELOW)
 
 
@@ -373,9 +399,12 @@ def test_an_import_in_an_unfinished_merge_runs_if_both_sides_mean_the_same(
     ours: str, theirs: str, imports: list[str], names: tuple[str, ...], is_notebook: bool
 ) -> None:
     source = f"<<<<<<< HEAD\n{ours}\n||||||| base\nimport old\n=======\n{theirs}\n>>>>>>> main\n{ABOVE}"
-    assert [found for _, found, _ in lost(source, is_notebook)] == [names]
+    [(_, found, text)] = lost(source, is_notebook)
+    assert found == names
     assert kept(source, is_notebook) == code(*imports, ABOVE)
     lines = [piece.line for piece in pieces.split(source, is_notebook) if piece.tree]
+    run = f" and {lines[-2]} are run" if imports[1:] else "; its import is run" if imports else "an unfinished merge"
+    assert text.endswith(run)
     assert [source.split("\n")[line - 1] for line in lines] == [*imports, "def above(x):"]
 
 
