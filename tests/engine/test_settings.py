@@ -151,7 +151,7 @@ def test_a_statement_that_needs_another_device_costs_nothing_but_itself(engine: 
         (
             ("inputs: torch.Tensor", "inputs: Tensor"),
             "Python stops at an annotation here, which is left out while grading: name 'Tensor' is not defined",
-            "Add `from torch import Tensor` at the top of the file.",
+            "Import what it needs, or begin the file with `from __future__ import annotations`.",
         ),
         (
             ("class SelfAttention_v1", "del torch, nn\n\n\nclass SelfAttention_v1"),
