@@ -117,7 +117,9 @@ def is_definition(piece: Piece) -> bool:
 
 def does_only(piece: Piece) -> bool:
     """Return whether a piece is a call or a loop, which are there for what they do and not for names."""
-    return piece.tree is not None and isinstance(piece.tree.body[0], ast.Expr | ast.For | ast.While)
+    node = piece.tree.body[0] if piece.tree else None
+    is_string = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return isinstance(node, ast.Expr | ast.For | ast.While) and not is_string
 
 
 def is_simple(piece: Piece) -> bool:

@@ -286,7 +286,7 @@ def test_of_too_many_statements_that_fail_the_last_ones_are_counted(open_client:
 @pytest.mark.parametrize(
     ("cells", "others"),
     [
-        (["while True: pass\na = 1"], ""),
+        (["'A text.'\nwhile True: pass\na = 1"], ""),
         (["while True: pass\nprint(1)\n\n# more\nfor b in []:\n    b\na = 1\nprint(\n1)"], "lines 2 to 6, 8 to 9"),
         (["a = 1\nprint(1)\nwhile True: pass\na = 2"], "line 2"),
         (["print(1)\n!pip\nprint(1)", "a = 1", "while True: pass\nprint(1)"],
