@@ -58,3 +58,8 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     """Return the first names of many, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def ended(text: str) -> str:
+    """Return a text as a sentence: errors often have no full stop."""
+    return text.rstrip() if text.rstrip().endswith((".", "!", "?", ":")) else f"{text.rstrip()}."

@@ -9,11 +9,11 @@ from grader.course.model import left_out
 from grader.course.modules import import_file
 from grader.course.selection import tests_left_out
 from grader.engine.criteria import Criterion
-from grader.reports.reading import ended
 from grader.reports.scoring import depends_on
 from grader.testing.drawings import Drawing, OwnQuestion
 from grader.testing.expected_values import FILENAME, read_values
 from grader.testing.pictures import UPLOADED, collecting, pictures_of
+from grader.text import ended
 
 if TYPE_CHECKING:
     from collections.abc import Collection

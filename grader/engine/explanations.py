@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from grader.engine.characters import hint_on_characters
 from grader.engine.definitions import on_undefined, with_replacement
-from grader.engine.forms import on_form, on_replaced
+from grader.engine.forms import on_form
 from grader.engine.hints import hint_for
 from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, RELATIVE, attributes_of, similar
 from grader.engine.outcomes import CAUSE
@@ -72,7 +72,7 @@ def explained(
         hints.append(on_undefined(exercise, unit, others, lines, lost))
     elif own:
         label, node = own[-1]
-        hints += [*_on_source(outcome, node), *on_replaced(exercise, unit, lines)]
+        hints += _on_source(outcome, node)
         hints = [hint_on_characters(hint, "", label, node.lineno, lines) for hint in hints]
     if len(own) > 1 and not any(exercise in one.names for one in lost):
         places = [

@@ -1,7 +1,4 @@
-"""Sentences on the form of an exercise, which makes all its tests fail: a coroutine, a generator, its arguments.
-
-Also on what replaces a function of a module, such as `torch.exp`, that an exercise calls.
-"""
+"""Sentences on the form of an exercise, which makes all its tests fail: a coroutine, a generator, its arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from grader.engine.source_lines import bound_by, in_scope
+from grader.engine.source_lines import in_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,28 +55,3 @@ def _on_function(function: Function, reason: str) -> Iterator[str]:
         right = iter(quoted)
         order = ", ".join(next(right) if name in quoted else name for name in names)
         yield f"{place} takes its arguments in another order than its docstring says: write `({order})`."
-
-
-def on_replaced(exercise: str, unit: str, lines: SourceLines) -> list[str]:
-    """Return a sentence on a line that replaces something of a module that the exercise uses, such as `torch.exp`."""
-    statements = [node for _, node in lines.statements(unit)]
-    modules = {name for one in statements if isinstance(one, ast.Import) for name in bound_by(one)}
-    used = {
-        ast.unparse(node)
-        for one in statements
-        if getattr(one, "name", "") == exercise
-        for node in ast.walk(one)
-        if isinstance(node, ast.Attribute)
-    }
-    replaced = [
-        (ast.unparse(target), one.lineno)
-        for one in statements
-        if isinstance(one, ast.Assign)
-        for target in one.targets
-        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id in modules
-    ]
-    return [
-        f"Line {line} replaces `{name}` for all code: delete it, or use another name."
-        for name, line in replaced
-        if name in used
-    ][:1]

@@ -20,7 +20,6 @@ from grader.engine.criteria import criteria_of
 from grader.engine.explanations import advice, explained
 from grader.engine.outcomes import judge
 from grader.engine.source_lines import SourceLines
-from grader.reports.reading import ended
 from grader.sandbox.errors import students_places
 from grader.sandbox.failures import Failure, Raised
 from grader.sandbox.sources import Source
@@ -29,6 +28,7 @@ from grader.testing.backend import InProcessBackend
 from grader.testing.checks import CheckFailed
 from grader.testing.recorder import Recorder
 from grader.testing.student import Student
+from grader.text import ended
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

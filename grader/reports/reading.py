@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from grader.reports.model import NOT_WRITTEN, Exercise, Message, Quiz, Report, Test, Unit
 from grader.submissions.names import missing_sheet, missing_unit
-from grader.text import listed, log_line
+from grader.text import ended, listed, log_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ State = Literal["done", "in progress", "waiting", "not written yet", "not graded
 NOTHING_YET = "Nothing is handed in yet: all is as you received it. Points count from the first answer on."
 
 # What is said of an error before its own text.
-REASON = re.compile(r".*?\. (?:The cause is .*?: .*?\. )?", re.DOTALL)
+REASON = re.compile(r".*?(?:\. |$)(?:The cause is .*?: .*?\. )?", re.DOTALL)
 
 
 class Place(NamedTuple):
@@ -274,19 +274,13 @@ def sentence_of(message: Message, reason: str | None = None) -> str:
         message: The error.
         reason: The reason that a test gives; by default, the message's first sentence, and the cause if that follows.
     """
-    found = REASON.match(f"{message.text} ")
-    reason = reason or (found[0].rstrip() if found else f"{message.text}.")
+    reason = reason or REASON.findall(f"{message.text} ")[0].rstrip()
     own_words = message.text.removeprefix(reason).strip()
     if own_words in ("", message.text.strip()):
         return " ".join(filter(None, [ended(message.text), message.hint]))
     # The error's text belongs to the first sentence; a second sentence names the cause.
     first, _, cause = reason.partition(". ")
     return " ".join(filter(None, [ended(f"{first.removesuffix('.')}: {own_words}"), cause, message.hint]))
-
-
-def ended(text: str) -> str:
-    """Return a text as a sentence: errors often have no full stop."""
-    return text.rstrip() if text.rstrip().endswith((".", "!", "?", ":")) else f"{text.rstrip()}."
 
 
 def points(possible: int) -> str:

@@ -23,6 +23,9 @@ FUTURE_FLAGS = functools.reduce(
     operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
 
+# A line of a function or a class.
+INNER_LINE = re.compile(r"^(?:[ \t]|def ).*", re.MULTILINE)
+
 
 class Remark(Exception):
     """What there is to know about a statement that costs nothing: its kind, its line, and Python's error, if any."""
@@ -47,8 +50,8 @@ KEPT_MODULE = "kept module"
 class _Run:
     """Runs pieces of cells in a module; see `run`."""
 
+    cells: list[str]
     labels: list[str]
-    with_asserts: set[int]  # the numbers of the cells that may have some
     module: types.ModuleType
     before: Callable[[int, Piece], bool]
     failed: Callable[[int, Piece, BaseException], None]
@@ -72,13 +75,23 @@ class _Run:
                 self.failed(number, piece, Remark(ALWAYS_TRUE, node.lineno))
         return None
 
+    @functools.cached_property
+    def with_asserts(self) -> set[int]:
+        """The numbers of the cells that may have an assert."""
+        return {number for number, source in enumerate(self.cells) if "assert" in source}
+
+    @functools.cached_property
+    def used_inside(self) -> set[str]:
+        """The names whose attributes are used inside functions and classes."""
+        lines = (line for source in self.cells for line in INNER_LINE.findall(source))
+        return {name for line in lines for name in re.findall(r"\b(\w+)\.", line)}
+
     def deletes_module(self, node: ast.stmt) -> bool:
         """Return whether a statement deletes a module that a function uses."""
-        names = [one.id for one in getattr(node, "targets", ()) if isinstance(one, ast.Name)]
         return isinstance(node, ast.Delete) and any(
-            isinstance(self.module.__dict__.get(name), types.ModuleType)
-            and re.search(rf"^(?:[ \t]|def ).*\b{name}\.", "\n".join(self.cells), re.MULTILINE)
-            for name in names
+            isinstance(self.module.__dict__.get(one.id), types.ModuleType) and one.id in self.used_inside
+            for one in node.targets
+            if isinstance(one, ast.Name)
         )
 
     def execute(self, number: int, piece: Piece) -> None:
@@ -149,8 +162,7 @@ def run(
         failed: Called for each failure, and with a Remark for each that there is.
     """
     cells = fix_indentation(cells) if is_notebook else cells
-    with_asserts = {number for number, source in enumerate(cells) if "assert" in source}
-    running = _Run(labels, with_asserts, module, before, failed)
+    running = _Run(cells, labels, module, before, failed)
     for number, source in enumerate(cells):
         linecache.cache[labels[number]] = (len(source), None, source.splitlines(keepends=True), labels[number])
         is_late = False

@@ -1058,14 +1058,6 @@ ROWS = [
         Answer(SCORES.format("inputs, query", "inputs @ query"), "attention_scores"),
         Answer(SCORES.format("query, inputs", "query @ inputs"), "attention_scores"),
     ),
-    *(
-        Row(
-            "replaces `torch.exp` for all code: delete it, or use another name.",
-            Answer(f"torch.exp = abs\n{EXPONENTIALS}", "softmax_naive"),
-            Answer(near_miss, "softmax_naive"),
-        )
-        for near_miss in (f"torch.log = abs\n{EXPONENTIALS}", EXPONENTIALS.replace("return", "torch.exp\n    return"))
-    ),
     # Where a line is named as the cause, no misconception is.
     Row(
         "It takes only the module, and needs no width",

@@ -69,7 +69,7 @@ def test_a_script_is_read_from_the_folder_or_from_its_exercises(folder: Path, pl
         ("class f(Module):\n    ...\n", 1),
         ("def f(x): ...\n\n\nasync  def f(x): ...\n", 4),
         ("def find(x): ...\n", None),
-        ("    def f(x): ...\n", None),
+        ("if f:\n    def f(x): ...\n", None),
         ("f = abs\n", None),
     ],
 )

@@ -788,20 +788,21 @@ def test_numbers_of_feed_forward_are_dropped(student: Student, fresh: Fresh) -> 
 )
 def test_what_is_kept_grows_and_x_stays(student: Student, fresh: Fresh) -> None:
     """In training each output should be x alone, or x plus a module's output divided by one minus dropout."""
-    problems = []
-    for which in ("attention", "feed_forward"):
-        # With these weights, numbers of the norm's output that are dropped show as well.
-        shares, problem = shares_added(student, fresh, which, fresh(FEATURES, FEATURES) / 10)
-        if problem:  # another criterion fails then; this one fails too if neither module has dropout
-            problems.append(problem)
-            continue
-        kept = shares[shares.abs() >= 1e-4]
-        times = kept.mean().item() if kept.numel() else 0
-        reason = f"An output is neither x alone nor x plus a number of {which} divided by one minus dropout."
-        if kept.numel() and bool(((kept - times).abs() < 1e-3).all()):
-            reason = f"The kept numbers of {which} are multiplied by {times:.2g}, not divided by 1 - dropout."
-        expect_true(bool(((kept - 1 / (1 - P)).abs() < 1e-4).all()), reason)
-    expect_true(len(problems) < 2, " ".join(problems))
+    # Dropped numbers of a module's input show only in an output that depends on it.
+    for weight in (torch.zeros(FEATURES, FEATURES), fresh(FEATURES, FEATURES) / 10):
+        problems = []
+        for which in ("attention", "feed_forward"):
+            shares, problem = shares_added(student, fresh, which, weight)
+            if problem:  # another criterion fails then; this one fails too if neither module has dropout
+                problems.append(problem)
+                continue
+            kept = shares[shares.abs() >= 1e-4]
+            times = kept.mean().item() if kept.numel() else 0
+            reason = f"An output is neither x alone nor x plus a number of {which} divided by one minus dropout."
+            if kept.numel() and bool(((kept - times).abs() < 1e-3).all()):
+                reason = f"The kept numbers of {which} are multiplied by {times:.2g}, not divided by 1 - dropout."
+            expect_true(bool(((kept - 1 / (1 - P)).abs() < 1e-4).all()), reason)
+        expect_true(len(problems) < 2, " ".join(problems))
 
 
 def robust_block(
