@@ -33,12 +33,6 @@ def linear_as_matmul__sigmoid_at_the_end(x, weight, bias):
     return torch.sigmoid(x @ weight + bias)
 
 
-def linear_as_matmul__bias_for_the_last_row(x, weight, bias):
-    y = x @ weight
-    y[-1] = y[-1] + bias
-    return y
-
-
 def linear_as_matmul__product_place_by_place(x, weight, bias):
     return x * weight + bias
 
