@@ -10,7 +10,6 @@ from grader.engine.characters import hint_on_characters
 from grader.engine.names import PYTHONS, similar, variables
 from grader.engine.outcomes import CAUSE
 from grader.engine.source_hints import is_short_for
-from grader.engine.unread import on_unread_definition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -31,7 +30,7 @@ def on_undefined(
     """Return a sentence on an exercise that is not defined: where its definition is, or what may be its name; or ""."""
     if hint := _deleted(exercise, unit, lines, lost) or _nested(exercise, unit, lines):
         return hint
-    if hint := on_unread_definition(exercise, unit, lines):
+    if hint := _unread(exercise, unit, lines):
         return hint
     definitions = lines.definitions(unit)
     if hint := _in_another_file(exercise, unit, definitions, lines):
@@ -53,6 +52,22 @@ def _deleted(exercise: str, unit: str, lines: SourceLines, lost: Sequence[Failed
     for label, top, line in lines.deletions(unit, exercise) if is_there else ():
         if not _is_lost(label, top, lost):
             return f"Line {line} of {label} deletes it: remove `{exercise}` there."
+    return ""
+
+
+def _unread(name: str, unit: str, lines: SourceLines) -> str:
+    """Return a sentence on a comment or a string that has the definition of an exercise, or ""."""
+    header = re.compile(rf"^[ \t]*(?:def|class)[ \t]+{name}[ \t]*[(:]", re.MULTILINE)
+    for label, top in lines.statements(unit):
+        for node in ast.walk(top) if isinstance(top, ast.Expr) else ():
+            if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+                text = node.value if isinstance(node.value, str) else node.value.decode(errors="replace")
+                if header.search(text):
+                    return f"It is only in the string that begins in line {node.lineno} of {label}: write it as code."
+    for label, source in lines.sources(unit):
+        for number, line in enumerate(source.split("\n"), 1):
+            if line.lstrip().startswith("#") and header.match(line.lstrip().lstrip("#")):
+                return f"Line {number} of {label} defines it in a comment: delete the `#` there."
     return ""
 
 

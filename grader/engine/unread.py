@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import html
 import re
@@ -13,8 +12,6 @@ from grader.sandbox.strays import is_code, is_text, typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from grader.engine.source_lines import SourceLines
 
 # Strings and comments.
 NO_CODE = re.compile(
@@ -60,19 +57,3 @@ def on_html(code: str) -> str:
     found = list(dict.fromkeys(ENTITY.findall(NO_CODE.sub("", code))))
     signs = (f"`{one}` is HTML for `{html.unescape(one)}`".replace("\xa0", " ") for one in found)
     return f"{', and '.join(signs)}: type that." if found else ""
-
-
-def on_unread_definition(name: str, unit: str, lines: SourceLines) -> str:
-    """Return a sentence on a comment or a string that has the definition of an exercise, or ""."""
-    header = re.compile(rf"^[ \t]*(?:def|class)[ \t]+{name}[ \t]*[(:]", re.MULTILINE)
-    for label, top in lines.statements(unit):
-        for node in ast.walk(top) if isinstance(top, ast.Expr) else ():
-            if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
-                text = node.value if isinstance(node.value, str) else node.value.decode(errors="replace")
-                if header.search(text):
-                    return f"It is only in the string that begins in line {node.lineno} of {label}: write it as code."
-    for label, source in lines.sources(unit):
-        for number, line in enumerate(source.split("\n"), 1):
-            if line.lstrip().startswith("#") and header.match(line.lstrip().lstrip("#")):
-                return f"Line {number} of {label} defines it in a comment: delete the `#` there."
-    return ""

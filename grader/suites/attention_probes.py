@@ -43,10 +43,11 @@ def is_seen(weights: Tensor) -> bool:
 
 
 def causal_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) -> Iterator[Property]:
-    """Yield whether causal attention gives weight to later tokens if all visible scores are low."""
+    """Yield whether causal attention gives weight to later tokens beside low scores, and to tokens with scores of 0."""
     text = one_hot_at_low_scores(module, names, num_tokens)
     weights = module(text)  # (1, T, T)
     yield "whether later tokens have weight beside low scores", is_seen(weights.triu(diagonal=1))
+    yield "whether a score of zero has weight", bool(module(torch.zeros_like(text)).isfinite().all())
 
 
 def unit_values(num_tokens: int, heads: int = 1) -> Tensor:

@@ -65,6 +65,7 @@ def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
         "whether the future has weight if scores are low",
         is_seen(unit.mask_then_softmax(scores, d_k).triu(diagonal=1)),
     )
+    yield "whether a score of zero has weight", bool(unit.mask_then_softmax(0 * scores, d_k).isfinite().all())
 
 
 @probe("attention_dropout")

@@ -75,3 +75,5 @@ def padding_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     padding_mask = torch.arange(num_tokens)[None] == num_tokens - 1  # (1, T), only the last token is padding
     output = module(text, text, padding_mask=padding_mask)  # (1, T, T), the weights
     yield "whether padding has weight beside low scores", is_seen(output[..., -1])
+    output = module(torch.zeros_like(text), text, padding_mask=padding_mask)
+    yield "whether a score of zero has weight", bool(output.isfinite().all())

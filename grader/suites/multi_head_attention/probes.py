@@ -88,6 +88,7 @@ def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
         "whether the future has weight if scores are low",
         is_seen(unit.head_weights(scores, head_dim).triu(diagonal=1)),
     )
+    yield "whether a score of zero has weight", bool(unit.head_weights(0 * scores, head_dim).isfinite().all())
 
 
 @probe("split_heads")

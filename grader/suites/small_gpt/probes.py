@@ -153,6 +153,15 @@ def likelihood_of_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
     yield from shares(nn.functional.one_hot(torch.stack(small), 3).flatten(1).bool())  # (400, 2, 3) -> (400, 6)
 
 
+@probe("generate_text", draws=2)
+def unlikely_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
+    model = table_model(torch.linspace(0, 0.4, 40).repeat(40, 1))
+    options = draw.pick({}, {"generator": draw.generator})
+    drawn = unit.generate_text(model, torch.zeros(4000, 1, dtype=torch.long), 1, 4, **options)[:, 1]
+    # Each has 2 % or more, so one of them is missing once in 1e33.
+    yield "how many tokens are drawn", len(drawn.unique())
+
+
 @probe("generate_text", draws=4)
 def where_tokens_are_drawn(unit: Any, draw: Draw) -> Iterator[Property]:
     def result_with(generator: torch.Generator | None) -> Tensor:
