@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 from collections.abc import Callable
 from textwrap import dedent
@@ -559,6 +560,14 @@ def f(megabytes):
 """
 
 
+def kill(process: int, number: int) -> None:
+    """Send a signal, and wait for the end of the process: before the signal arrives, it may answer a request."""
+    descriptor = os.pidfd_open(process)
+    os.kill(process, number)
+    select.select([descriptor], [], [])
+    os.close(descriptor)
+
+
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"])
 def test_a_process_that_is_killed_from_outside_is_an_error_of_the_machine(
     open_client: Opens, server: ForkServer, name: str
@@ -568,7 +577,7 @@ def test_a_process_that_is_killed_from_outside_is_an_error_of_the_machine(
     assert student.f() == 1
     [child] = processes.children(server.pid)
     number = signal.Signals[name]
-    os.kill(child, number)
+    kill(child, number)
     with pytest.raises(ServerLost, match=rf"a student's process was killed from outside \(signal {number}\)"):
         student.f()
 
@@ -579,7 +588,7 @@ def test_a_large_process_that_is_killed_from_outside_is_an_error_of_the_machine(
     student, _ = answers(open_client, HOLDS + "kept = bytearray(b'1') * 1200 * 2**20\n")
     assert student.f(1) == 256
     [child] = processes.children(server.pid)
-    os.kill(child, signal.SIGKILL)
+    kill(child, signal.SIGKILL)
     with pytest.raises(ServerLost, match="killed from outside"):
         student.f(1)
 
