@@ -41,9 +41,7 @@ Rows = dict[str, dict[str, Outcome]]
 
 def recorded(course: Course, unit: str, exercise: str) -> Rows | None:
     """Return the recorded outcomes of an exercise's misconceptions, or None if they are missing or outdated."""
-    with contextlib.suppress(OSError, LookupError):
-        return _read(_file(course, unit, exercise), key_of(course, unit))
-    return None
+    return _read(_file(course, unit, exercise), key_of(course, unit))
 
 
 def outdated(course: Course, units: Iterable[str]) -> list[tuple[str, str]]:
@@ -118,12 +116,12 @@ def _file(course: Course, unit: str, exercise: str) -> Path:
 
 
 @functools.cache
-@functools.lru_cache(maxsize=100)  # the main issue and the names are both found from them
-def _read(file: Path, key: bytes) -> Rows:
-    data = file.read_bytes()
-    if not data.startswith(key):
-        raise LookupError(file)
-    return unpacked(data[len(key) :])
+def _read(file: Path, key: bytes) -> Rows | None:
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return None
+    return unpacked(data[len(key) :]) if data.startswith(key) else None
 
 
 def _record(course: Course, unit: str, exercise: str) -> None:
