@@ -14,6 +14,7 @@ from grader.submissions.conflicts import cells_of, sides_of
 from grader.submissions.kinds import as_notebook
 from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_remarked, size_text, unix_lines
 from grader.submissions.source import DEFINITION, UnitSource
+from grader.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -119,9 +120,10 @@ def _definitions_in_text(texts: Iterable[tuple[int, str]], code: Iterable[str], 
         for name in dict.fromkeys(_DEFINED.findall(text))
         if name not in is_read
     ]
-    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    named = f"{', '.join(found[:MOST_NAMED])}{more}"
-    return (f"{relative} has text cells with code, which is not read: {named}. Make them code cells.",) if found else ()
+    remark = (
+        f"{relative} has text cells with code, which is not read: {listed(found, MOST_NAMED)}. Make them code cells."
+    )
+    return (remark,) if found else ()
 
 
 def read_all_cells(folder: Path | Tree, relative: str) -> Cells | None:
