@@ -8,6 +8,9 @@ import importlib
 import importlib.util
 import sys
 
+GRADING = ("check", "grade", "show", "watch")
+"""The commands that start the grading engine."""
+
 # `-m` puts the current folder first in sys.path, and it may be a submission with a yaml.py.
 if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]
@@ -20,13 +23,13 @@ def main() -> None:
     code = run_quickly(sys.argv[1:])
     if code is not None:
         sys.exit(code)
-    has_instructors = importlib.util.find_spec("grader.cli.instructor") is not None
-    if has_instructors and sys.argv[1:2] == ["grade"]:
+    if sys.argv[1:2] and sys.argv[1] in GRADING:
         from grader.engine.process import start_early
 
         # Loading the command line takes a third of the time that the engine takes to import torch.
         with contextlib.suppress(OSError):
             start_early()
+    has_instructors = importlib.util.find_spec("grader.cli.instructor") is not None
     # Imports leave little garbage, and looking for it takes a tenth of their time.
     gc.disable()
     command = importlib.import_module(f"grader.cli.{'instructor' if has_instructors else 'student'}")

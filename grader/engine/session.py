@@ -121,10 +121,14 @@ class Engine:
             self.signatures = self.signatures or read_signatures(self.course.exercises / FILENAME)
             return
         for unit in units:
-            if unit not in self.known:
+            if unit in self.known:
+                # Cached too. One submission may need none of them, but a class will.
+                for exercise in self.course.units[unit].exercises:
+                    failure_matrix.recorded(self.course, unit, exercise)
+            else:
                 self.known[unit] = misconceptions_of(self.course, unit)
                 failure_matrix.key_of(self.course, unit)  # cached, so that grading processes need not read the files
-                gc.freeze()
+            gc.freeze()
 
     def revive_server(self) -> None:
         """Start a new fork server if the old one has ended. Raises OSError."""

@@ -29,6 +29,7 @@ UNUSED = (
     "torch._inductor",
     "torch._decomp.decompositions_for_jvp",
     "torch.distributed.tensor",
+    "torch.utils.cpp_extension",
 )
 
 
