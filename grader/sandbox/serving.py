@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import threading
-import warnings
 from collections import deque
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
@@ -51,8 +50,6 @@ def serve(requests: int, replies: int, layers: dict[str, bool], modules: Sequenc
         layers: What isolates this process. It is sent once, before any student code is here.
         modules: What student code may import beside the standard library, torch and numpy.
     """
-    # The caller of a student's coroutine is the grader, which does not await it.
-    warnings.filterwarnings("ignore", "coroutine .* was never awaited", module=r"grader\.")
     outlet = Outlet(replies)
     worker = Worker(lambda place: outlet.send(_frame(place._replace(number=outlet.number))))
     import_stubs.install(worker.units, modules)
