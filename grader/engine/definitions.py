@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.engine.characters import hint_on_characters
@@ -28,9 +29,8 @@ def on_undefined(
     exercise: str, unit: str, others: Collection[str], lines: SourceLines, lost: Sequence[FailedStatement]
 ) -> str:
     """Return a sentence on an exercise that is not defined: where its definition is, or what may be its name; or ""."""
-    if hint := _deleted(exercise, unit, lines, lost) or _nested(exercise, unit, lines):
-        return hint
-    if hint := _unread(exercise, unit, lines):
+    hint = _deleted(exercise, unit, lines, lost) or _nested(exercise, unit, lines) or _unread(exercise, unit, lines)
+    if hint:
         return hint
     definitions = lines.definitions(unit)
     if hint := _in_another_file(exercise, unit, definitions, lines):
@@ -103,18 +103,18 @@ def _in_another_file(
 
 def with_replacement(
     outcome: Outcome, unit: str, exercise: str, lines: SourceLines, lost: Sequence[FailedStatement]
-) -> str:
-    """Return the reason of an error, with its cause if a line has replaced a function or a module by a value."""
-    if outcome.kind != "raised" or CAUSE in outcome.reason:
-        return outcome.reason
+) -> Outcome:
+    """Return an error's outcome, with its cause if a line has replaced a function or a module by a value."""
+    if outcome.kind != "raised" or outcome.is_explained:
+        return outcome
     used = [exercise]  # An error without a line comes from the call of the exercise itself.
     if outcome.line:
         unit, used = lines.unit_of(outcome.file) or unit, _used(outcome, lines)
     for name in used:
         if place := _replaced(name, unit, lines, lost):
             where = f"line {place[1]} of {place[0]}, which gives `{name}` another value: use another name there."
-            return f"{outcome.reason}{CAUSE}{where}"
-    return outcome.reason
+            return replace(outcome, reason=f"{outcome.reason}{CAUSE}{where}", is_explained=True)
+    return outcome
 
 
 def _used(outcome: Outcome, lines: SourceLines) -> list[str]:

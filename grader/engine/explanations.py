@@ -16,7 +16,6 @@ from grader.engine.definitions import on_undefined, with_replacement
 from grader.engine.forms import on_form
 from grader.engine.hints import hint_for
 from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, RELATIVE, attributes_of, similar
-from grader.engine.outcomes import CAUSE
 from grader.engine.source_hints import LOOPS, MOST_PLACES, line_of_variable, on_draws, on_loops, on_methods, on_return
 from grader.engine.tensor_hints import uncalled
 from grader.testing.draws import UNUSED_GENERATOR
@@ -63,7 +62,7 @@ def explained(
     definitions = lines.definitions(unit)
     own = [(label, node) for label, node in definitions if node.name == exercise]
     outcome = _still_raises(_place_of_loop(outcome, lines), exercise, lines)
-    outcome = replace(outcome, reason=with_replacement(outcome, unit, exercise, lines, lost))
+    outcome = with_replacement(outcome, unit, exercise, lines, lost)
     hints = on_form(outcome.reason, exercise, unit, lines)
     if own and outcome.kind == "raised" and isinstance(own[-1][1], ast.ClassDef):
         hints += on_methods(outcome.detail, own[-1][1])
@@ -257,7 +256,7 @@ def advice(outcome: Outcome, others: Collection[str], lines: SourceLines, lost: 
         lines: The submission.
         lost: The statements that failed in the unit of the line.
     """
-    if outcome.kind == "not written" or outcome.is_explained or CAUSE in outcome.reason:
+    if outcome.kind == "not written" or outcome.is_explained:
         return ""
     around = lines.around(outcome.file, outcome.line)
     owner = _name(around)

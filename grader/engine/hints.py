@@ -15,13 +15,13 @@ from grader.engine.names import (
     on_missing_name,
     self_of,
 )
-from grader.engine.outcomes import CAUSE, Outcome
 from grader.engine.source_hints import WITHOUT_SELF, on_stray_forward
 from grader.engine.tensor_hints import hint_on_tensors, on_combination, unnamed_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grader.engine.outcomes import Outcome
     from grader.engine.source_lines import SourceLines
     from grader.sandbox.failures import FailedStatement
 
@@ -128,7 +128,7 @@ def hint_for(outcome: Outcome, around: list[ast.AST], lines: SourceLines, lost: 
         lines: The submission.
         lost: The statements that failed in the unit of the line.
     """
-    if outcome.kind != "raised" or CAUSE in outcome.reason:
+    if outcome.kind != "raised":
         return ""
     line, detail = outcome.line or 0, outcome.detail
     if hint := on_refusal(outcome.reason, detail, line, around):

@@ -28,7 +28,7 @@ ENVIRONMENT = {
     "PATH": os.defpath, "LANG": "C.UTF-8", "TZ": "UTC", "HOME": "/nonexistent", "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUTF8": "1",
     # Keep freed memory for the next tensor: glibc returns large blocks, and the kernel then clears them again, page by
-    # page. Ask for huge pages, so that a fork has fewer to copy, and merge freed blocks at once: later, each fork would.
+    # page. Ask for huge pages, so that a fork has fewer to copy, and merge freed blocks at once, not in each fork.
     "MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**27),
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mxfast=0",
 }  # fmt: skip

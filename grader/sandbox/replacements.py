@@ -199,7 +199,7 @@ class ThreadPoolExecutor(concurrent.futures.Executor):
 
 
 def _shorten_warnings() -> None:
-    """Leave out of printed warnings where in torch's C++ code they come from, and advice that cuts off gradients."""
+    """Leave out warnings that are not about student code, and places in C++ and advice that cuts off gradients."""
     # The caller of a student's coroutine is the grader, which does not await it.
     warnings.filterwarnings("ignore", "coroutine .* was never awaited", module=r"grader\.")
     whole = warnings.formatwarning

@@ -82,12 +82,12 @@ def code_of(read: Text, relative: str, own: str) -> Text:
     """
     lines = read.text.split("\n")
     indentations = {number: found[1] for number, line in enumerate(lines, 1) if (found := _INDENTED.match(line))}
-    first, last = next(iter(indentations), 0), next(reversed(indentations), 0)
+    first = next(iter(indentations), 0)
     indentation = indentations.get(first, "")
     if indentation and all(one.startswith(indentation) for one in indentations.values()):
         remark = (
-            f"{relative} is indented as a whole, in lines {first} to {last}, which Python refuses; it was read without "
-            "that indentation: move all lines to the left margin."
+            f"{relative} is indented as a whole, from line {first} on, which Python refuses; it was read without that "
+            "indentation: move all lines to the left margin."
         )
         read = Text("\n".join(line.removeprefix(indentation) for line in lines), (*read.remarks, remark))
     if not any(mark in read.text for mark in ("```", "~~~", "marimo.App(")):

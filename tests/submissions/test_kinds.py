@@ -264,7 +264,7 @@ def test_a_script_with_a_few_such_lines_is_read(folder: Path, content: str) -> N
     assert script(folder).cells == (content,)
 
 
-INDENTED = "is indented as a whole, in lines 2 to 5, which Python refuses; it was read without that indentation"
+INDENTED = "is indented as a whole, from line 2 on, which Python refuses; it was read without that indentation"
 
 
 @pytest.mark.parametrize("indentation", ["  ", "    ", "\t"])
