@@ -21,7 +21,7 @@ from grader.engine.outcomes import Outcome
 from grader.engine.unread import is_indented_together, on_html
 from grader.sandbox.failures import NOT_PYTHON
 from grader.sandbox.statements import parse
-from grader.sandbox.strays import OUTPUT, WORDS, kind_of
+from grader.sandbox.strays import CONTINUING, OUTPUT, WORDS, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,6 @@ NO_TEXT = re.compile(r"(?:the line is|lines \d|a cell that|Missing parentheses)\
 BRACE = "Write a colon in place of the opening brace, and delete the closing one."
 # What may be meant by `def`.
 DEF = re.compile(r"(?i:def(?:ine)?|fn|func?|function)\s+\w+\s*\(")
-DEFINITION = re.compile(r"(?:(?:async\s+)?def|class)\s")
 # What statements begin with, and what the rest of a statement can belong to.
 STARTS = {*keyword.kwlist} - {"False", "None", "True", "and", "as", "in", "is", "lambda", "not", "or"}
 OWNERS = {
@@ -151,7 +150,9 @@ def _on_margin(code: str, file: str | None, line: int | None, lines: SourceLines
         return ""
     if is_indented_together(lines.from_line(file, line)):
         return "All code from this line on is indented: move it to the left margin."
-    return "Begin it at the left margin." if DEFINITION.match(code) else ""
+    if lines.is_text(file, line):
+        return COMMENT
+    return "" if CONTINUING.match(code) else "Begin it at the left margin."
 
 
 def _on_code(detail: str, code: str) -> str:

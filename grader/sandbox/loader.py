@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from grader.sandbox.cells import fix_indentation
 from grader.sandbox.pieces import split
-from grader.sandbox.statements import Piece, is_definition
+from grader.sandbox.statements import DEFINITIONS, Piece, is_definition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,8 +103,8 @@ class _Run:
         try:
             exec(code, self.module.__dict__)
         except Exception as error:
-            if not _has_annotations(tree):
-                raise
+            if not (isinstance(tree.body[0], (*DEFINITIONS, ast.AnnAssign)) and _has_annotations(tree)):
+                raise  # of a loop, half may be done already
             flags = self.flags | __future__.annotations.compiler_flag
             exec(compile(tree, self.labels[number], "exec", flags=flags, dont_inherit=True), self.module.__dict__)
             self.failed(number, piece, Remark(ANNOTATION, piece.line, error))

@@ -11,7 +11,6 @@ from grader.sandbox.statements import (
     agreed_imports,
     has_returned,
     is_definition,
-    is_simple,
     moved,
     parse,
     parse_once,
@@ -26,16 +25,18 @@ from grader.sandbox.strays import (
     OPENING,
     PASTED_ERROR,
     blocks,
+    does_nothing,
+    is_apart,
     is_code,
     is_indented,
     is_invisible,
-    is_word,
     kind_of,
     names_in,
     opens,
     other_language,
     paragraphs,
     range_of,
+    stands_alone,
 )
 
 if TYPE_CHECKING:
@@ -89,9 +90,8 @@ class _Salvage:
         for number, line in enumerate(self.lines):
             if not is_code(line) or number <= end_of_block:
                 continue
-            is_stray = number in self.blocks or is_invisible(line)
-            is_below = is_indented(line) or (CLAUSE.match(line) and not DEFINING.match(first))
-            if is_first or is_stray or not is_below:
+            is_below = is_indented(line) or (CLAUSE.match(line) and not stands_alone(first))
+            if is_first or number in self.blocks or is_invisible(line) or not is_below:
                 first = line
                 yield number
             is_first, end_of_block = False, self.blocks[number].last if number in self.blocks else end_of_block
@@ -162,7 +162,7 @@ class _Salvage:
                 if not (is_indented(line) or CLAUSE.match(line)):
                     return False  # a definition in an unfinished merge
                 found = self._parsed([*text, line], 0)
-                if found.msg == INCOMPLETE if isinstance(found, SyntaxError) else not is_word(line):
+                if found.msg == INCOMPLETE if isinstance(found, SyntaxError) else not does_nothing(line):
                     return True
             text.append("")
         return False
@@ -183,7 +183,7 @@ class _Salvage:
         if isinstance(found, SyntaxError) or not found:
             return False
         if error.msg == "unexpected indent":
-            ends = is_simple(found[-1]) and bool(kind_of(line) or DEFINING.match(line))
+            ends = is_apart(line, found[-1])
         else:
             below = self._parsed([line], 0)
             is_text = isinstance(below, SyntaxError) and below.msg != INCOMPLETE

@@ -30,7 +30,7 @@ NOTES = {
         "grading it counts from here on."
     ),
     loader.ANNOTATION: "Python stops at an annotation here, which is left out while grading:",
-    MORE: "This statement and others below it did not run.",
+    MORE: "Too many statements failed to show each. Those from here on that did not run:",
     loader.KEPT_MODULE: "It was not run, because it deletes a module that functions use: delete the line.",
 }
 TO_ANNOTATIONS = "Import what it needs, or begin the file with `from __future__ import annotations`."

@@ -115,6 +115,11 @@ def is_definition(piece: Piece) -> bool:
     return piece.tree is not None and isinstance(piece.tree.body[0], DEFINITIONS)
 
 
+def is_import(piece: Piece) -> bool:
+    """Return whether a piece is an import."""
+    return piece.tree is not None and isinstance(piece.tree.body[0], ast.Import | ast.ImportFrom)
+
+
 def does_only(piece: Piece) -> bool:
     """Return whether a piece is a call or a loop, which are there for what they do and not for names."""
     node = piece.tree.body[0] if piece.tree else None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import bisect
 import difflib
+import functools
 import keyword
 import re
 import unicodedata
 from codeop import PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, NamedTuple
 
-from grader.sandbox.statements import INCOMPLETE, parse
+from grader.sandbox.statements import INCOMPLETE, is_import, is_simple, parse
 from grader.text import in_words, listed
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ DOING = (ast.Call, ast.Constant, ast.Await, ast.Yield, ast.YieldFrom, ast.Subscr
 DEFINING = re.compile(rf"@(?!@|{TEXT.pattern})|(?:async\s+def|def|class)\b")
 OPENING = re.compile(rf"{DEFINING.pattern}|.*[(\[{{,]\s*(?:#.*)?$")
 HEADERS = ("def", "class", "if", "for", "while", "with")
+HEADER = re.compile(r"(?:if|for|while|with|try|match|else\s+if)\b")
+# The parser's texts for a header alone, and for an open bracket.
+OPENED = re.compile(r"expected an indented block|was never closed")
+# What can go on with the expression of the line above.
+CONTINUING = re.compile(r"[^\w\s]|(?:and|or|in|is|not|if)\b")
 # A magic or a shell line of a notebook, with or without an assignment, or a name with a question mark.
 MAGIC = re.compile(r"^(\s*+)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
 # A marker of an unfinished merge. Inside another merge, git makes them longer.
@@ -68,11 +74,11 @@ STRAYS = {
     "printed output": re.compile(r"Out ?\[\d*\]:|<(?:function|class|bound|module|generator|built-in|[\w.]+ object) \S"),
     "a prompt": PROMPT,
     "an HTML tag": re.compile(r"</?[A-Za-z][\w-]*(?: [^<>]*)?/?>|<!|-->$"),
-    "a notebook command": re.compile(r"[%!?]|[\w., ]+= *[%!]|\w*[._\d][\w.]*\?\??$"),
+    "a notebook command": re.compile(r"[%!?]|[\w., ]++= *[%!]|(?=\w*[._\d])[\w.]++\?\??$"),
     "a command for the terminal": re.compile(
-        r"(?:\([\w.-]+\) ?)?(?:\[?[\w.-]+@[\w.-]+(?:[^$%#]*\$|[: ][~/]\S* ?[%#]) |\$ |(?:PS )?[A-Za-z]:\\[^<>|]*>)"
+        r"(?:\([\w.-]+\) ?)?(?:\[?[\w.-]++@[\w.-]++(?:[^$%#]*\$|[: ][~/]\S* ?[%#]) |\$ |(?:PS )?[A-Za-z]:\\[^<>|]*>)"
         r"|(?:pip3?|conda|mamba|uv|brew|apt|apt-get|npm) \w|git (?:clone|add|commit|push|pull|init)\b"
-        r"|cd \S+(?:$| &&)|(?:wget|curl) \S|(?:python3?|pytest|jupyter|grader) [\w./-]+(?: |$)|cat >+ ?\S+ *<<|EOF$"
+        r"|cd \S+(?:$| &&)|(?:wget|curl) \S|(?:python3?|pytest|jupyter|grader) [\w./-]+(?: |$)|cat >[^<]*<<|EOF$"
     ),
 }
 # What is printed for a tensor, if nothing has that name.
@@ -256,16 +262,36 @@ def paragraphs(pieces: Iterable[Piece], lines: Sequence[str]) -> list[Piece]:
 
 
 def opens(line: str) -> bool:
-    """Return whether a line seems to begin a block: a definition, or a header whose keyword is misspelt."""
-    word, _, rest = line.partition(" ")
-    headers = (f"{keyword} {rest} pass" for keyword in difflib.get_close_matches(word.lower(), HEADERS))
-    is_header = line.rstrip().endswith(":") and any(not isinstance(parse(one), SyntaxError) for one in headers)
-    return is_header or (bool(OPENING.match(line)) and not kind_of(line))
+    """Return whether a line seems to begin a block: a definition, an open bracket, or a header, even if it is wrong."""
+    text = line.partition("#")[0].rstrip()
+    word, _, rest = text.partition(" ")
+    headers = [f"{keyword} {rest}" for keyword in difflib.get_close_matches(word.lower(), HEADERS)]
+    for one in (text, *(headers if text.endswith(":") else [f"{text}:"])):
+        found = parse(one)
+        if isinstance(found, SyntaxError) and OPENED.search(found.msg):
+            return True
+    return bool(HEADER.match(text) and text.endswith(":")) or (bool(OPENING.match(line)) and not kind_of(line))
 
 
-def is_word(line: str) -> bool:
-    """Return whether a line is a single name, as in a text: as a statement it does nothing."""
-    return line.strip().isidentifier() and not keyword.iskeyword(line.strip())
+@functools.lru_cache(1)
+def stands_alone(line: str) -> bool:
+    """Return whether no `else` or `except` can belong to a line: it defines something, or has no block."""
+    found = parse(line)
+    nodes = [] if isinstance(found, SyntaxError) else [one.tree.body[0] for one in found if one.tree]
+    return bool(DEFINING.match(line)) or (bool(nodes) and not {"body", "cases"} & set(nodes[-1]._fields))
+
+
+def is_apart(line: str, above: Piece) -> bool:
+    """Return whether an indented line cannot go on with the statement above it, which has no block."""
+    is_own = kind_of(line) or DEFINING.match(line) or not CONTINUING.match(line)
+    return is_simple(above) and (is_import(above) or bool(is_own))
+
+
+def does_nothing(line: str) -> bool:
+    """Return whether a line that parses is no code: names, as in a text or a list of one, or what is printed."""
+    found = parse(line.strip())
+    is_note_alone = not isinstance(found, SyntaxError) and all(is_note(one.tree.body[0]) for one in found if one.tree)
+    return is_note_alone or bool(OUTPUT.match(line.strip()))
 
 
 def other_language(cell: str) -> str:

@@ -50,7 +50,7 @@ class Units:
         earlier: dict[tuple[int, int], dict[str, Any]] = {}
         places: list[tuple[int, int]] = []
         most = MAX_FAILURES - len(settings.SETTINGS) - 1
-        more: list[tuple[int, Piece]] = []
+        more: list[tuple[int, Piece, BaseException]] = []
 
         def note_settings() -> None:
             # An imported unit has noted its own.
@@ -70,7 +70,7 @@ class Units:
 
         def failed(cell: int, piece: Piece, error: BaseException) -> None:
             if len(failures) == most:  # a file that is not Python has one for each line
-                more.append((cell, piece))
+                more.append((cell, piece, error))
                 return
             remark = error if isinstance(error, loader.Remark) else None
             described, label = describe((remark and remark.error) or error, self.labels), source["labels"][cell]
@@ -113,12 +113,13 @@ class Units:
         """Do nothing: it has run."""
 
 
-def _more(pieces: list[tuple[int, Piece]], labels: list[str]) -> list[Failed]:
-    """Return one failure for those of too many pieces, each with its cell."""
+def _more(more: list[tuple[int, Piece, BaseException]], labels: list[str]) -> list[Failed]:
+    """Return one failure for those of too many pieces, each with its cell and why it failed."""
+    pieces = [(cell, piece) for cell, piece, error in more if not isinstance(error, loader.Remark)]
     if not pieces:
         return []
     names, (cell, first) = cut(name for _, piece in pieces for name in piece.names), pieces[0]
-    return [Failed(names, (), (MORE,), f"There are {len(pieces)} of them.", first.line, labels[cell])]
+    return [Failed(names, (), (MORE,), f"{len(pieces)}.", first.line, labels[cell])]
 
 
 def _still_there(module: types.ModuleType, earlier: dict[str, Any]) -> tuple[str, ...]:

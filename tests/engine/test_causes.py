@@ -840,6 +840,7 @@ ROWS = [
         Answer("def one():\n    return 1\n\n\n  def two():\n      return 2\n"),
         Answer("class Other:\n    def one(self): ...\n      def two(self): ...\n"),
     ),
+    Row("Begin it at the left margin.", Answer("import math\n    half = 0.5\n"), Answer("half = 0.5\n    + 1\n")),
     # -- lines that are not Python --------------------------------------------------------------------------------
     Row("Put a colon at the end of the line.", Answer("def other()\n    return 1\n"), Answer(ELSE_IF)),
     Row("Put a colon before `return 1`.", Answer("def other() return 1\n"), Answer("def other()\n    return 1\n")),
@@ -853,9 +854,9 @@ ROWS = [
     Row(
         "that belong to it.",
         Answer("def other():\nreturn 1\n"),
-        Answer("x = 1\n  y = 2\n"),
+        Answer("x = 1\n  + 2\n"),
     ),
-    Row("Indent it like the other lines of its block.", Answer("x = 1\n  y = 2\n"), Answer("def other():\nreturn 1\n")),
+    Row("Indent it like the other lines of its block.", Answer("x = 1\n  + 2\n"), Answer("def other():\nreturn 1\n")),
     Row("Count the brackets here", Answer("x = (1\n"), Answer("x = 1 +\n")),
     Row(
         "Count the brackets here",

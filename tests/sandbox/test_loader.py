@@ -263,6 +263,12 @@ def test_an_error_beside_an_annotation_is_reported_with_its_own_text() -> None:
     assert [str(error) for *_, error in done.failures] == ["name 'missing' is not defined", "division by zero"]
 
 
+def test_a_loop_with_an_annotation_runs_once() -> None:
+    done = run("found = []\nfor i in range(3):\n    n: int = i\n    found.append(1 / (1 - n))\n")
+    assert [str(error) for *_, error in done.failures] == ["division by zero"]
+    assert done.names["found"] == [1.0]
+
+
 def test_an_annotation_that_a_decorator_reads_must_exist() -> None:
     done = run(
         "from functools import singledispatch\n@singledispatch\ndef f(x): return x\n@f.register\ndef g(x: Tensor): ..."

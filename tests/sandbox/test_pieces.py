@@ -200,11 +200,44 @@ def test_all_lines_that_are_lost_are_named_if_they_are_no_definition(
     ]
 
 
-@pytest.mark.parametrize("header", ["dfe broken(x):", "whlie x > 0:", "fro x in range(3):", "deff broken(\n    x,\n):"])
-def test_what_is_below_a_misspelt_header_is_no_part_of_the_statement_above(header: str) -> None:
-    source = f"{ABOVE}{header}\n    return x\n{BELOW}"
+CLASS = "class Above:\n    def one(self, x):\n        self.x = x\n\n"
+
+
+@pytest.mark.parametrize("above", [ABOVE, CLASS])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "dfe broken(x):\n    return x", "whlie x > 0:\n    return x", "fro x in range(3):\n    return x",
+        "deff broken(\n    x,\n):\n    return x", "if above(2) == 3\n    print(3)", "for i in range(3)\n    print(i)",
+        "while True  # for ever\n    break", "with x\n    print(x)", "if x = 3:\n    print(x)", "try\n    print(x)",
+        "for i on range(3):\n    print(i)", "else if x:\n    print(x)", "try:\n    print(x)", "Output:\n    tensor(3)",
+        "- one\n    - two", "print('one'\n    'two'",
+    ],
+)  # fmt: skip
+def test_what_is_below_a_wrong_header_or_in_a_list_is_no_part_of_the_statement_above(above: str, broken: str) -> None:
+    source = f"{above}{broken}\n{BELOW}"
     assert {names for _, names, _ in lost(source)} == {()}
-    assert kept(source) == code(ABOVE, BELOW)
+    assert kept(source) == code(above, BELOW)
+
+
+def test_what_is_below_a_text_in_a_definition_may_be_a_part_of_it() -> None:
+    assert [names for _, names, _ in lost(f"{CLASS}for more see the lecture\n    y = 1\n{BELOW}")] == [("Above",)]
+
+
+@pytest.mark.parametrize("above", ["import math", "from math import pi", "x = 5"])
+@pytest.mark.parametrize(
+    "stray", ["    see the lecture", "    y = 3", "    print(3)", "else:\n    y = 1", "except:\n    y = 1"]
+)
+def test_what_cannot_go_on_with_a_simple_statement_costs_only_itself(above: str, stray: str) -> None:
+    source = f"{ABOVE}{above}\n{stray}\n{BELOW}"
+    assert [names for _, names, _ in lost(source)] == [()]
+    assert kept(source) == code(ABOVE, f"{above}\n", BELOW)
+
+
+@pytest.mark.parametrize("stray", ["    .sum()", "    + 1", "    if y else 2", "    not in y"])
+def test_what_may_go_on_with_an_expression_costs_the_statement_but_no_import(stray: str) -> None:
+    assert kept(f"x = 5\n{stray}\n{BELOW}") == code(BELOW)
+    assert kept(f"import math\n{stray}\n{BELOW}") == code("import math\n", BELOW)
 
 
 @pytest.mark.parametrize(
