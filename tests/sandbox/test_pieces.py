@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from grader.sandbox import pieces, statements
+from grader.sandbox.strays import kind_of
 
 ABOVE = '''\
 def above(x):
@@ -474,3 +475,8 @@ def test_long_lines_in_an_open_bracket_are_not_parsed_again_for_each_line_below(
     source = "x = (\n" + f"{'1, ' * 1000}\n" * 200
     assert lost(source)
     assert sum(map(len, parsed)) < 10 * len(source)
+
+
+@pytest.mark.parametrize("line", [f"{'1' * 60_000}x!", f"a@{'b' * 200_000}", f"cat {'>' * 200_000}"])
+def test_what_a_long_line_is_is_known_in_one_pass(line: str) -> None:
+    assert kind_of(line) == ""
