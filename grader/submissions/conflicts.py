@@ -85,10 +85,21 @@ def cells_of(
         above = _same(zip(cells, others, strict=False), differs)
         below = min(_same(zip(cells[::-1], others[::-1], strict=False), differs), least - above)
         differing = [*range(above, len(cells) - below)]
-        differ = f"the cells between the first {above} and the last {below} differ"
+        differ = f"{_between(above, below)} differ"
     for number in differing:
         cells[number] = {"cell_type": "code", "source": ""}
     return cells, f"{merge}, in which {differ}; the rest is graded: {fix}"
+
+
+def _between(above: int, below: int) -> str:
+    """Return in words the cells that differ, if so many of the first and of the last are the same."""
+    first = f"the first {above if above > 1 else 'cell'}"
+    last = f"the last {below if below > 1 else 'cell'}"
+    if above and below:
+        return f"the cells between {first} and {last}"
+    if above:
+        return f"the cells after {first}"
+    return f"the cells before {last}" if below else "all cells"
 
 
 def _same(pairs: Iterable[tuple[Any, Any]], differs: Callable[[Any, Any], bool]) -> int:

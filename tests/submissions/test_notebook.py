@@ -81,24 +81,27 @@ def test_a_conflict_in_outputs_and_texts_costs_no_code(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "kept", "between"),
+    ("ours", "theirs", "kept", "which"),
     [
-        ("b = 1", "", ["a = 1", "", ANSWER], "between the first 1 and the last 1"),
-        ("", "b = 1", ["a = 1", ANSWER], "between the first 1 and the last 1"),
-        ("b = 1", "b = 2,c = 3", ["a = 1", "", ANSWER], "between the first 1 and the last 1"),
-        ("a = 1", "a = 1,a = 1", ["a = 1", "a = 1", ANSWER], "between the first 2 and the last 1"),
+        ("a|b|c", "a|c", "a||c", "the cells between the first cell and the last cell differ"),
+        ("a|c", "a|b|c", "a|c", "the cells between the first cell and the last cell differ"),
+        ("a|b|c", "a|d|e|c", "a||c", "the cells between the first cell and the last cell differ"),
+        ("a|a|c", "a|a|a|c", "a|a|c", "the cells between the first 2 and the last cell differ"),
+        ("a|b|c|c", "a|c|c", "a||c|c", "the cells between the first cell and the last 2 differ"),
+        ("a|b", "a", "a|", "the cells after the first cell differ"),
+        ("a|b", "a|b|c", "a|b", "the cells after the first 2 differ"),
+        ("b|a", "a", "|a", "the cells before the last cell differ"),
+        ("c|a|b", "a|b", "|a|b", "the cells before the last 2 differ"),
+        ("a|b", "c", "|", "all cells differ"),
     ],
 )
-def test_cells_that_only_one_version_has_are_lost(
-    folder: Path, ours: str, theirs: str, kept: list[str], between: str
-) -> None:
-    first, last = json.dumps(code("a = 1")), json.dumps(code(ANSWER))
-    sides = ["".join(f"{json.dumps(code(cell))},\n" for cell in side.split(",") if cell) for side in (ours, theirs)]
-    conflict = f"<<<<<<< HEAD\n{sides[0]}=======\n{sides[1]}>>>>>>> main\n"
-    (folder / "unit.ipynb").write_text(f'{{"cells": [\n{first},\n{conflict}{last}]}}\n')
-    assert read(folder).code.cells == tuple(kept)
+def test_cells_that_only_one_version_has_are_lost(folder: Path, ours: str, theirs: str, kept: str, which: str) -> None:
+    sides = [",\n".join(json.dumps(code(cell)) for cell in side.split("|")) for side in (ours, theirs)]
+    conflict = f"<<<<<<< HEAD\n{sides[0]}\n=======\n{sides[1]}\n>>>>>>> main\n"
+    (folder / "unit.ipynb").write_text(f'{{"cells": [\n{conflict}]}}\n')
+    assert read(folder).code.cells == tuple(kept.split("|"))
     [remark] = read(folder).code.remarks
-    assert f"in which the cells {between} differ; the rest is graded" in remark
+    assert f"in which {which}; the rest is graded" in remark
 
 
 @pytest.mark.parametrize(
