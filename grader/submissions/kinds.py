@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 from grader.submissions.plain_files import MEGABYTE, Text, UnreadableError, itself
@@ -130,14 +131,20 @@ def as_notebook(text: str, relative: str) -> Any:
 
 
 def _not_json(text: str, relative: str, error: Exception) -> UnreadableError:
-    """Return the error for a notebook that is not JSON."""
+    """Return the error for a notebook that cannot be parsed."""
     if not text.strip():
         return UnreadableError(f"{relative} is empty: write your answers there and save it.")
     refuse_others(text, relative)
     is_notebook = _NOTEBOOK.match(text) is not None
     if not is_notebook and _CODE.search(text[:MEGABYTE]):
         return MisnamedError(relative, "Python code as text, not a notebook", f"{relative.removesuffix('.ipynb')}.py")
-    if not is_notebook or not isinstance(error, json.JSONDecodeError):
+    if not isinstance(error, json.JSONDecodeError):
+        digits = f"a number in it has more than {sys.get_int_max_str_digits():,} digits"
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else digits
+        return UnreadableError(
+            f"{relative} cannot be read, because {why}: copy your cells into a new notebook and hand in that one."
+        )
+    if not is_notebook:
         return UnreadableError(f"{relative} is not a notebook (it is not JSON): open it in Jupyter and save it again.")
     # The last characters may be half a word, a number or an escape.
     is_at_end = len(text.rstrip()) - error.pos <= _LONGEST_PART and not error.msg.startswith("Extra data")

@@ -291,7 +291,7 @@ def notebook_with_megabytes_of_outputs(folder: Path, _: Path) -> None:
     write_notebook(folder, [code_cell(HONEST_PART, outputs=[output])])
 
 
-@hostile("self_attention.ipynb is not a notebook (it is not JSON)", earns=False)
+@hostile("self_attention.ipynb cannot be read, because it is nested too deeply", earns=False)
 def notebook_that_is_not_json(folder: Path, _: Path) -> None:
     (folder / NOTEBOOK).write_text('{"cells": [' + "[" * 100_000, encoding="utf-8")
 

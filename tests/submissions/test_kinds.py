@@ -333,4 +333,7 @@ def test_a_dictionary_is_no_notebook(folder: Path) -> None:
 
 def test_what_looks_like_a_notebook_and_like_a_script_is_read_once(folder: Path) -> None:
     (folder / "unit.py").write_text(f'{{"cells": {"[" * 100_000}\n{ANSWER}')
-    assert read(folder).problem == ("unit.py is not a notebook (it is not JSON): open it in Jupyter and save it again.")
+    assert read(folder).problem == (
+        "unit.py cannot be read, because it is nested too deeply: copy your cells into a new notebook and hand in that "
+        "one."
+    )

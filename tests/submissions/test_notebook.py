@@ -171,10 +171,23 @@ def test_many_damaged_cells_make_one_remark(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["no notebook", "[" * 100_000, "1" * 5000, '{"cells": ' + "[" * 100_000])
-def test_a_notebook_that_is_not_json_is_a_problem(folder: Path, text: str) -> None:
-    (folder / "unit.ipynb").write_text(text)
+def test_a_notebook_that_is_not_json_is_a_problem(folder: Path) -> None:
+    (folder / "unit.ipynb").write_text("no notebook")
     assert problem(folder) == ("unit.ipynb is not a notebook (it is not JSON): open it in Jupyter and save it again.")
+
+
+@pytest.mark.parametrize("text", ["%s", '{"cells": [], "metadata": %s}'])
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        pytest.param("[" * 100_000 + "]" * 100_000, "it is nested too deeply", id="deep"),
+        pytest.param("1" * 5000, "a number in it has more than 4,300 digits", id="long number"),
+    ],
+)
+def test_json_that_python_refuses_is_a_problem(folder: Path, text: str, value: str, why: str) -> None:
+    (folder / "unit.ipynb").write_text(text % value)
+    fix = "copy your cells into a new notebook and hand in that one."
+    assert problem(folder) == f"unit.ipynb cannot be read, because {why}: {fix}"
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\ufeff"])

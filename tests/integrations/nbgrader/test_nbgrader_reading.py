@@ -191,7 +191,7 @@ def test_cells_beyond_the_limit_for_all_cells_are_left_out(answered: Notebook, c
     [
         ("empty", "", "is empty"),
         ("cut-off", '{"cells": [{"cell_type": "co', "is a notebook that is cut off in line 1"),
-        ("deep", "[" * 100_000, "is not a notebook (it is not JSON)"),
+        ("deep", "[" * 100_000, "cannot be read, because it is nested too deeply"),
         ("list", "[1, 2]", "is not a notebook (it has no cells)"),
         ("no-cells", '{"cells": "many"}', "is not a notebook (it has no cells)"),
         ("archive", b"PK\x03\x04\x00\x00", "is a zip archive"),
