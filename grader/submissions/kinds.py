@@ -33,14 +33,7 @@ _INDENTED = re.compile(r"([ \t]*+)[^#\s]")
 # Lines that all begin with a sign, below a few that say who wrote them; a prompt is no such sign.
 _QUOTED = re.compile(r"(?:(?![>+]).*+\n){0,5}(?:>(?!>>).*+(?:\n[ \t]*+)*+){2,}+\Z")
 _ADDED = re.compile(r"(?:@@.*+\n)?(?:\+.*+\n*+){2,}+\Z")
-# The whole file as Python shows a string.
-_SHOWN = re.compile(r"\s*+b?(?:'.*\\n.*'|\"(?!\"\").*\\n.*\")\s*+\Z")
 IS_DOCUMENT = "is a Markdown or Quarto document"
-_NO_SCRIPTS = (
-    (_QUOTED, "is quoted as in a mail, with `>` in front of each line"),
-    (_ADDED, _PATCH),
-    (_SHOWN, "holds its code as one string, as `print` shows it"),
-)
 _OTHERS = (
     (re.compile(r"\s*+(?:<\?xml[^>]*+>\s*+)?<(?:!doctype html|html)\b|From: <Saved by ", re.IGNORECASE),
      "is a web page (HTML), such as an export or a page that shows the file"),
@@ -48,7 +41,7 @@ _OTHERS = (
     (re.compile(r"\s*+(?:https?://\S++\s*+\Z|\[InternetShortcut\])"), "holds only a link"),
     (re.compile(r"\s*+404: Not Found\s*+\Z"), "is the answer of a server that did not find the file (404)"),
     (re.compile(r"\s*+1\b.*\n\s*+2\b.*\n\s*+3\b"), "has the number of each line in front of it"),
-    (re.compile(r"\s*+(?:diff --git |From [0-9a-f]{40} |--- \S+.*\n\+\+\+ )"), _PATCH),
+    (re.compile(r"\s*+(?:diff --git |From [0-9a-f]{40} |--- \S.*+\n\+\+\+ )"), _PATCH),
 )  # fmt: skip
 
 
@@ -65,13 +58,29 @@ class MisnamedError(UnreadableError):
         self.right = right
 
 
+def _is_shown(text: str) -> bool:
+    """Return whether a whole file is one string as Python shows it."""
+    # Without a regular expression: one that looks for the last quote from each `\n` takes quadratic time.
+    shown = text.strip().removeprefix("b")
+    is_string = shown[:1] in {"'", '"'} and shown[0] == shown[-1] and not shown.startswith('"""')
+    return is_string and "\\n" in shown[1:-1] and "\n" not in shown
+
+
+_NO_SCRIPTS = (
+    (_QUOTED.match, "is quoted as in a mail, with `>` in front of each line"),
+    (_ADDED.match, _PATCH),
+    (_is_shown, "holds its code in quotes and with `\\n` for each line end, as Python shows a string"),
+)
+
+
 def require_script(text: str, relative: str) -> None:
     """Raise MisnamedError if a text is a notebook, UnreadableError if it is something else that is no script."""
     if _NOTEBOOK.match(text):
         raise MisnamedError(relative, "a notebook", f"{relative.removesuffix('.py')}.ipynb")
     refuse_others(text, relative)
-    for pattern, what in _NO_SCRIPTS:
-        if pattern.match(text) and not _DEFINITION.search(text):
+    text = text[:MEGABYTE]  # no script is longer
+    for matches, what in _NO_SCRIPTS:
+        if matches(text) and not _DEFINITION.search(text):
             raise UnreadableError(f"{relative} {what}: {itself(relative)}.")
 
 
@@ -155,8 +164,9 @@ def _not_json(text: str, relative: str, error: Exception) -> UnreadableError:
 
 def refuse_others(text: str, relative: str) -> None:
     """Raise UnreadableError if a text is no script, no notebook and no sheet, but something that is known."""
+    text = text[:MEGABYTE]  # its beginning tells
     for pattern, what in _OTHERS:
-        if pattern.match(text) and ("<html" in text[:MEGABYTE].lower() or not _DEFINITION.search(text)):
+        if pattern.match(text) and ("<html" in text.lower() or not _DEFINITION.search(text)):
             raise UnreadableError(f"{relative} {what}: {itself(relative)}.")
 
 

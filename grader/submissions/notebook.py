@@ -90,7 +90,8 @@ def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
         if is_marked or ANSWER.search(source):
             answers.append(source)
             grade_ids.append(grade_id)
-        if is_check(source):
+        # Too much code is refused below: in lines it would take many times its memory.
+        if code_size > CODE_LIMIT or is_check(source):
             cells.append("")  # so that the cells below keep their numbers
             continue
         # A student may have merged code into one of the course's own cells.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _IMPORT = re.compile(r"(?:^|;[ \t]*)(?:from[ \t]+[\w.]+[ \t]+)?import\b[ \t]*(\([^()]*\)|[^;\n]*)", re.MULTILINE)
 # The lines of a `try` or `with` at top level.
-_BLOCK = re.compile(r"^(?:try|with)\b.*:.*\n((?:[ \t]+.*\n?|\n)++)", re.MULTILINE)
+_BLOCK = re.compile(r"^(?:try|with)\b[^:\n]*+:.*+\n((?:[ \t]+.*\n?|\n)++)", re.MULTILINE)
 _CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
 
 

@@ -216,6 +216,10 @@ def test_a_script_with_fences_is_no_document(folder: Path, text: str) -> None:
             f"diff --git a/unit.py b/unit.py\n+{ANSWER}",
             "is a patch (a diff): hand in the script or the notebook itself.",
         ),
+        (
+            f"--- a/unit.py\t2026-01-01\n+++ b/unit.py\n@@ -1 +1,2 @@\n+{ANSWER}",
+            "is a patch (a diff): hand in the script or the notebook itself.",
+        ),
         (MARIMO, IS_MARIMO),
         (
             NOTEBOOK[:100],
@@ -235,7 +239,7 @@ def with_sign(sign: str) -> str:
 
 
 IS_QUOTED = "is quoted as in a mail, with `>` in front of each line"
-IS_STRING = "holds its code as one string, as `print` shows it"
+IS_STRING = "holds its code in quotes and with `\\n` for each line end, as Python shows a string"
 
 
 @pytest.mark.parametrize(
@@ -248,6 +252,9 @@ IS_STRING = "holds its code as one string, as `print` shows it"
         (f"@@ -1,2 +1,9 @@\n{with_sign('+')}", "is a patch (a diff)"),
         (f"{ANSWER.encode()!r}", IS_STRING),
         (f"{ANSWER!r}\n", IS_STRING),
+        (f" {'it is ' + chr(39) + ANSWER!r}", IS_STRING),
+        (r"'a\n'", IS_STRING),
+        (r"b'\n'", IS_STRING),
     ],
 )
 def test_a_script_with_a_sign_before_each_line_or_in_quotes_is_named(folder: Path, content: str, what: str) -> None:
@@ -257,7 +264,22 @@ def test_a_script_with_a_sign_before_each_line_or_in_quotes_is_named(folder: Pat
 
 
 @pytest.mark.parametrize(
-    "content", [with_sign(">>> "), f"> {ANSWER}", f"+1\n{ANSWER}", f"'a\\n'\n{ANSWER}", f'"""\n> a\n> b\n"""\n{ANSWER}']
+    "content",
+    [
+        with_sign(">>> "),
+        f"> {ANSWER}",
+        f"+1\n{ANSWER}",
+        f"'a\\n'\n{ANSWER}",
+        f'"""\n> a\n> b\n"""\n{ANSWER}',
+        '"""A\\n"""',
+        "f = 'a\\n'",
+        "'a\\n'[1:]",
+        "'a'",
+        "'a\\n' + \\\n'b'",
+        # A quadratic search would take a minute.
+        pytest.param("'" + "\\n'" * 100_000 + "\nx = 1", id="many quotes"),
+        pytest.param(f"--- {'a' * 500_000}", id="long line"),
+    ],
 )
 def test_a_script_with_a_few_such_lines_is_read(folder: Path, content: str) -> None:
     (folder / "unit.py").write_text(content)

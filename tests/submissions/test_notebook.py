@@ -351,6 +351,9 @@ def test_an_import_of_another_name_does_not_replace_a_deleted_one(folder: Path, 
         "import torch\nclass nn:\n    pass",
         "import torch\nnn = torch.nn",
         "try:\n    import torch\n    from torch import nn\nexcept ImportError:\n    !pip install torch",
+        "with a[1:2] as b: # :\n    import torch\n\n    from torch import nn\n",
+        # A quadratic search would take a minute.
+        pytest.param(f"import torch\nfrom torch import nn\nwith {':' * 500_000}", id="many colons"),
     ],
 )
 def test_equivalent_imports_are_left_unchanged(folder: Path, own: str) -> None:
