@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 NOT_CALLABLE = re.compile(r"'\w+' object is not callable$")
 NO_ATTRIBUTE = re.compile(r"'\w+' object has no attribute '(\w+)'$")
 # Why a definition inside another statement does not count.
-BLOCKS = {ast.ClassDef: "class `{}`", ast.FunctionDef: "function `{}`", ast.AsyncFunctionDef: "function `{}`"}
+BLOCKS = {
+    ast.ClassDef: "class `{}`",
+    ast.FunctionDef: "function `{}`",
+    ast.AsyncFunctionDef: "function `{}`",
+    ast.AsyncFor: "`async for`",
+    ast.AsyncWith: "`async with`",
+    ast.TryStar: "`try`",
+}
 
 
 def on_undefined(

@@ -15,7 +15,7 @@ from grader.engine.names import (
     on_missing_name,
     self_of,
 )
-from grader.engine.source_hints import WITHOUT_SELF, on_stray_forward
+from grader.engine.source_hints import WITHOUT_SELF, on_stray_forward, written
 from grader.engine.tensor_hints import hint_on_tensors, on_combination, unnamed_generator
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _called(call: ast.Call) -> str:
 def _numpy_calls(line: int, around: list[ast.AST]) -> set[str]:
     """Return the functions of numpy that a line calls."""
     functions = [call.func for call in _calls(line, around) if isinstance(call.func, ast.Attribute)]
-    return {one.attr for one in functions if ast.unparse(one.value) in ("np", "numpy")}
+    return {one.attr for one in functions if written(one.value) in ("np", "numpy")}
 
 
 def _on_none(line: int, around: list[ast.AST]) -> str:

@@ -144,6 +144,8 @@ def _are_aligned(left: Sequence[int], right: Sequence[int]) -> bool:
 def _product(detail: str, code: str, tensors: Sequence[_Tensor]) -> str:
     """Return what to do about a product of matrices, or of a vector and a matrix, whose shapes do not fit, or ""."""
     numbers = tuple(map(int, re.findall(r"\d+", detail.partition("(")[2])))
+    if len(numbers) != 4:
+        return ""
     if len(tensors) == 2 and tensors[0].name.endswith(".weight") and tensors[0].sizes == numbers[:-3:-1]:
         layer, takes, gets = tensors[0].name.removesuffix(".weight"), numbers[-2], numbers[1]
         return f"The layer `{layer}` takes {takes} features, and here it gets {gets}."
@@ -153,7 +155,7 @@ def _product(detail: str, code: str, tensors: Sequence[_Tensor]) -> str:
     sizes = tuple(size for one in tensors for size in one.sizes)
     if len(tensors) != 2 or numbers[-len(sizes) :] != sizes:
         # The factors have no names.
-        is_product = len(numbers) == 4 and IN_A_PRODUCT.search(code) and not A_LAYER.search(code)
+        is_product = IN_A_PRODUCT.search(code) and not A_LAYER.search(code)
         if not is_product or any(len(one.sizes) > 2 for one in tensors):
             return ""
         tensors = [_Tensor("A", numbers[:2]), _Tensor("B", numbers[2:])]

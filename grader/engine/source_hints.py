@@ -62,13 +62,22 @@ def on_stray_forward(name: str, lines: SourceLines) -> str:
 def on_draws(definition: Definition) -> list[str]:
     """Return a sentence on the calls in an exercise that cannot draw from a generator of torch."""
     calls = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
-    found = {(node.lineno, name) for node in calls if NO_GENERATOR.search(name := ast.unparse(node))}
+    found = {(node.lineno, name) for node in calls if NO_GENERATOR.search(name := written(node))}
     by_line: dict[int, list[str]] = {}
     for line, name in sorted(found)[:MOST_PLACES]:
         by_line.setdefault(line, []).append(f"`{name}`")
     places = [f"{in_words(names)} in line {line}" for line, names in by_line.items()]
     takes = "takes" if len(found) == 1 else "take"
     return [f"{in_words(places)} {takes} no generator of torch."] if places else []
+
+
+def written(node: ast.expr) -> str:
+    """Return a name with its attributes and calls as it is written: `np.random.rand`, `Normal(…).sample`."""
+    text = ""
+    while isinstance(node, ast.Attribute | ast.Call):
+        text = f"(…){text}" if isinstance(node, ast.Call) else f".{node.attr}{text}"
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return f"{node.id}{text}" if isinstance(node, ast.Name) else text
 
 
 def on_loops(definition: Definition) -> list[str]:

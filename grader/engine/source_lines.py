@@ -236,8 +236,7 @@ def _definitions_in(top: ast.stmt) -> Iterator[tuple[ast.stmt, Definition]]:
     """Yield the functions and classes inside a statement, each with the statement that it is directly in."""
     for owner in ast.walk(top):
         bodies = [getattr(owner, name, None) for name in ("body", "orelse", "finalbody")]
-        if isinstance(owner, ast.Try):
-            bodies += [one.body for one in owner.handlers]
+        bodies += [one.body for name in ("handlers", "cases") for one in getattr(owner, name, ())]
         for inner in (one for body in bodies if isinstance(body, list) for one in body):
             if isinstance(owner, ast.stmt) and isinstance(inner, DEFINITIONS):
                 yield owner, inner
@@ -277,8 +276,10 @@ def is_for_a_program(node: ast.stmt) -> bool:
 
 def _is_main(condition: ast.expr) -> bool:
     match condition:
-        case ast.Compare(left=one, ops=[ast.Eq()], comparators=[other]):
-            return {ast.unparse(one), ast.unparse(other)} == {"__name__", "'__main__'"}
+        case ast.Compare(ast.Name("__name__"), [ast.Eq()], [ast.Constant("__main__")]):
+            return True
+        case ast.Compare(ast.Constant("__main__"), [ast.Eq()], [ast.Name("__name__")]):
+            return True
     return False
 
 

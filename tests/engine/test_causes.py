@@ -91,6 +91,7 @@ def submission(number: int, answer: Answer) -> Submission:
 
 
 MAIN = 'if __name__ == "__main__":'
+REVERSED = "if '__main__' == __name__ and torch.ones(2).sum() == 2:"
 GETS = "def normalize_by_sum(scores):\n    return Sum().get(scores, scores)\n"
 CALLED = "def normalize_by_sum(scores):\n    return Sum()(scores)\n"
 ELSE_IF = "x = 1\nif x > 1:\n    x = 2\nelse if x:\n    x = 3\n"
@@ -200,6 +201,11 @@ ROWS = [
         "It has a value only under `if __name__",
         Answer(f"def normalize_by_sum(x):\n    return x / given.sum()\n{MAIN}\n    given = torch.ones(2)\n"),
         of("return given / given.sum()"),
+    ),
+    Row(
+        "It has a value only under `if __name__",
+        Answer(f"def normalize_by_sum(x):\n    return x / given.sum()\n{REVERSED}\n    given = torch.ones(2)\n"),
+        Answer("def normalize_by_sum(x):\n    return x / given.sum()\nif x == '__main__':\n    given = 2\n"),
     ),
     Row(
         "Did you mean the unused argument `x`? Otherwise give it a value in this function.",
@@ -457,6 +463,20 @@ ROWS = [
         "defines it inside the `if` of line",
         Answer(f"if torch.cuda.is_available():\n{textwrap.indent(NORMALIZED, '    ')}", without=LACKS),
         Answer("if True:\n    def normalize_by_sum(scores):\n        return scores\n", without=LACKS),
+    ),
+    *(
+        Row(
+            f"defines it inside the `{kind}` of line",
+            Answer(f"{around}\n{textwrap.indent(NORMALIZED, '        ')}{below}", without=LACKS),
+            Answer(f"{around}\n        def other(): ...\n{below}", without=LACKS),
+        )
+        for kind, around, below in [
+            ("async with", "async def other():\n    async with x:", ""),
+            ("async for", "async def other():\n    async for x in y:", ""),
+            ("try", "if False:\n    try:", "    except* ValueError: ..."),
+            ("try", "if True:\n    try: ...\n    except* ValueError:", ""),
+            ("match", "match 1:\n    case 2:", ""),
+        ]
     ),
     Row(
         "defines it inside the function `other` of line",

@@ -9,6 +9,7 @@ import torch
 
 from grader.engine.explanations import advice, explained
 from grader.engine.outcomes import Outcome, judge
+from grader.engine.shape_hints import hint_on_shapes
 from grader.engine.source_lines import SourceLines
 from grader.sandbox.failures import Failure
 from grader.sandbox.replies import values_of
@@ -220,6 +221,12 @@ def test_a_product_or_a_transpose_that_fits_is_named(line: str, sizes: list[tupl
     assert hint.partition("Shapes in this line")[0] == products
 
 
+@pytest.mark.parametrize("numbers", ["", "3", "3, 2", "3x2 and 2"])
+def test_an_error_with_other_numbers_than_those_of_torch_is_harmless(numbers: str) -> None:
+    detail = f"mat1 and mat2 shapes cannot be multiplied ({numbers})"
+    assert hint_on_shapes(detail, "a @ n.weight", ["n.weight (3,)", "a (2,)"]) == ""
+
+
 def test_a_layer_that_gets_other_inputs_is_named_with_both_widths() -> None:
     source = (
         f"{IMPORTS}class Attention(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -288,7 +295,8 @@ def test_a_variable_that_should_be_an_attribute_is_named(init: str, hint: str) -
             "[random.random(), F.dropout1d(x)]",
             "`F.dropout1d` and `random.random` in line 2 take no generator of torch.",
         ),
-        ("Categorical(x).sample()", "`Categorical(x).sample` in line 2 takes no generator of torch."),
+        ("Categorical(x).sample()", "`Categorical(…).sample` in line 2 takes no generator of torch."),
+        ("f(x[0].dropout(p))" + ".a()" * 300, "`.dropout` in line 2 takes no generator of torch."),
         # They can draw from one.
         ("torch.rand(2)", ""),
         ("dropout(x, p)", ""),
