@@ -50,7 +50,8 @@ _TOKEN = re.compile(
     rf"|(?P<handler>except\*?[ \t]+)(?P<types>{_EXCEPTION}(?:[ \t]*,[ \t]*{_EXCEPTION})+)(?=[ \t]*:)"
     rf"|(?P<definition>(?:def|class)[ \t]+{_NAME})[ \t]*\["
     rf"|(?P<alias>type[ \t]+{_NAME}[ \t]*)(?=\[|=(?!=))"
-    r"|\w+|.",
+    # As in a string, a backslash belongs to what follows: a quote behind it neither ends nor begins one.
+    r"|\w+|\\.|.",
     re.DOTALL,
 )
 _PLAIN = {

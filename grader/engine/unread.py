@@ -13,9 +13,11 @@ from grader.sandbox.strays import is_code, is_text, typed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Strings and comments.
+# Strings and comments. A quote behind a backslash begins no string: a string before it that is not closed would be read
+# to the end of the source again for each such quote.
 NO_CODE = re.compile(
-    r'("""|' r"'''" r')(?:\\.|[^\\])*?\1|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'" r"|#[^\n]*", re.DOTALL
+    r'(?<!\\)(?:("""|' r"'''" r')(?:\\.|[^\\])*?\1|"(?:\\.|[^"\\\n])*"' r"|'(?:\\.|[^'\\\n])*')" r"|#[^\n]*",
+    re.DOTALL,
 )
 # What begins a definition, or is meant to.
 BEGINNING = r"(?i:(?:async[ \t]+)?def(?:ine)?|class|fn|func?|function)"

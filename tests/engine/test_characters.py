@@ -8,6 +8,7 @@ from grader.engine.characters import hint_on_characters
 from grader.engine.explanations import explained
 from grader.engine.outcomes import Outcome
 from grader.engine.source_lines import SourceLines
+from grader.engine.unread import lines_with
 from grader.sandbox.sources import Source
 from grader.sandbox.worker import Worker
 
@@ -94,6 +95,11 @@ def test_a_dash_in_a_line_that_is_otherwise_python_is_a_mistyped_minus(code: str
 def test_a_character_that_is_in_many_lines_is_counted() -> None:
     _, hint = message_on("def f(x):\n\xa0\xa0y = x\n\xa0\xa0return y\n")
     assert hint.endswith(" delete it and type a space. It is in 2 lines.")
+
+
+@pytest.mark.parametrize("text", ["\\'''\n", "\\'''", '\\"', "'''\\", "'''\n"])
+def test_characters_are_counted_in_a_source_of_strings_that_are_not_closed(text: str) -> None:
+    assert lines_with("\u2013", f"x = 5 \u2013 3\n{text * 36_000}") == 1
 
 
 def test_a_string_that_ends_with_another_quote_is_explained() -> None:

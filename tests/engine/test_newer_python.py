@@ -42,6 +42,7 @@ NEWER = [
     ("3.12", 1, 'x = f"{a!r:{"10"}} {{}}"'),
     ("3.12", 1, 'x = f"{a["b"] = :>{width}}"'),
     ("3.12", 1, 'x = f"""{\n    a  # the first\n}"""'),
+    ("3.12", 2, 'x = 1, \\\n    f"{d["a"]}", \\\n    2'),
     ("3.12", 2, 'x = [1,\n     f"{\n    a\n}"]'),
     ("3.12", 1, 'for x in "a", f"{d["a"]}": pass'),
     ("3.12", 1, "type Number = int | float"),
@@ -161,10 +162,24 @@ def test_where_another_python_grades_the_one_that_runs_the_code_is_named() -> No
 
 
 @pytest.mark.parametrize(
-    "text", ['f"{(', '" f"{(', 'f"{a:{', "def f[", "type x[", "f'", 'f"{d["a"]}"\n', "{x}", "'\n\""]
+    "text",
+    [
+        'f"{(',
+        '" f"{(',
+        'f"{a:{',
+        "def f[",
+        "type x[",
+        "f'",
+        'f"{d["a"]}"\n',
+        "{x}",
+        "'\n\"",
+        "'''\\",
+        '\\"',
+        "f'''\\",
+    ],
 )
 def test_a_hostile_source_is_read_to_its_end(text: str) -> None:
-    source = f'f"{text * 2000}'
+    source = f'f"{text * 25_000}'
     lost = FailedStatement((), NOT_PYTHON, "invalid syntax", 1, "answers.py")
     lines = SourceLines({"answers": Source.of("answers.py", [source])})
     assert needing_newer_python(lost, lines, RUNNING).reason in {NOT_PYTHON, "It needs Python 3.12 or later."}
