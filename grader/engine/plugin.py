@@ -125,8 +125,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Judge a run that ended without an outcome, and shorten its traceback."""
     if call.excinfo:
         _leave_pytest_out(call.excinfo, item.obj.__code__)  # type: ignore[attr-defined]
-    if call.excinfo and call.when == "call" and item.stash[CRITERION] not in _runner(item.config).outcomes:
-        _runner(item.config).outcomes[item.stash[CRITERION]] = judge(call.excinfo.value, Recorder())
+    if call.excinfo and call.when == "call":
+        # This raises an InternalError, which can also come when there is an outcome: a limit applies at any time.
+        outcome = judge(call.excinfo.value, Recorder())
+        _runner(item.config).outcomes.setdefault(item.stash[CRITERION], outcome)
     return (yield)
 
 

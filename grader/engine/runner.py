@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import traceback
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +14,7 @@ from grader.engine.outcomes import ADVICE, CAUSE, Outcome
 from grader.engine.source_lines import SourceLines
 from grader.engine.statement_hints import hint_for_statement
 from grader.engine.tensor_hints import without_lists
+from grader.errors import InternalError
 from grader.reports.model import Message
 from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement, Failure
@@ -21,13 +23,23 @@ from grader.sandbox.sources import Source
 from grader.text import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from grader.course.model import Course
     from grader.engine.criteria import Criterion
-    from grader.sandbox.failures import FailedStatement
     from grader.sandbox.processes import Server
     from grader.submissions.source import UnitSource
+
+
+@contextlib.contextmanager
+def explaining() -> Iterator[None]:
+    """Do without what the block explains if it raises an error: no point may depend on an explanation."""
+    try:
+        yield
+    except InternalError:
+        raise
+    except Exception:  # noqa: BLE001 - a student's source can make an explanation raise anything
+        traceback.print_exc(limit=5)
 
 
 class Runner:
@@ -66,8 +78,9 @@ class Runner:
         outcome, error = criterion.attempt(self.client)
         self._note_source(criterion.unit)  # if loading ran out of time before, and succeeded now
         others = {*self._course.units, *self._exercises} - {criterion.exercise}
-        lost = self._failures(criterion.unit)
-        is_own = lacks_import(outcome, lost, criterion.unit, others, self.lines)
+        lost, is_own = self._failures(criterion.unit), False
+        with explaining():
+            is_own = lacks_import(outcome, lost, criterion.unit, others, self.lines)
         cause = self._setting(criterion, outcome)
         doubtful = [] if outcome.passed else self._doubtful(criterion, outcome)
         if doubtful:
@@ -84,10 +97,10 @@ class Runner:
             outcome = again if again and (again.passed or not (is_own or cause)) else outcome
             self.client.take_printed()  # the same output again
             cause = "" if outcome.passed else cause or self._setting(criterion, outcome)
-        outcome = outcome.explained(
-            self._with_names(lost, outcome.missing_names()), others - outcome.missing_names() if is_own else others
-        )
-        outcome = explained(outcome, criterion.unit, criterion.exercise, others, self.lines, lost)
+        with explaining():
+            missing = outcome.missing_names()
+            outcome = outcome.explained(self._with_names(lost, missing), others - missing if is_own else others)
+            outcome = explained(outcome, criterion.unit, criterion.exercise, others, self.lines, lost)
         if cause:
             # Torch raises a NotImplementedError for what a device cannot do.
             is_written = outcome.kind != "not written"
@@ -151,10 +164,11 @@ class Runner:
         for lost in failures:
             if not lost.ran:
                 trace = trace_of(Outcome(False, file=lost.file, line=lost.line, trace=lost.trace), self.lines)
-                newer = lost.hint or hint_for_missing(lost.detail, self._course.python)
-                hint = newer or hint_for_statement(lost, self.lines, failures)
-                place = lost.trace[-1] if lost.trace else (lost.file, lost.line)
-                hint = hint_on_characters(hint, lost.detail, *place, self.lines)
+                hint = lost.hint or hint_for_missing(lost.detail, self._course.python)
+                with explaining():
+                    hint = hint or hint_for_statement(lost, self.lines, failures)
+                    place = lost.trace[-1] if lost.trace else (lost.file, lost.line)
+                    hint = hint_on_characters(hint, lost.detail, *place, self.lines)
                 if lost.kept:
                     hint = f"{hint} An earlier {in_words([f'`{name}`' for name in lost.kept])} is used instead.".strip()
                 text = f"{lost.reason} {ADVICE.sub('', lost.detail)}".strip()
@@ -164,7 +178,9 @@ class Runner:
     def _failures(self, unit: str) -> list[FailedStatement]:
         """Return the statements of a unit that failed, each with the newer Python that it needs if it needs one."""
         found = self.client.failures.get(unit, [])
-        return [needing_newer_python(one, self.lines, self._course.python) for one in found]
+        with explaining():
+            return [needing_newer_python(one, self.lines, self._course.python) for one in found]
+        return found
 
     def _use_budget(self, unit: str, name: str) -> None:
         """Charge the unit's code to this budget from now on."""
@@ -238,9 +254,12 @@ class Runner:
         self._places.add(place)
         trace = trace_of(outcome, self.lines)
         lost = self.client.failures.get(self.lines.unit_of(outcome.file) or "", [])
-        hint = hint_for_missing(outcome.detail, self._course.python) or advice(outcome, others, self.lines, lost)
-        hint = hint_on_characters(hint, outcome.detail, outcome.file, outcome.line, self.lines)
-        text = f"{outcome.reason} {without_lists(outcome.detail, hint)}".strip()
+        hint, detail = hint_for_missing(outcome.detail, self._course.python), outcome.detail
+        with explaining():
+            hint = hint or advice(outcome, others, self.lines, lost)
+            hint = hint_on_characters(hint, outcome.detail, outcome.file, outcome.line, self.lines)
+            detail = without_lists(outcome.detail, hint)
+        text = f"{outcome.reason} {detail}".strip()
         unit, exercise = criterion.unit, criterion.exercise
         self._note(unit, exercise, "raised", text, outcome.file, outcome.line, trace=trace, hint=hint or None)
 
