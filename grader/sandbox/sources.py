@@ -68,22 +68,23 @@ class LeftOut:
 
         loaded: the unit that was being loaded. It may have imported the one of the statement.
         """
-        is_known = place is not None and place.unit in self._sources
-        unit, detail = place.unit if place and is_known else loaded, ""
-        if isinstance(failure, TimedOut):
+        known = place if place and place.unit in self._sources else None
+        unit, ran_out_of_time = known.unit if known else loaded, isinstance(failure, TimedOut)
+        if ran_out_of_time:
             self._brief.add(unit)
-            detail = f"{_others(self._sources[unit], place)} {PUT_BELOW}".strip()
-        if not place or not is_known or not 0 <= place.cell < len(self._sources[place.unit].cells):
+        if not known or not 0 <= known.cell < len(self._sources[unit].cells):
             return False
-        self._places[place.unit].append((place.cell, place.line))
-        label = self._sources[place.unit].labels[place.cell]
-        self.failures[place.unit].append(FailedStatement(tuple(place.names), failure.reason, detail, place.line, label))
+        source = self._sources[unit]
+        detail = f"{_others(source, known)} {PUT_BELOW}".strip() if ran_out_of_time else ""
+        self._places[unit].append((known.cell, known.line))
+        label = source.labels[known.cell]
+        self.failures[unit].append(FailedStatement(tuple(known.names), failure.reason, detail, known.line, label))
         return True
 
 
-def _others(source: Source, place: Progress | None) -> str:
+def _others(source: Source, place: Progress) -> str:
     """Return a sentence on the calls and loops of a source outside of functions, but the one at this place; or ""."""
-    stopped = (place.cell, place.line) if place else None
+    stopped = place.cell, place.line
     cells = fix_indentation(list(source.cells)) if source.is_notebook else source.cells
     found = []
     for number, (cell, label) in enumerate(zip(cells, source.labels, strict=True)):
