@@ -126,7 +126,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.excinfo:
         _leave_pytest_out(call.excinfo, item.obj.__code__)  # type: ignore[attr-defined]
     if call.excinfo and call.when == "call":
-        # This raises an InternalError, which can also come when there is an outcome: a limit applies at any time.
+        # This raises an InternalError again. It can also come after the outcome: a limit may be exceeded at any time.
         outcome = judge(call.excinfo.value, Recorder())
         _runner(item.config).outcomes.setdefault(item.stash[CRITERION], outcome)
     return (yield)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from courses import COURSE, REPOSITORY
 
-from grader.engine import runner
+from grader.engine import plugin, runner
 from grader.engine.budget import LimitExceeded
 from grader.engine.client import Engine
 from grader.engine.criteria import Criterion
+from grader.engine.outcomes import Outcome
 from grader.engine.runner import Runner
 from grader.reports.results import Result
 from grader.sandbox.processes import ForkServer
@@ -91,3 +94,14 @@ def test_a_limit_of_the_grading_process_applies_to_explanations(
     graded = Runner(COURSE, server, {UNIT: UnitSource(f"{UNIT}.py", (WRONG,))})
     with closing(graded.client), pytest.raises(LimitExceeded):
         graded.run(CRITERION)
+
+
+@pytest.mark.parametrize("known", [{}, {CRITERION: Outcome(True)}])
+def test_a_limit_of_the_grading_process_applies_after_the_outcome_too(known: dict[Criterion, Outcome]) -> None:
+    def run() -> None:
+        raise LimitExceeded("It took too long.")
+
+    config = SimpleNamespace(stash={plugin.RUNNER: SimpleNamespace(outcomes=known)})
+    item: Any = SimpleNamespace(obj=criterion_of, stash={plugin.CRITERION: CRITERION}, config=config)
+    with pytest.raises(LimitExceeded):
+        next(plugin.pytest_runtest_makereport(item, pytest.CallInfo.from_call(run, when="call")))
