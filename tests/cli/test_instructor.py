@@ -198,7 +198,7 @@ def test_a_failed_criterion_has_a_reason(graded: tuple[Done, Path], student: str
             1,
             "stray = 1",
             "It is not valid Python. unexpected indent",
-            "Indent it like the other lines of its block.",
+            "Begin it at the left margin.",
         ),
     ],
 )
