@@ -31,7 +31,7 @@ NEVER_IMPORTED = {
 
 # Modules that `import torch` leaves out. Not every version has each.
 TORCH = (
-    "functorch.dim._getsetitem", "torch._functorch.config",
+    "functorch.dim._getsetitem", "torch._functorch.config", "torch._higher_order_ops.triton_kernel_wrap",
     "torch.autograd._functions", "torch.distributions", "torch.masked.maskedtensor._ops_refs",
     "torch.nn.attention.bias", "torch.nn.attention.flex_attention", "torch.nn.utils.parametrize",
     "torch.nn.utils.prune", "torch.optim.swa_utils", "torch.utils.benchmark", "torch.utils.checkpoint",
