@@ -54,6 +54,7 @@ class Engine:
         # By unit. A grading process that looked at tests of other units would copy their memory.
         self.tests: dict[str, list[tuple[pytest.Item, Criterion]]] = {}
         self.known: dict[str, list[Misconception]] = {}
+        self.recorded: set[str] = set()  # the units of which it is read what these fail
         self.signatures: dict[str, list[Coded]] = {}
 
     def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
@@ -116,19 +117,21 @@ class Engine:
         self.revive_server()
 
     def load_misconceptions(self, units: Iterable[str]) -> None:
-        """Import the misconceptions of these units, once; for the visible tests, read all signatures."""
+        """Load the misconceptions of these units, and in a class what they fail; for visible tests, all signatures."""
         if not self.is_hidden:
             self.signatures = self.signatures or read_signatures(self.course.exercises / FILENAME)
             return
         for unit in units:
-            if unit in self.known:
+            if unit not in self.known:
+                self.known[unit] = misconceptions_of(self.course, unit)
+                failure_matrix.key_of(self.course, unit)  # cached, so that grading processes need not read the files
+                gc.freeze()
+            elif unit not in self.recorded:
                 # Cached too. One submission may need none of them, but a class will.
                 for exercise in self.course.units[unit].exercises:
                     failure_matrix.recorded(self.course, unit, exercise)
-            else:
-                self.known[unit] = misconceptions_of(self.course, unit)
-                failure_matrix.key_of(self.course, unit)  # cached, so that grading processes need not read the files
-            gc.freeze()
+                self.recorded.add(unit)
+                gc.freeze()
 
     def revive_server(self) -> None:
         """Start a new fork server if the old one has ended. Raises OSError."""

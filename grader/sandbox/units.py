@@ -50,7 +50,7 @@ class Units:
         earlier: dict[tuple[int, int], dict[str, Any]] = {}
         places: list[tuple[int, int]] = []
         most = MAX_FAILURES - len(settings.SETTINGS) - 1
-        more: list[tuple[int, Piece, BaseException]] = []
+        more: list[tuple[int, Piece, bool]] = []
 
         def note_settings() -> None:
             # An imported unit has noted its own.
@@ -70,7 +70,7 @@ class Units:
 
         def failed(cell: int, piece: Piece, error: BaseException) -> None:
             if len(failures) == most:  # a file that is not Python has one for each line
-                more.append((cell, piece, error))
+                more.append((cell, piece, isinstance(error, loader.Remark)))
                 return
             remark = error if isinstance(error, loader.Remark) else None
             described, label = describe((remark and remark.error) or error, self.labels), source["labels"][cell]
@@ -113,9 +113,9 @@ class Units:
         """Do nothing: it has run."""
 
 
-def _more(more: list[tuple[int, Piece, BaseException]], labels: list[str]) -> list[Failed]:
-    """Return one failure for those of too many pieces, each with its cell and why it failed."""
-    pieces = [(cell, piece) for cell, piece, error in more if not isinstance(error, loader.Remark)]
+def _more(more: list[tuple[int, Piece, bool]], labels: list[str]) -> list[Failed]:
+    """Return one failure for those of too many pieces, each with its cell, and whether it is only a remark."""
+    pieces = [(cell, piece) for cell, piece, is_remark in more if not is_remark]
     if not pieces:
         return []
     names, (cell, first) = cut(name for _, piece in pieces for name in piece.names), pieces[0]
