@@ -63,6 +63,7 @@ class Batch:
         redated: How many of the new reports differ by dates and adjustments alone, so that nothing was run.
         faults: Why submissions were not graded.
         changed: Units that were removed from a report because they have changed, with the students.
+        withdrawn: Why students are not graded.
     """
 
     course: Course
@@ -81,6 +82,7 @@ class Batch:
     redated: int = 0
     faults: list[str] = dataclasses.field(default_factory=list)
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    withdrawn: dict[str, str] = dataclasses.field(default_factory=dict)
     _works: dict[str, _Work] = dataclasses.field(default_factory=dict)
 
     def run(self, jobs: int, advance: Callable[[str, str], None], scheduler: str | None = None) -> None:
@@ -105,7 +107,7 @@ class Batch:
                 for submission, outcome in grading.reports(self._outdated(advance), jobs, self.now):
                     if isinstance(outcome, str):
                         self.faults.append(f"{submission.student} was not graded: {outcome}.")
-                        self.withdraw(submission.student)
+                        self.withdraw(submission.student, self.faults[-1])
                     elif graded := self._finished(submission, outcome.report, outcome.pytest):
                         self._add(graded)
                         advance(submission.student, "graded")
@@ -129,8 +131,9 @@ class Batch:
             if report is None or set(asked) <= {*not_handed_in(report), *(set(asked) - report.units.keys())}:
                 self.found = {**self.found, student: [HandIn(Files(), Path())]}
 
-    def withdraw(self, student: str) -> None:
-        """Remove a report that says that a student handed in nothing, because there is a submission now."""
+    def withdraw(self, student: str, reason: str) -> None:
+        """Note why a student is not graded, and remove a report that says that nothing was handed in."""
+        self.withdrawn[student] = reason
         report = read_report(student, self.into)
         if report and self.writes and self._is_own_folder and len(not_handed_in(report)) == len(report.units):
             (self.into / f"{student}.json").unlink(missing_ok=True)
@@ -149,7 +152,7 @@ class Batch:
     @property
     def missed(self) -> set[str]:
         """The students who were not graded."""
-        return set(self.found) - {report.student for report in self.reports}
+        return {*self.found, *self.withdrawn} - {report.student for report in self.reports}
 
     def others(self) -> list[str]:
         """Return the students with a report in the folder and without a submission here."""

@@ -19,7 +19,7 @@ from grader.classes.times import Time, Times, read_times
 from grader.reports.model import Change, Received, Report, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from grader.course.model import Course
 
@@ -33,12 +33,14 @@ class Decisions:
         entries: The students; none without a roster.
         times: When units were handed in, as far as it is known.
         adjustments: The instructor's changes of points.
+        notes: Sentences on people in an exported roster who are not in the class.
     """
 
     course: Course
     entries: list[Entry] = field(default_factory=list)
     times: Times = field(default_factory=dict)
     adjustments: list[Adjustment] = field(default_factory=list)
+    notes: Sequence[str] = ()
 
     def entry(self, student: str) -> Entry:
         """Return a student's line in the roster; one without extensions if there is none."""
@@ -130,6 +132,5 @@ def read_decisions(roster: Path, course: Course) -> Decisions:
     """Read a roster, and times.csv and adjustments.csv in its folder. Raises TableError."""
     entries = read_roster(roster, course.units)
     students = {entry.student for entry in entries}
-    return Decisions(
-        course, entries, read_times(roster.parent, entries, course), read_adjustments(roster.parent, students, course)
-    )
+    times = read_times(roster.parent, entries, course)
+    return Decisions(course, entries, times, read_adjustments(roster.parent, students, course), entries.notes)

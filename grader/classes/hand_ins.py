@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.classes.times import CANVAS, Time, late_work, pushed_time, stamped_time
+from grader.submissions.layouts import is_anonymous
 from grader.submissions.names import quoted
 from grader.text import in_words, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from grader.classes.decisions import Decisions
     from grader.classes.roster import Entry
@@ -52,65 +53,123 @@ class HandIns:
         matched: How submissions with another name than the student's were matched: pairs of names by rule.
         strangers: The submissions of nobody in the roster.
         absent: The students of the roster without a submission.
-        unclear: The students with several submissions of which one at most is theirs.
-        problems: Sentences on submissions that are not graded.
+        unclear: The students of whom nobody knows which submission is theirs, each with the reason.
+        left_out: The submissions that seem to be by a student whose folder is named in the roster.
+        problems: Sentences on submissions that are not graded, and on downloads without names.
+        notes: Sentences on people in an exported roster who are not in the class.
     """
 
     of: dict[str, list[HandIn]] = field(default_factory=dict)
     matched: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     strangers: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
-    unclear: list[str] = field(default_factory=list)
+    unclear: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
+
+    def refuse(self, students: Iterable[str], sentence: str) -> None:
+        """Note that nobody knows which submission is these students'."""
+        self.problems.append(sentence)
+        self.unclear.update((student, self.unclear.get(student, sentence)) for student in students)
 
 
-def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
-    """Return the submissions by student. Two in one path that belong to the same student are a problem."""
-    result = HandIns()
+def hand_ins(found: Sequence[Found], decisions: Decisions) -> HandIns:
+    """Return the submissions by student.
+
+    A submission that may be by two students is graded for neither, and so are two in one path by the same student.
+    """
+    result = HandIns(notes=decisions.notes)
     spelled: dict[str, str] = {}
-    names: dict[tuple[str, Path], list[str]] = {}
-    for one in found:
-        student = one.student
-        if decisions.entries:
-            if fitting := decisions.matcher.match(one.student):
-                student, rule = fitting[0].student, fitting[1]
-                if student != one.student:
-                    result.matched.setdefault(rule, []).append((one.student, student))
-            else:
-                result.strangers.append(one.student)
-        # Reports are files, and some disks do not distinguish case.
-        student = spelled.setdefault(student.casefold(), student)
-        own = result.of.setdefault(student, [])
-        names.setdefault((student, one.path), []).append(one.student)
-        own.append(HandIn(one.tree, one.path, one.is_late))
-        if late := late_work(one.path, one.student):
-            own.append(HandIn(late / one.student, late))
-    for (student, path), same in names.items():
-        if len(same) > 1:  # nobody knows which one is the student's
-            result.of.pop(student, None)
-            result.unclear.append(student)
-            result.problems.append(
-                f"{quoted(path)}: {in_words([repr(name) for name in same])} both seem to be by {student!r}, so neither "
-                "was graded: name the right one in the column `folder` of the roster."
-            )
-    here = {student for student, _ in names}
-    result.absent = [entry.student for entry in decisions.entries if entry.student not in here]
+    own: dict[tuple[str, Path], list[Found]] = {}
+    for path in dict.fromkeys(one.path for one in found):
+        here = [one for one in found if one.path == path]
+        for one, student in _by_student(here, decisions, result):
+            # Reports are files, and some disks do not distinguish case.
+            own.setdefault((spelled.setdefault(student.casefold(), student), path), []).append(one)
+    for (student, path), several in own.items():
+        chosen = several[0] if len(several) == 1 else _named(several, decisions.entry(student).folder)
+        if chosen is None:  # nobody knows which one is the student's
+            result.refuse([student], _several(several, student, path))
+            continue
+        result.left_out += [one.student for one in several if one is not chosen]
+        handed_in = result.of.setdefault(student, [])
+        handed_in.append(HandIn(chosen.tree, path, chosen.is_late))
+        if late := late_work(path, chosen.student):
+            handed_in.append(HandIn(late / chosen.student, late))
+    students = [entry.student for entry in decisions.entries]
+    if hidden := list(filter(is_anonymous, result.strangers)):
+        result.refuse([student for student in students if student not in result.of], _without_names(hidden))
+    for student in result.unclear:
+        result.of.pop(student, None)
+    result.absent = [student for student in students if student not in result.of and student not in result.unclear]
     return result
+
+
+def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -> Iterator[tuple[Found, str]]:
+    """Yield the submissions of one path, each with its student; not those that fit two students of the roster."""
+    matcher = decisions.matcher
+    prefixes = matcher.prefixes([one.student for one in found])
+    for one in found:
+        fitting, rule = matcher.fitting(one.student, prefixes)
+        if len(fitting) > 1:
+            names = in_words([str(entry) for entry in fitting])
+            result.refuse(
+                [entry.student for entry in fitting],
+                f"{quoted(one.path)}: {one.student!r} fits {names} in the roster, so it was not graded: name it in the "
+                "column `folder` of the right one.",
+            )
+            continue
+        if decisions.entries and not fitting:
+            result.strangers.append(one.student)
+        student = fitting[0].student if fitting else one.student
+        if student != one.student:
+            result.matched.setdefault(rule, []).append((one.student, student))
+        yield one, student
+
+
+def _named(several: Iterable[Found], folder: str) -> Found | None:
+    """Return the one submission whose folder is named in the roster, if there is one."""
+    named = [one for one in several if one.is_named or one.student.casefold() == folder.casefold()]
+    return named[0] if len(named) == 1 else None
+
+
+def _several(several: Sequence[Found], student: str, path: Path) -> str:
+    names = in_words([repr(one.student) for one in several])
+    both = "both" if len(several) == 2 else "all"
+    neither = "neither" if len(several) == 2 else "none"
+    return (
+        f"{quoted(path)}: {names} {both} seem to be by {student!r}, so {neither} was graded: name the right one in the "
+        "column `folder` of the roster."
+    )
+
+
+def _without_names(students: Sequence[str]) -> str:
+    return (
+        f"The download is anonymous, and the roster does not say who is {listed(students, 3)}. Students without "
+        "another submission are not graded: download it again with names, take Moodle's grading worksheet of this "
+        "assignment as the roster, or name the submissions in the column `folder`."
+    )
 
 
 def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submissions) -> list[str]:
     """Return sentences on how submissions were matched to the roster, and on who is on one side only."""
     sentences = []
     if entries:
-        here = len(entries) - len(handed_in.absent)
+        here = len(entries) - len(handed_in.absent) - len(handed_in.unclear)
         sentences.append(f"Roster: {len(entries)} students, {here} with a submission here.")
+    sentences += handed_in.notes
     for rule, pairs in handed_in.matched.items():
         pairs_in_words = [f"{found} is {student}" for found, student in pairs]
         sentences.append(f"Matched by {rule}: {listed(pairs_in_words, _MOST)}.")
+    if handed_in.left_out:
+        names = listed(handed_in.left_out, _MOST)
+        sentences.append(f"Left out, because the roster names another folder of the student: {names}.")
     if handed_in.strangers:
         sentences.append(f"Not in the roster, and graded under their own names: {listed(handed_in.strangers, _MOST)}.")
-    if came.unknown:
-        sentences.append(f"Named in the roster's column `folder`, and not here: {listed(came.unknown, _MOST)}.")
+    by_folder = {found.casefold() for found, _ in handed_in.matched.get("folder", ())}
+    if unknown := [name for name in came.unknown if name.casefold() not in by_folder]:
+        sentences.append(f"Named in the roster's column `folder`, and not here: {listed(unknown, _MOST)}.")
     if entries and handed_in.absent and came.layouts != ["single"]:
         sentences.append(f"Nothing handed in here: {listed(handed_in.absent, _MOST)}.")
     return sentences

@@ -1,6 +1,6 @@
 """The roster: every student of a class, with the names that platforms know them by, extensions and exemptions.
 
-It is a CSV file of the instructor's own, or one that Canvas, Moodle or GitHub Classroom exports.
+It is a CSV file of the instructor's own, or one that a platform exports.
 """
 
 from __future__ import annotations
@@ -10,28 +10,17 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from grader.classes.exported_roster import is_canvas, is_export, read_exported
 from grader.classes.tables import Row, Table, TableError, read_table
 from grader.submissions.names import STUDENT, student_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
 COLUMNS = ("student", "name", "id", "email", "sis_user_id", "sis_login_id", "section", "repository", "folder")
 EXEMPT = "exempt"
 
-# The columns of exports, in English, and ours. The first that is there counts.
-_EXPORTED = {
-    "name": ("Student", "Student Name", "Full name", "Fullname", "name"),
-    "id": ("ID", "Identifier", "github_id"),
-    "email": ("Email address", "Email"),
-    "sis_user_id": ("SIS User ID", "ID number", "identifier"),
-    "sis_login_id": ("SIS Login ID", "Username", "github_username"),
-    "section": ("Section", "Groups", "Group"),
-}
-_FIRST_AND_LAST = (("First name", "Last name"), ("First name", "Surname"))
-# Rows of Canvas itself: the points of each assignment, and a student for trying things.
-_NOT_STUDENTS = ("Points Possible", "Student, Test", "Test Student")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}(?<!\.git)", re.ASCII)
 _LONGEST_NAME = 100
 # Windows reads these names as devices, with any suffix, and drops a dot at the end.
@@ -64,10 +53,23 @@ class Entry:
     due: Mapping[str, datetime.datetime] = field(default_factory=dict)
     exempt: frozenset[str] = frozenset()
 
+    def __str__(self) -> str:
+        """The student's own name, if it is known, and the one in reports."""
+        return f"{self.name} ({self.student})" if self.name else self.student
+
+
+class Roster(list[Entry]):
+    """The students of a class, with sentences on people of an export who are none."""
+
+    def __init__(self, entries: Iterable[Entry] = (), notes: Sequence[str] = ()) -> None:
+        """Keep the students, and the sentences."""
+        super().__init__(entries)
+        self.notes = notes
+
 
 def read_roster(
     path: Path, units: Collection[str], reserved: Collection[str] = (), needs_repository: bool = False
-) -> list[Entry]:
+) -> Roster:
     """Read the students of the roster, in its order.
 
     Args:
@@ -80,29 +82,32 @@ def read_roster(
         TableError: A line is wrong, or there is none.
     """
     table = read_table(path, "student,name,email")
-    own = "student" in table.columns
+    own = table.has("student") and not is_canvas(table)
     if own:
         table.require_known(["student", *(["repository"] if needs_repository else [])], [*COLUMNS, *units])
-    elif needs_repository or not _is_export(table):
+    elif needs_repository or not is_export(table):
         raise TableError(
-            f"{path}, line 1: there is no column 'student'. The columns can be {', '.join(COLUMNS)}, and the units."
+            f"{path}, line {table.header}: there is no column 'student'. The columns can be {', '.join(COLUMNS)}, and "
+            "the units; or give a roster in English that a platform exports."
         )
+    rows, notes = (table.rows, []) if own else read_exported(table)
     entries = []
-    for row in table.rows if own else _exported_rows(table):
+    for row in rows:
         entry = _entry(row, units)
-        for column, sentence in _problems(entry, reserved, needs_repository):
+        for column, sentence in _problems(entry, reserved, needs_repository) if own or entry.student else ():
             table.report(row, column, sentence)
-        for unit in units:
+        for unit in units if own else ():
             if (cell := row[unit]) and cell.casefold() != EXEMPT and unit not in entry.due:
                 table.report(
                     row, unit, f"{cell!r} is no extension: write a time such as 2027-02-03T23:59+01:00, or exempt."
                 )
         entries.append(entry)
-    _report_doubles(table, entries)
+    if own:
+        _report_doubles(table, entries)
     table.require_sound()
     if not entries:
         raise TableError(f"{path} names no student: add a line for each.")
-    return entries
+    return Roster(entries, notes)
 
 
 def parse_time(text: str) -> datetime.datetime | None:
@@ -148,45 +153,12 @@ def _problems(entry: Entry, reserved: Collection[str], needs_repository: bool) -
 def _report_doubles(table: Table, entries: list[Entry]) -> None:
     """Report what two students share and only one can have. Some disks, and GitHub, ignore case."""
     seen: dict[tuple[str, str], int] = {}
-    for row, entry in zip(table.rows if "student" in table.columns else [], entries, strict=False):
+    for row, entry in zip(table.rows, entries, strict=True):
         for column in ("student", "id", "email", "sis_user_id", "sis_login_id", "repository", "folder"):
             cell = getattr(entry, column)
             first = seen.setdefault((column, cell.casefold()), row.line) if cell else row.line
             if first != row.line:
                 table.report(row, column, f"{cell!r} is in line {first}, too: remove one.")
-
-
-def _is_export(table: Table) -> bool:
-    """Return whether a table has the columns of an export: a name and something else that tells students apart."""
-    has_name = any(name in table.columns for name in _EXPORTED["name"]) or any(
-        set(pair) <= set(table.columns) for pair in _FIRST_AND_LAST
-    )
-    return has_name and any(
-        name in table.columns for column in ("id", "email", "sis_login_id") for name in _EXPORTED[column]
-    )
-
-
-def _exported_rows(table: Table) -> list[Row]:
-    """Return the rows of an export under our columns. The name in reports is the login, or else the student's name."""
-    rows = []
-    for row in table.rows:
-        cells = {column: next(filter(None, map(row.__getitem__, names)), "") for column, names in _EXPORTED.items()}
-        cells["name"] = cells["name"] or next(
-            filter(None, (f"{row[a]} {row[b]}".strip() for a, b in _FIRST_AND_LAST)), ""
-        )
-        if cells["name"] in _NOT_STUDENTS or not (cells["id"] or cells["email"] or cells["sis_login_id"]):
-            continue
-        cells["id"] = cells["id"].removeprefix("Participant ")
-        login = (cells["sis_login_id"] or cells["email"]).partition("@")[0]
-        cells["student"] = student_id(login) or student_id(cells["name"])
-        rows.append(Row(row.line, {**row.cells, **cells}))
-    names = [row["student"].casefold() for row in rows]
-    return [
-        row
-        if names.count(row["student"].casefold()) == 1
-        else Row(row.line, {**row.cells, "student": f"{row['student']}_{row['id']}"})
-        for row in rows
-    ]
 
 
 def _local(text: str) -> str:
@@ -205,17 +177,37 @@ def _spellings(name: str) -> set[str]:
     return {"".join([*words[start:], *words[:start]]) for start in range(len(words))}
 
 
-_RULES: dict[str, tuple[Callable[[Entry], set[str]], Callable[[str], str]]] = {
-    "folder": (lambda entry: {entry.folder.casefold()}, str.casefold),
-    "student": (lambda entry: {entry.student.casefold()}, str.casefold),
-    "id": (lambda entry: {entry.id}, lambda found: found.rpartition("_")[2]),
-    "sis_login_id": (lambda entry: {_local(entry.sis_login_id)}, str.casefold),
-    "sis_user_id": (lambda entry: {_local(entry.sis_user_id)}, str.casefold),
-    "email": (lambda entry: {_local(entry.email)}, str.casefold),
-    "repository": (lambda entry: {_local(entry.repository.partition("/")[2])}, str.casefold),
-    "name": (lambda entry: _spellings(entry.name), _letters),
-}
+def _whole(text: str) -> set[str]:
+    """Return a login or an address as it may be the name of a folder."""
+    return {text.casefold(), student_id(text).casefold()}
+
+
+def _logins(entry: Entry) -> set[str]:
+    """Return what a clone may be called after its assignment."""
+    return {entry.student.casefold(), *_whole(entry.sis_login_id), _local(entry.sis_login_id)}
+
+
+def _unlinked(entry: Entry) -> set[str]:
+    """Return the same for a student without a login."""
+    return set() if entry.sis_login_id else {*_whole(entry.email), _local(entry.email), _local(entry.sis_user_id)}
+
+
+_Rule = tuple[str, "Callable[[Entry], set[str]]", "Callable[[str], str]"]
+_RULES: Sequence[_Rule] = (
+    ("folder", lambda entry: {entry.folder.casefold()}, str.casefold),
+    ("student", lambda entry: {entry.student.casefold()}, str.casefold),
+    ("sis_login_id", lambda entry: _whole(entry.sis_login_id), str.casefold),
+    ("email", lambda entry: _whole(entry.email), str.casefold),
+    ("id", lambda entry: {entry.id}, lambda found: found.rpartition("_")[2]),
+    ("sis_login_id", lambda entry: {_local(entry.sis_login_id)}, str.casefold),
+    ("sis_user_id", lambda entry: {_local(entry.sis_user_id)}, str.casefold),
+    ("email", lambda entry: {_local(entry.email)}, str.casefold),
+    ("repository", lambda entry: {_local(entry.repository.partition("/")[2])}, str.casefold),
+    ("name", lambda entry: _spellings(entry.name), _letters),
+)
 """How a submission is matched to a student, by the columns of the roster: what of an entry equals what of its name."""
+_BY_LOGIN: Sequence[_Rule] = (("login", _logins, str.casefold), ("login", _unlinked, str.casefold))
+"""The same for what is left of the name of a clone."""
 
 
 class Matcher:
@@ -223,15 +215,68 @@ class Matcher:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         """Sort the entries by what each rule compares."""
-        self._by_rule: dict[str, dict[str, list[Entry]]] = {rule: {} for rule in _RULES}
-        for entry in entries:
-            for rule, (texts, _) in _RULES.items():
-                for text in filter(None, texts(entry)):
-                    self._by_rule[rule].setdefault(text, []).append(entry)
+        entries = list(entries)
+        self._rules = [_index(rule, entries) for rule in _RULES]
+        self._by_login = [_index(rule, entries) for rule in _BY_LOGIN]
 
-    def match(self, found: str) -> tuple[Entry, str] | None:
+    def match(self, found: str, prefixes: Iterable[str] = ()) -> tuple[Entry, str] | None:
         """Return the student of a submission with this name, and the rule that fits; None if not exactly one does."""
-        for rule, (_, text) in _RULES.items():
-            if fitting := self._by_rule[rule].get(text(found)):
-                return (fitting[0], rule) if len(fitting) == 1 else None
-        return None
+        fitting, rule = self.fitting(found, prefixes)
+        return (fitting[0], rule) if len(fitting) == 1 else None
+
+    def fitting(self, found: str, prefixes: Iterable[str] = ()) -> tuple[list[Entry], str]:
+        """Return the students who may have made a submission with this name, and the rule that they fit.
+
+        Args:
+            found: The name.
+            prefixes: What names may begin with, before a login; see `prefixes`.
+        """
+        fitting, rule = _narrowed(found, self._rules)
+        if rule == "id" and len(fitting) == 1:
+            # Some platforms number submissions, and not students. A name that is another student's says so.
+            named = _narrowed(found, self._rules[-1:])[0]
+            return (fitting if fitting[0] in named else [*fitting, *named]), rule
+        for prefix in () if fitting else prefixes:
+            if found.casefold().startswith(f"{prefix}-"):
+                others, rule = _narrowed(found[len(prefix) + 1 :], self._by_login)
+                fitting += [entry for entry in others if entry not in fitting]
+        return fitting, rule
+
+    def prefixes(self, names: Sequence[str]) -> set[str]:
+        """Return what the names of clones begin with, before the login: two students share it, or it is the only name.
+
+        `gh classroom clone` and `gh teacher download` write `attention-ada` and `class-attention-ada`.
+        """
+        students: dict[str, set[str]] = {}
+        for name in names:
+            fitting, rule = self.fitting(name)
+            for dash in re.finditer("-", name) if not fitting or rule == "repository" else ():
+                others, _ = _narrowed(name[dash.end() :], self._by_login)
+                students.setdefault(name[: dash.start()].casefold(), set()).update(one.student for one in others)
+        return {prefix for prefix, own in students.items() if len(own) > 1 or (own and len(names) == 1)}
+
+
+_Index = tuple[str, dict[str, list[Entry]], "Callable[[str], str]"]
+
+
+def _index(rule: _Rule, entries: Iterable[Entry]) -> _Index:
+    """Sort entries by what a rule compares."""
+    name, texts, of_name = rule
+    index: dict[str, list[Entry]] = {}
+    for entry in entries:
+        for text in filter(None, texts(entry)):
+            index.setdefault(text, []).append(entry)
+    return name, index, of_name
+
+
+def _narrowed(found: str, rules: Iterable[_Index]) -> tuple[list[Entry], str]:
+    """Return the entries that the first fitting rule finds, and its name. Of several, later rules may leave one."""
+    left: list[Entry] = []
+    by = ""
+    for rule, index, of_name in rules:
+        fitting = index.get(of_name(found), [])
+        if narrowed := [entry for entry in fitting if entry in left or not left]:
+            left, by = narrowed, rule
+        if len(left) == 1:
+            break
+    return left, by

@@ -91,9 +91,10 @@ def _worksheet(path: Path, unit: str, entries: list[Entry], timezone: str | None
     """Read the times of a grading worksheet. Rows of people who are not in the roster are left out."""
     table = read_table(path, f"{_PARTICIPANT},Full name,{_MODIFIED}")
     for name in (_PARTICIPANT, _MODIFIED):
-        if name not in table.columns:
+        if not table.has(name):
             raise TableError(
-                f"{path}, line 1: there is no column {name!r}: download the grading worksheet again, in English."
+                f"{path}, line {table.header}: there is no column {name!r}: download the grading worksheet again, in "
+                "English."
             )
     if timezone is None:
         raise TableError(

@@ -41,12 +41,14 @@ class Found(NamedTuple):
         tree: The folder or tree to grade.
         path: The path that was given.
         is_late: Whether the platform marked it as late.
+        is_named: Whether the caller named the student of its folder.
     """
 
     student: str
     tree: Path | Files
     path: Path
     is_late: bool = False
+    is_named: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class _Member(NamedTuple):
     path: Path
     tree: Files
     is_late: bool = False
+    is_named: bool = False
 
 
 def find_submissions(
@@ -112,7 +115,7 @@ def find_submissions(
             result.layouts.append(chosen)
         for one in _distinct(members, result.problems):
             tree = one.tree.path if isinstance(one.tree, Folder) else one.tree
-            result.found.append(Found(one.student, tree, path, one.is_late))
+            result.found.append(Found(one.student, tree, path, one.is_late, one.is_named))
     result.unknown.extend(name for name in folders if name not in known)
     if not result.found:
         none = f"{' and '.join(map(quoted, paths))} holds no submission: give the folder of a submission or of a class."
@@ -172,7 +175,20 @@ def _members(
         return chosen, [_Member(id_of(whole), root.path, root.tree)]
     result.ignored.extend(root.tree.refused)
     claims = [claim for entry in root.entries for claim in _claims(root, entry, chosen, named, result)]
-    return chosen, _put_together(root, claims, result)
+    members = _put_together(root, _without_rivals(claims, named, result), result)
+    return chosen, [one._replace(is_named=one.path.name in named) for one in members]
+
+
+def _without_rivals(claims: Iterable[Claim], named: Mapping[str, list[Claim]], result: Submissions) -> Iterator[Claim]:
+    """Yield claims. Of a student whose folder is named, other folders that only look like it are ignored."""
+    students = {claim.student.casefold(): claim for own in named.values() for claim in own}
+    for claim in claims:
+        rival = students.get(claim.student.casefold())
+        if rival and claim.source not in named:
+            reason = f"the roster names {rival.source!r} for {rival.student}"
+            result.ignored.append(Ignored(claim.source, reason=reason))
+        else:
+            yield claim
 
 
 def _claims(

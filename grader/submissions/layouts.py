@@ -27,6 +27,9 @@ WRAPPERS = {"submission", "src"}
 
 _MOODLE = re.compile(r"(.*)_(\d+)_assignsubmission_(file|onlinetext)(?:[_.](.*))?", re.DOTALL)
 _CANVAS = re.compile(r"(.+?)(_LATE)?_(\d+)_(?:(?:question_\d+_)?(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
+# The names of students are hidden in it; `LATE` comes first.
+_CANVAS_ANONYMOUS = re.compile(r"(LATE_)?(anon_[A-Za-z0-9]{5})_(?:(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
+_ANONYMOUS = re.compile(r"Participant_\d+|anon_[A-Za-z0-9]{5}")
 _AGAIN = re.compile(r"-\d+(?=\.\w+$)")
 _GRADESCOPE = re.compile(r"submission_\d+")
 
@@ -138,8 +141,13 @@ def _moodle(_: ClassTree, entry: Entry) -> list[Claim] | None:
 
 
 def _canvas(_: ClassTree, entry: Entry) -> list[Claim] | None:
+    if entry.kind not in ("file", "archive"):
+        return None
+    if found := _CANVAS_ANONYMOUS.fullmatch(entry.name):
+        place = _AGAIN.sub("", found[4]) if found[4] else found[5]
+        return [Claim(found[2], found[2], entry.name, place, int(found[3] or 0))]
     found = _CANVAS.fullmatch(entry.name)
-    if not found or entry.kind not in ("file", "archive"):
+    if not found:
         return None
     place = _AGAIN.sub("", found[5]) if found[5] else found[6]
     return [Claim(f"{found[1]}_{found[3]}", _with_number(found[1], found[3]), entry.name, place, int(found[4] or 0))]
@@ -178,7 +186,7 @@ def _folders(root: ClassTree, entry: Entry) -> list[Claim] | None:
 
 LAYOUTS = {
     "moodle": Layout("Moodle's download: <name>_<number>_assignsubmission_file_, a folder or a file", _moodle),
-    "canvas": Layout("Canvas's download: files named <name>_<user>_<upload>_<file>", _canvas),
+    "canvas": Layout("Canvas's download: files named <name>_<user>_<upload>_<file>, or anon_<id>_…", _canvas),
     "gradescope": Layout(f"Gradescope's export: submission_<number> folders, and {METADATA}", _gradescope),
     "units": Layout("a folder for each unit, with one for each student in it", _units),
     "folders": Layout("a folder or an archive for each student", _folders),
@@ -214,14 +222,20 @@ def is_submission(tree: Files, units: Iterable[str]) -> bool:
 
 def is_marked(entry: Entry) -> bool:
     """Return whether only a learning platform can have made a name."""
-    is_canvas = entry.kind != "folder" and _CANVAS.fullmatch(entry.name)
+    is_canvas = entry.kind != "folder" and (_CANVAS.fullmatch(entry.name) or _CANVAS_ANONYMOUS.fullmatch(entry.name))
     return entry.name == METADATA or bool(is_canvas or _MOODLE.fullmatch(entry.name))
 
 
 def is_late(entry: Entry) -> bool:
     """Return whether Canvas marked an upload as late."""
     found = _CANVAS.fullmatch(entry.name)
-    return bool(found and found[2])
+    anonymous = _CANVAS_ANONYMOUS.fullmatch(entry.name)
+    return bool((found and found[2]) or (anonymous and anonymous[1]))
+
+
+def is_anonymous(student: str) -> bool:
+    """Return whether a platform has hidden the name of a student behind this one."""
+    return bool(_ANONYMOUS.fullmatch(student))
 
 
 def _with_number(name: str, number: str) -> str:

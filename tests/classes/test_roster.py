@@ -32,8 +32,9 @@ def test_the_roster_of_the_examples_can_be_read() -> None:
         b'\xef\xbb\xbfstudent,repository\r\n"ada", our-course/attention-ada\r\n\r\n,\r\n',
         "repository;student;\nour-course/attention-ada;ada\n",
         "student\trepository\nada\tour-course/attention-ada\n",
+        '"sep=;"\r\nStudent;REPOSITORY\r\nada;our-course/attention-ada\r\n',
     ],
-    ids=["a byte order mark and blank rows", "semicolons and another order", "tabs"],
+    ids=["a byte order mark and blank rows", "semicolons and another order", "tabs", "Excel's separator, other cases"],
 )
 def test_a_roster_may_come_from_a_spreadsheet(tmp_path: Path, text: str | bytes) -> None:
     assert read_roster(written(tmp_path, text), UNITS) == [Entry("ada", repository="our-course/attention-ada")]
@@ -48,36 +49,6 @@ def test_a_column_of_a_unit_has_extensions_and_exemptions(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "entries"),
-    [
-        (
-            "Student,ID,SIS User ID,SIS Login ID,Section,self_attention (9)\n    Points Possible,,,,,45\n"
-            '"Doe, Jane",11,s-1,jane@x.org,A,3\n"Student, Test",99,,,A,\n',
-            [Entry("jane", "Doe, Jane", "11", "", "s-1", "jane@x.org", "A")],
-        ),
-        (
-            "First name,Last name,ID number,Email address\nZoë,O'Hara,77,zoe@x.org\nAl,Roe,78,zoe@y.org\n",
-            [
-                Entry("zoe_", "Zoë O'Hara", "", "zoe@x.org", "77"),
-                Entry("zoe_", "Al Roe", "", "zoe@y.org", "78"),
-            ],
-        ),
-        (
-            "Identifier,Full name,Email address,Status,Grade\nParticipant 4712,Jane Doe,jane.doe@x.org,Submitted,-\n",
-            [Entry("jane.doe", "Jane Doe", "4712", "jane.doe@x.org")],
-        ),
-        (
-            "identifier,github_username,github_id,name\n4711,octo-jane,583,Jane\n",
-            [Entry("octo-jane", "Jane", "583", "", "4711", "octo-jane")],
-        ),
-    ],
-    ids=["Canvas's gradebook", "Moodle's participants", "Moodle's grading worksheet", "GitHub Classroom"],
-)
-def test_an_export_is_read_as_a_roster(tmp_path: Path, text: str, entries: list[Entry]) -> None:
-    assert read_roster(written(tmp_path, text), UNITS) == entries
-
-
-@pytest.mark.parametrize(
     ("found", "student", "rule"),
     [
         ("jane", "jane", "student"),
@@ -89,6 +60,8 @@ def test_an_export_is_read_as_a_roster(tmp_path: Path, text: str, entries: list[
         ("jd1", "jane", "sis_login_id"),
         ("jane.doe", "jane", "email"),
         ("attention-jane", "jane", "repository"),
+        ("jd1@x.org", "jane", "sis_login_id"),
+        ("jane.doe-x.org", "jane", "email"),
         ("eve", None, ""),
         ("Al-Roe_5", None, ""),
     ],
@@ -100,6 +73,70 @@ def test_a_submission_is_matched_by_the_first_rule_that_fits_one_student(
     twins = [Entry("al", "Al Roe"), Entry("al2", "Al Roe")]
     got = Matcher([jane, *twins]).match(found)
     assert (got and (got[0].student, got[1])) == (student and (student, rule))
+
+
+SHARED = [
+    Entry("ann", "Ann Ny", "7", "jdoe@a.org"),
+    Entry("bo", "Bo Li", "8", "jdoe@b.org"),
+    Entry("jon", "Jon Doe", "9", "jon@b.org", "", "jon"),
+    Entry("jo", "Jo Doe", "", "jon@c.org"),
+    Entry("li1", "Al Li", "11"),
+    Entry("li2", "Al Li", "12"),
+]
+
+
+@pytest.mark.parametrize(
+    ("found", "students"),
+    [
+        ("jdoe", ["ann", "bo"]),
+        ("jdoe-b.org", ["bo"]),
+        ("jon", ["jon"]),
+        ("Al-Li_11", ["li1"]),
+        ("Al-Li_13", ["li1", "li2"]),
+        ("Bo-Li_7", ["ann", "bo"]),
+        ("Ann-Smith_7", ["ann"]),
+    ],
+    ids=[
+        "the part of an address that two share",
+        "a whole address",
+        "a login before the part of an address",
+        "a number before a name",
+        "a name that two have",
+        "a number of one and the name of another",
+        "a number alone",
+    ],
+)
+def test_of_several_students_who_fit_the_one_who_fits_best_or_all_are_named(found: str, students: list[str]) -> None:
+    assert sorted(entry.student for entry in Matcher(SHARED).fitting(found)[0]) == students
+
+
+@pytest.mark.parametrize(
+    ("names", "matches"),
+    [
+        (["attention-ada", "attention-Mary-Ann"], {"attention-ada": "ada", "attention-Mary-Ann": "mary-ann"}),
+        (["cs-hw-1-ada", "cs-hw-1-bela"], {"cs-hw-1-ada": "ada", "cs-hw-1-bela": "bela"}),
+        (["attention-ada"], {"attention-ada": "ada"}),
+        (["mary-ann", "mary-sue", "ada"], {"mary-ann": "mary-ann", "mary-sue": None, "ada": "ada"}),
+        (["lee-ann", "ada", "bela"], {"lee-ann": None}),
+        (["lee-ann", "lee-bob"], {"lee-ann": None}),
+    ],
+    ids=[
+        "gh classroom clone",
+        "gh teacher download, and a student without a login",
+        "one clone",
+        "a whole login before a prefix",
+        "a prefix that no other folder has",
+        "a prefix before one login only",
+    ],
+)
+def test_a_clone_is_matched_by_the_login_after_a_prefix_that_others_share(
+    names: list[str], matches: dict[str, str | None]
+) -> None:
+    ada, ann, mary = (Entry(name, sis_login_id=name) for name in ("ada", "ann", "mary-ann"))
+    matcher = Matcher([ada, ann, mary, Entry("bela", email="bela@x.org")])
+    prefixes = matcher.prefixes(names)
+    found = {name: matcher.match(name, prefixes) for name in matches}
+    assert {name: one and one[0].student for name, one in found.items()} == matches
 
 
 @pytest.mark.parametrize(

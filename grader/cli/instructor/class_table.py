@@ -26,10 +26,12 @@ NOTHING = "-"
 
 
 def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
-    """Print whether most submissions are empty, how they were read and matched, and what was ignored."""
+    """Print what is not graded, whether most submissions are empty, how they were read, and what was ignored."""
     from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
 
+    for sentence in handed_in.problems:
+        say(sentence)
     given = [report for report in batch.reports if report.student not in handed_in.absent]
     empty = [report.student for report in given if all(is_missing(name, unit) for name, unit in report.units.items())]
     if 2 * len(empty) > len(given) and came.layouts != ["single"]:

@@ -64,8 +64,9 @@ def grade(
     part = Shard.read(shard) if shard is not None else None
     came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course, part)
     batch.force, batch.allow_unisolated = force or again, allow_unisolated
-    for name in handed_in.unclear:
-        batch.withdraw(name)
+    for name, reason in handed_in.unclear.items():
+        if not part or part.has(name):
+            batch.withdraw(name, reason)
     _run(batch, jobs, scheduler)
     if batch.reports:
         print_reading(came, handed_in, batch)
@@ -185,7 +186,7 @@ def _stop_with_problems(batch: Batch, problems: list[str]) -> None:
         rest = f"{len(batch.missed)} of {len(batch.found)} were not graded: the same command again continues with them."
         raise stop(INTERNAL, *problems, *batch.faults, rest)
     if problems:
-        raise stop(IMPERFECT, *problems, "All others were graded.")
+        raise stop(IMPERFECT, *problems, *(["All others were graded."] if batch.reports else []))
 
 
 def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
