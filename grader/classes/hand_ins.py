@@ -74,7 +74,7 @@ class HandIns:
         self.unclear.update((student, self.unclear.get(student, sentence)) for student in students)
 
 
-def hand_ins(found: Sequence[Found], decisions: Decisions) -> HandIns:
+def hand_ins(came: Submissions, decisions: Decisions) -> HandIns:
     """Return the submissions by student.
 
     A submission that may be by two students is graded for neither, and so are two in one path by the same student.
@@ -82,8 +82,8 @@ def hand_ins(found: Sequence[Found], decisions: Decisions) -> HandIns:
     result = HandIns(notes=decisions.notes)
     spelled: dict[str, str] = {}
     own: dict[tuple[str, Path], list[Found]] = {}
-    for path in dict.fromkeys(one.path for one in found):
-        here = [one for one in found if one.path == path]
+    for path in dict.fromkeys(one.path for one in came.found):
+        here = [one for one in came.found if one.path == path]
         for one, student in _by_student(here, decisions, result):
             # Reports are files, and some disks do not distinguish case.
             own.setdefault((spelled.setdefault(student.casefold(), student), path), []).append(one)
@@ -97,6 +97,8 @@ def hand_ins(found: Sequence[Found], decisions: Decisions) -> HandIns:
         handed_in.append(HandIn(chosen.tree, path, chosen.is_late))
         if late := late_work(path, chosen.student):
             handed_in.append(HandIn(late / chosen.student, late))
+    for name, sentence in came.refused.items() if decisions.entries else ():
+        result.unclear.update((entry.student, sentence) for entry in decisions.matcher.fitting(name)[0])
     students = [entry.student for entry in decisions.entries]
     if hidden := list(filter(is_anonymous, result.strangers)):
         result.refuse([student for student in students if student not in result.of], _without_names(hidden))

@@ -59,6 +59,7 @@ class Submissions:
         found: The submissions, in the order of the paths. Nobody has two in one path.
         layouts: The layouts that were used.
         problems: Sentences on submissions that cannot be graded.
+        refused: The names of those submissions, each with its sentence.
         ignored: The names that were ignored.
         unknown: The folders that the caller named and that do not exist.
     """
@@ -66,8 +67,14 @@ class Submissions:
     found: list[Found] = field(default_factory=list)
     layouts: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
     ignored: list[Ignored] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+
+    def refuse(self, student: str, sentence: str) -> None:
+        """Note that a submission with this name cannot be graded."""
+        self.problems.append(sentence)
+        self.refused[student] = sentence
 
 
 class _Member(NamedTuple):
@@ -113,7 +120,7 @@ def find_submissions(
             chosen, members = _members(root, layout, folders, known, result)
         if chosen not in result.layouts:
             result.layouts.append(chosen)
-        for one in _distinct(members, result.problems):
+        for one in _distinct(members, result):
             tree = one.tree.path if isinstance(one.tree, Folder) else one.tree
             result.found.append(Found(one.student, tree, path, one.is_late, one.is_named))
     result.unknown.extend(name for name in folders if name not in known)
@@ -198,13 +205,13 @@ def _claims(
     label = quoted(root.path / entry.name)
     found = named.get(entry.name) or (LAYOUTS[layout].claims(root, entry) if layout in LAYOUTS else None)
     if entry.kind == "link":
-        result.problems.append(f"{label} is a symbolic link: put the submission's own folder there.")
+        result.refuse(id_of(entry), f"{label} is a symbolic link: put the submission's own folder there.")
     elif found is not None:
         return [claim._replace(is_late=True) for claim in found] if layout == "canvas" and is_late(entry) else found
     elif entry.name == METADATA:
         pass
     elif entry.is_tree or is_marked(entry):
-        result.problems.append(f"{label} does not fit the layout {layout}: {ADVICE}, or move it away.")
+        result.refuse(id_of(entry), f"{label} does not fit the layout {layout}: {ADVICE}, or move it away.")
     else:
         advice = "put it into its student's folder" if root.is_answer(entry) else ""
         result.ignored.append(Ignored(entry.name, advice))
@@ -212,22 +219,22 @@ def _claims(
 
 
 def _put_together(root: ClassTree, claims: Iterable[Claim], result: Submissions) -> list[_Member]:
-    """Make one tree of each student's files. Two files for one place are a problem; older uploads are ignored."""
+    """Make one tree of each student's files. Who has two files for one place is refused; older uploads are ignored."""
     groups: dict[str, dict[str, Claim]] = {}
+    refused: set[str] = set()
     for claim in claims:
         group = groups.setdefault(claim.key, {})
         rival = group.get(claim.place)
         if rival and not claim.number and not rival.number:
-            result.problems.append(
-                f"{quoted(root.path / rival.source)} and {quoted(root.path / claim.source)} both belong to "
-                f"{claim.student!r}: remove one of them."
-            )
+            paths = f"{quoted(root.path / rival.source)} and {quoted(root.path / claim.source)}"
+            result.refuse(claim.student, f"{paths} both belong to {claim.student!r}: remove one of them.")
+            refused.add(claim.key)
         elif rival:
             older, claim = sorted((rival, claim), key=lambda one: one.number)
             result.ignored.append(Ignored(older.source, reason=f"an older upload of {claim.source}"))
         group[claim.place] = claim
     members: list[_Member] = []
-    for group in groups.values():
+    for group in (group for key, group in groups.items() if key not in refused):
         first = group.get("") or next(iter(group.values()))
         whole = group.pop("", None)
         base = root.below(whole.source) if whole else Files()
@@ -244,7 +251,7 @@ def _mount(root: ClassTree, claim: Claim) -> Mount:
     return Mount(root.tree, claim.source, claim.place)
 
 
-def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[_Member]:
+def _distinct(members: Iterable[_Member], result: Submissions) -> Iterator[_Member]:
     """Yield the students whose name nobody else has; the others are problems.
 
     Names that differ only in case are the same: reports are files, and some disks do not distinguish case.
@@ -254,7 +261,7 @@ def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[_Memb
         seen.setdefault(member.student.casefold(), []).append(member)
     for key, same in seen.items():
         if not key:
-            problems.extend(
+            result.problems.extend(
                 f"{quoted(one.path)} cannot be graded under its name: rename it with letters from a to z, or {ADVICE}."
                 for one in same
             )
@@ -262,6 +269,6 @@ def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[_Memb
             paths = " and ".join(quoted(one.path) for one in same)
             is_one_name = len({one.student for one in same}) == 1
             are = f"both called {same[0].student!r}" if is_one_name else "named alike except for case"
-            problems.append(f"{paths} are {are}: rename one of the folders.")
+            result.refuse(same[0].student, f"{paths} are {are}: rename one of the folders.")
         else:
             yield same[0]

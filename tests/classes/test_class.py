@@ -169,6 +169,21 @@ def test_of_two_submissions_that_seem_to_be_by_one_student_neither_is_graded(a_c
     assert a_class.points().keys() == {"ada", "bob", "cyd", "dan", "Zoe-Z"}
 
 
+def test_a_submission_that_two_may_have_made_is_named_first_and_graded_for_neither(a_class: Class) -> None:
+    roster = ROSTER.replace("bob@x.org", "joe@x.org").replace("eve@x.org", "joe@y.org").replace("Bob Roe", "Joe Roe")
+    (a_class.folder / "roster.csv").write_text(roster.replace("bob,", "jr,"), encoding="utf-8")
+    (a_class.folder / "times.csv").unlink()
+    (a_class.folder / "class" / "bob").rename(a_class.folder / "class" / "joe")
+    done = a_class.grade()
+    assert done.returncode == 1
+    sentence = "'joe' fits Joe Roe (jr) and Eve Li (eve) in the roster, so it was not graded"
+    assert sentence in done.stdout.partition("Layout:")[0]
+    rows = {line.split()[0]: line for line in done.stdout.partition("\nstudent ")[2].splitlines() if line}
+    assert "not graded" in rows["jr"]
+    assert "not graded" in rows["eve"]
+    assert not {"jr", "eve"} & a_class.points().keys()
+
+
 @pytest.mark.parametrize(("counts", "points"), [("last", 1), ("best", 5)])
 def test_of_several_submissions_the_last_or_the_best_counts(a_class: Class, counts: str, points: int) -> None:
     settings = a_class.root / "autograder.yml"

@@ -113,6 +113,17 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         "moodle",
         {"Participant_7": A, "Participant_8": A},
     ),
+    "canvas, anonymous, with one marked as late": (
+        "class",
+        {
+            "anon_ab1Cd_901_self_attention.py": A,
+            "LATE_anon_12345_902_self_attention.py": B,
+            "anon_xYz99_903_hw.zip": zipped(REPOSITORY),
+            "anon_qq7Rs_text.html": "",
+        },
+        "canvas",
+        {"anon_ab1Cd": A, "anon_12345": B, "anon_xYz99": A, "anon_qq7Rs": MISSING},
+    ),
     "moodle, with archives within": (
         "class.zip",
         zipped(
@@ -449,6 +460,15 @@ def test_one_run_names_everything_that_cannot_be_graded_and_grades_the_rest(tmp_
         "'/___' cannot be graded under its name",
         "'/李' cannot be graded under its name",
     ]
+    assert found.refused.keys() == {"link", "Bo-Li", "Eve"}
+
+
+def test_a_unit_that_a_student_has_twice_is_not_graded(tmp_path: Path) -> None:
+    content = {f"self_attention/{name}/{UNIT}": A for name in ("ada", "eve")}
+    path = write(tmp_path / "class", {**content, "self_attention/eve.zip": zipped({UNIT: B})})
+    found = find_submissions([path], UNITS)
+    assert [one.student for one in found.found] == ["ada"]
+    assert "both belong to 'eve': remove one of them." in found.refused["eve"]
 
 
 def test_a_folder_that_a_roster_names_and_that_is_missing_is_reported(tmp_path: Path) -> None:
@@ -456,6 +476,13 @@ def test_a_folder_that_a_roster_names_and_that_is_missing_is_reported(tmp_path: 
     found = find_submissions([path], UNITS, folders={"group 7": "team-7", "y": "ada"})
     assert [one.student for one in found.found] == ["team-7", "x"]
     assert found.unknown == ["y"]
+
+
+def test_of_two_folders_of_a_student_the_one_that_a_roster_names_counts(tmp_path: Path, stubs: Path) -> None:
+    path = write(tmp_path / "class", {"ada/self_attention.py": A, "ada 2/self_attention.py": B})
+    found = find_submissions([path], UNITS, folders={"ada 2": "ada"})
+    assert [(one.student, one.is_named, text_of(stubs, "ada", one.tree)) for one in found.found] == [("ada", True, B)]
+    assert [str(one) for one in found.ignored] == ["ada (the roster names 'ada 2' for ada)"]
 
 
 def test_ignored_files_are_listed_with_advice_for_possible_answers(tmp_path: Path, stubs: Path) -> None:

@@ -142,7 +142,7 @@ def _prepare(
         if isinstance(found.tree, Path) and course.root.is_relative_to(found.tree.resolve()):
             raise GraderError(f"{course.root} lies in the submission {found.tree}: give your own course, --course DIR.")
     require_folder(into)
-    handed_in = hand_ins(came.found, decisions)
+    handed_in = hand_ins(came, decisions)
     of = {name: own for name, own in handed_in.of.items() if not part or part.has(name)}
     batch = Batch(course, quizzes, unit, of, into, datetime.datetime.now(datetime.UTC), decisions)
     # One submission of a class says nothing about its other students. `grader collect` makes an empty folder for those

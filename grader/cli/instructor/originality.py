@@ -34,7 +34,7 @@ def originality(
     require_own(into)
     decisions = read_decisions(roster, course) if roster else Decisions(course)
     came = find_submissions(submissions, course.units, layout=layout, folders=decisions.folders)
-    handed_in = hand_ins(came.found, decisions)
+    handed_in = hand_ins(came, decisions)
     export = read_class(handed_in.of, course, unit)
     require_folder(into)
     with writing(f"Not all could be written to {into}"):
