@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.classes.adjustments import Adjustment, read_adjustments
-from grader.classes.roster import Entry, Matcher, read_roster
+from grader.classes.matcher import Matcher
+from grader.classes.roster import Entry, read_roster
 from grader.classes.times import Time, Times, read_times
 from grader.reports.model import Change, Received, Report, Unit
 
@@ -33,13 +34,15 @@ class Decisions:
         entries: The students; none without a roster.
         times: When units were handed in, as far as it is known.
         adjustments: The instructor's changes of points.
-        notes: Sentences on people in an exported roster who are not in the class.
+        staff: Who is in an exported roster and only teaches.
+        notes: Sentences on roles in it.
     """
 
     course: Course
     entries: list[Entry] = field(default_factory=list)
     times: Times = field(default_factory=dict)
     adjustments: list[Adjustment] = field(default_factory=list)
+    staff: Sequence[Entry] = ()
     notes: Sequence[str] = ()
 
     def entry(self, student: str) -> Entry:
@@ -48,8 +51,8 @@ class Decisions:
 
     @functools.cached_property
     def matcher(self) -> Matcher:
-        """What finds the students of submissions by their names."""
-        return Matcher(self.entries)
+        """What finds the people behind submissions by their names."""
+        return Matcher([*self.entries, *self.staff])
 
     @property
     def folders(self) -> dict[str, str]:
@@ -132,5 +135,5 @@ def read_decisions(roster: Path, course: Course) -> Decisions:
     """Read a roster, and times.csv and adjustments.csv in its folder. Raises TableError."""
     entries = read_roster(roster, course.units)
     students = {entry.student for entry in entries}
-    times = read_times(roster.parent, entries, course)
-    return Decisions(course, entries, times, read_adjustments(roster.parent, students, course), entries.notes)
+    times, adjustments = read_times(roster.parent, entries, course), read_adjustments(roster.parent, students, course)
+    return Decisions(course, entries, times, adjustments, entries.staff, entries.notes)

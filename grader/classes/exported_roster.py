@@ -51,9 +51,16 @@ _STAFF = {
 
 
 class Exported(NamedTuple):
-    """The students of an export under our columns, and sentences on those who were left out."""
+    """The people in an export under our columns, and sentences on their roles.
 
-    rows: list[Row]
+    Attributes:
+        students: The students, each with a name in reports.
+        staff: Who only teaches.
+        notes: The sentences.
+    """
+
+    students: list[Row]
+    staff: list[Row]
     notes: list[str]
 
 
@@ -79,8 +86,9 @@ def read_exported(table: Table) -> Exported:
         if not any(row[column] for column in ("name", *_IDENTIFIERS)):
             table.report(row, "name", "nothing says who this is: add a name, an address or a login, or remove it.")
     people = _merged(table, rows)
-    students = [row for row in people if not _is_staff(row)]
-    return Exported(_named(table, students), _notes(people))
+    staff = [row for row in people if _is_staff(row)]
+    students = [row for row in people if row not in staff]
+    return Exported(_named(table, students), staff, _notes(staff, students))
 
 
 def _is_of_canvas(row: Row) -> bool:
@@ -161,14 +169,15 @@ def _is_staff(row: Row) -> bool:
     return bool(roles) and roles <= _STAFF
 
 
-def _notes(people: Iterable[Row]) -> list[str]:
-    """Return who was left out, and who counts as a student although the role is not known."""
-    people = list(people)
-    staff = [f"{_called(row)} ({row['role']})" for row in people if _is_staff(row)]
-    roles = [(row, _roles(row)) for row in people if not _is_staff(row)]
-    unknown = [f"{_called(row)} ({row['role']})" for row, own in roles if own and not own & _STUDENTS]
-    notes = [f"Left out of the class by their role: {listed(staff, 50)}."] if staff else []
-    return [*notes, *([f"Counted as students, with another role: {listed(unknown, 50)}."] if unknown else [])]
+def _notes(staff: Iterable[Row], students: Iterable[Row]) -> list[str]:
+    """Return who is left out, and who counts as a student although the role is not known."""
+    unknown = [row for row in students if row["role"] and not _roles(row) & _STUDENTS]
+    said = {"Left out of the class by their role": staff, "Counted as students, with another role": unknown}
+    return [f"{what}: {listed([_with_role(row) for row in rows], 50)}." for what, rows in said.items() if rows]
+
+
+def _with_role(row: Row) -> str:
+    return f"{_called(row)} ({row['role']})"
 
 
 def _called(row: Row) -> str:

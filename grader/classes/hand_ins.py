@@ -54,9 +54,9 @@ class HandIns:
         strangers: The submissions of nobody in the roster.
         absent: The students of the roster without a submission.
         unclear: The students of whom nobody knows which submission is theirs, each with the reason.
-        left_out: The submissions that seem to be by a student whose folder is named in the roster.
+        left_out: The submissions that are nobody's in the class, by the reason.
         problems: Sentences on submissions that are not graded, and on downloads without names.
-        notes: Sentences on people in an exported roster who are not in the class.
+        notes: Sentences on roles in an exported roster.
     """
 
     of: dict[str, list[HandIn]] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class HandIns:
     strangers: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     unclear: dict[str, str] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
+    left_out: dict[str, list[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     notes: Sequence[str] = ()
 
@@ -72,6 +72,11 @@ class HandIns:
         """Note that nobody knows which submission is these students'."""
         self.problems.append(sentence)
         self.unclear.update((student, self.unclear.get(student, sentence)) for student in students)
+
+    def leave_out(self, submissions: Iterable[Found], reason: str) -> None:
+        """Note submissions that do not count."""
+        for one in submissions:
+            self.left_out.setdefault(reason, []).append(one.student)
 
 
 def hand_ins(came: Submissions, decisions: Decisions) -> HandIns:
@@ -92,7 +97,9 @@ def hand_ins(came: Submissions, decisions: Decisions) -> HandIns:
         if chosen is None:  # nobody knows which one is the student's
             result.refuse([student], _several(several, student, path))
             continue
-        result.left_out += [one.student for one in several if one is not chosen]
+        result.leave_out(
+            (one for one in several if one is not chosen), "the roster names another folder of the student"
+        )
         handed_in = result.of.setdefault(student, [])
         handed_in.append(HandIn(chosen.tree, path, chosen.is_late))
         if late := late_work(path, chosen.student):
@@ -117,7 +124,7 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
         if len(fitting) > 1:
             names = in_words([str(entry) for entry in fitting])
             result.refuse(
-                [entry.student for entry in fitting],
+                [entry.student for entry in fitting if entry.student],
                 f"{quoted(one.path)}: {one.student!r} fits {names} in the roster, so it was not graded: name it in the "
                 "column `folder` of the right one.",
             )
@@ -125,6 +132,9 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
         if decisions.entries and not fitting:
             result.strangers.append(one.student)
         student = fitting[0].student if fitting else one.student
+        if not student:
+            result.leave_out([one], "they are by teachers or assistants")
+            continue
         if student != one.student:
             result.matched.setdefault(rule, []).append((one.student, student))
         yield one, student
@@ -164,9 +174,8 @@ def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submis
     for rule, pairs in handed_in.matched.items():
         pairs_in_words = [f"{found} is {student}" for found, student in pairs]
         sentences.append(f"Matched by {rule}: {listed(pairs_in_words, _MOST)}.")
-    if handed_in.left_out:
-        names = listed(handed_in.left_out, _MOST)
-        sentences.append(f"Left out, because the roster names another folder of the student: {names}.")
+    for reason, names in handed_in.left_out.items():
+        sentences.append(f"Left out, because {reason}: {listed(names, _MOST)}.")
     if handed_in.strangers:
         sentences.append(f"Not in the roster, and graded under their own names: {listed(handed_in.strangers, _MOST)}.")
     by_folder = {found.casefold() for found, _ in handed_in.matched.get("folder", ())}

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from grader.classes.exported_roster import is_canvas, is_export, read_exported
 from grader.classes.tables import Row, Table, TableError, read_table
-from grader.submissions.names import STUDENT, student_id
+from grader.submissions.names import STUDENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
 COLUMNS = ("student", "name", "id", "email", "sis_user_id", "sis_login_id", "section", "repository", "folder")
@@ -54,16 +54,18 @@ class Entry:
     exempt: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
-        """The student's own name, if it is known, and the one in reports."""
-        return f"{self.name} ({self.student})" if self.name else self.student
+        """The student's own name, if it is known, and the one in reports. Who only teaches has none there."""
+        names = [one for one in (self.name, self.student) if one]
+        return f"{names[0]} ({names[1]})" if len(names) > 1 else (names or [self.sis_login_id or self.email])[0]
 
 
 class Roster(list[Entry]):
-    """The students of a class, with sentences on people of an export who are none."""
+    """The students of a class; of an export also who only teaches, without a name in reports, and who that is."""
 
-    def __init__(self, entries: Iterable[Entry] = (), notes: Sequence[str] = ()) -> None:
-        """Keep the students, and the sentences."""
+    def __init__(self, entries: Iterable[Entry], staff: Sequence[Entry] = (), notes: Sequence[str] = ()) -> None:
+        """Keep the students, the staff, and sentences on roles."""
         super().__init__(entries)
+        self.staff = staff
         self.notes = notes
 
 
@@ -90,7 +92,7 @@ def read_roster(
             f"{path}, line {table.header}: there is no column 'student'. The columns can be {', '.join(COLUMNS)}, and "
             "the units; or give a roster in English that a platform exports."
         )
-    rows, notes = (table.rows, []) if own else read_exported(table)
+    rows, staff, notes = (table.rows, [], []) if own else read_exported(table)
     entries = []
     for row in rows:
         entry = _entry(row, units)
@@ -107,7 +109,7 @@ def read_roster(
     table.require_sound()
     if not entries:
         raise TableError(f"{path} names no student: add a line for each.")
-    return Roster(entries, notes)
+    return Roster(entries, [_entry(row, ()) for row in staff], notes)
 
 
 def parse_time(text: str) -> datetime.datetime | None:
@@ -159,124 +161,3 @@ def _report_doubles(table: Table, entries: list[Entry]) -> None:
             first = seen.setdefault((column, cell.casefold()), row.line) if cell else row.line
             if first != row.line:
                 table.report(row, column, f"{cell!r} is in line {first}, too: remove one.")
-
-
-def _local(text: str) -> str:
-    """Return the id that a platform makes of a login or an address: of the part before the @."""
-    return student_id(text.partition("@")[0]).casefold()
-
-
-def _letters(found: str) -> str:
-    """Return the letters of a name, without the number that a platform has added."""
-    return re.sub(r"_\d+$|[^a-z0-9]", "", student_id(found).casefold())
-
-
-def _spellings(name: str) -> set[str]:
-    """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane."""
-    words = [word for word in re.split(r"[^a-z0-9]+", student_id(name).casefold()) if word]
-    return {"".join([*words[start:], *words[:start]]) for start in range(len(words))}
-
-
-def _whole(text: str) -> set[str]:
-    """Return a login or an address as it may be the name of a folder."""
-    return {text.casefold(), student_id(text).casefold()}
-
-
-def _logins(entry: Entry) -> set[str]:
-    """Return what a clone may be called after its assignment."""
-    return {entry.student.casefold(), *_whole(entry.sis_login_id), _local(entry.sis_login_id)}
-
-
-def _unlinked(entry: Entry) -> set[str]:
-    """Return the same for a student without a login."""
-    return set() if entry.sis_login_id else {*_whole(entry.email), _local(entry.email), _local(entry.sis_user_id)}
-
-
-_Rule = tuple[str, "Callable[[Entry], set[str]]", "Callable[[str], str]"]
-_RULES: Sequence[_Rule] = (
-    ("folder", lambda entry: {entry.folder.casefold()}, str.casefold),
-    ("student", lambda entry: {entry.student.casefold()}, str.casefold),
-    ("sis_login_id", lambda entry: _whole(entry.sis_login_id), str.casefold),
-    ("email", lambda entry: _whole(entry.email), str.casefold),
-    ("id", lambda entry: {entry.id}, lambda found: found.rpartition("_")[2]),
-    ("sis_login_id", lambda entry: {_local(entry.sis_login_id)}, str.casefold),
-    ("sis_user_id", lambda entry: {_local(entry.sis_user_id)}, str.casefold),
-    ("email", lambda entry: {_local(entry.email)}, str.casefold),
-    ("repository", lambda entry: {_local(entry.repository.partition("/")[2])}, str.casefold),
-    ("name", lambda entry: _spellings(entry.name), _letters),
-)
-"""How a submission is matched to a student, by the columns of the roster: what of an entry equals what of its name."""
-_BY_LOGIN: Sequence[_Rule] = (("login", _logins, str.casefold), ("login", _unlinked, str.casefold))
-"""The same for what is left of the name of a clone."""
-
-
-class Matcher:
-    """Finds the students of submissions by their names."""
-
-    def __init__(self, entries: Iterable[Entry]) -> None:
-        """Sort the entries by what each rule compares."""
-        entries = list(entries)
-        self._rules = [_index(rule, entries) for rule in _RULES]
-        self._by_login = [_index(rule, entries) for rule in _BY_LOGIN]
-
-    def match(self, found: str, prefixes: Iterable[str] = ()) -> tuple[Entry, str] | None:
-        """Return the student of a submission with this name, and the rule that fits; None if not exactly one does."""
-        fitting, rule = self.fitting(found, prefixes)
-        return (fitting[0], rule) if len(fitting) == 1 else None
-
-    def fitting(self, found: str, prefixes: Iterable[str] = ()) -> tuple[list[Entry], str]:
-        """Return the students who may have made a submission with this name, and the rule that they fit.
-
-        Args:
-            found: The name.
-            prefixes: What names may begin with, before a login; see `prefixes`.
-        """
-        fitting, rule = _narrowed(found, self._rules)
-        if rule == "id" and len(fitting) == 1:
-            # Some platforms number submissions, and not students. A name that is another student's says so.
-            named = _narrowed(found, self._rules[-1:])[0]
-            return (fitting if fitting[0] in named else [*fitting, *named]), rule
-        for prefix in () if fitting else prefixes:
-            if found.casefold().startswith(f"{prefix}-"):
-                others, rule = _narrowed(found[len(prefix) + 1 :], self._by_login)
-                fitting += [entry for entry in others if entry not in fitting]
-        return fitting, rule
-
-    def prefixes(self, names: Sequence[str]) -> set[str]:
-        """Return what the names of clones begin with, before the login: two students share it, or it is the only name.
-
-        `gh classroom clone` and `gh teacher download` write `attention-ada` and `class-attention-ada`.
-        """
-        students: dict[str, set[str]] = {}
-        for name in names:
-            fitting, rule = self.fitting(name)
-            for dash in re.finditer("-", name) if not fitting or rule == "repository" else ():
-                others, _ = _narrowed(name[dash.end() :], self._by_login)
-                students.setdefault(name[: dash.start()].casefold(), set()).update(one.student for one in others)
-        return {prefix for prefix, own in students.items() if len(own) > 1 or (own and len(names) == 1)}
-
-
-_Index = tuple[str, dict[str, list[Entry]], "Callable[[str], str]"]
-
-
-def _index(rule: _Rule, entries: Iterable[Entry]) -> _Index:
-    """Sort entries by what a rule compares."""
-    name, texts, of_name = rule
-    index: dict[str, list[Entry]] = {}
-    for entry in entries:
-        for text in filter(None, texts(entry)):
-            index.setdefault(text, []).append(entry)
-    return name, index, of_name
-
-
-def _narrowed(found: str, rules: Iterable[_Index]) -> tuple[list[Entry], str]:
-    """Return the entries that the first fitting rule finds, and its name. Of several, later rules may leave one."""
-    left: list[Entry] = []
-    by = ""
-    for rule, index, of_name in rules:
-        fitting = index.get(of_name(found), [])
-        if narrowed := [entry for entry in fitting if entry in left or not left]:
-            left, by = narrowed, rule
-        if len(left) == 1:
-            break
-    return left, by

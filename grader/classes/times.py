@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.classes.collected import COLLECTED, LATE, Work, read_collected
-from grader.classes.roster import Entry, Matcher, parse_time
+from grader.classes.matcher import Matcher
+from grader.classes.roster import Entry, parse_time
 from grader.classes.tables import TableError, read_table
 from grader.submissions.names import student_id
 from grader.submissions.plain_files import UnreadableError, read_text

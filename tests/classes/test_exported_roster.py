@@ -106,6 +106,7 @@ def test_teachers_and_assistants_are_left_out_and_named_unless_they_are_students
     )
     roster = read_roster(written(tmp_path, text), [])
     assert [entry.student for entry in roster] == ["ada", "bo", "eve"]
+    assert list(map(str, roster.staff)) == ["Tom Ny"]
     assert roster.notes == [
         "Left out of the class by their role: Tom Ny (Non-editing teacher).",
         "Counted as students, with another role: Eve Li (No roles, Teacher).",

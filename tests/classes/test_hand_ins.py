@@ -83,6 +83,17 @@ def test_clones_are_matched_by_login_and_said(tmp_path: Path) -> None:
     assert "Not in the roster, and graded under their own names: attention-zed." in printed
 
 
+def test_what_a_teacher_hands_in_is_left_out(tmp_path: Path) -> None:
+    for name in ("cs-sums-ada", "cs-sums-tom"):
+        hand_in(tmp_path / "class" / name, "first = 1\n", "sums")
+    came = find_submissions([tmp_path / "class"], UNITS)
+    found = hand_ins(came, Decisions(COURSE, ROSTER, staff=[Entry("", "Tom Ny", sis_login_id="tom")]))
+    assert (set(found.of), found.strangers) == ({"ada"}, [])
+    assert "Left out, because they are by teachers or assistants: cs-sums-tom." in described_matches(
+        found, ROSTER, came
+    )
+
+
 def test_of_a_download_without_names_the_roster_says_nothing_and_nobody_has_handed_in_nothing(tmp_path: Path) -> None:
     names = [f"Participant_{number}_assignsubmission_file_" for number in (12, 4711)]
     found, _ = class_of(tmp_path, *names)
