@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.classes.roster import Entry
 from grader.classes.times import CANVAS, Time, late_work, pushed_time, stamped_time
 from grader.submissions.names import quoted
 from grader.text import in_words, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from grader.classes.decisions import Decisions
-    from grader.classes.roster import Entry
     from grader.submissions.find import Found, Submissions
     from grader.submissions.source import Submission, UnitSource
     from grader.submissions.tree import Files
@@ -25,11 +25,19 @@ _MOST = 50
 
 @dataclass(frozen=True)
 class HandIn:
-    """One submission of a student, the path that was given for it, and whether a platform marked it as late."""
+    """One submission of a student.
+
+    Attributes:
+        tree: The folder or tree.
+        path: The path that was given.
+        is_late: Whether a platform marked it as late.
+        ties: What it has in common with the submissions of others who may have handed in together.
+    """
 
     tree: Path | Files
     path: Path
     is_late: bool = False
+    ties: frozenset[str] = frozenset()
 
     def time(self, student: str, unit: str, decisions: Decisions) -> Time | None:
         """Return when a unit of it was handed in; None if nothing says so."""
@@ -70,21 +78,15 @@ def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
     spelled: dict[str, str] = {}
     names: dict[tuple[str, Path], list[str]] = {}
     for one in found:
-        student = one.student
-        if decisions.entries:
-            if fitting := decisions.matcher.match(one.student):
-                student, rule = fitting[0].student, fitting[1]
-                if student != one.student:
-                    result.matched.setdefault(rule, []).append((one.student, student))
-            else:
-                result.strangers.append(one.student)
-        # Reports are files, and some disks do not distinguish case.
-        student = spelled.setdefault(student.casefold(), student)
-        own = result.of.setdefault(student, [])
-        names.setdefault((student, one.path), []).append(one.student)
-        own.append(HandIn(one.tree, one.path, one.is_late))
-        if late := late_work(one.path, one.student):
-            own.append(HandIn(late / one.student, late))
+        for entry in _entries(one, decisions, result):
+            # Reports are files, and some disks do not distinguish case.
+            student = spelled.setdefault(entry.student.casefold(), entry.student)
+            own = result.of.setdefault(student, [])
+            names.setdefault((student, one.path), []).append(one.student)
+            ties = frozenset(_ties(one, entry))
+            own.append(HandIn(one.tree, one.path, one.is_late, ties))
+            if late := late_work(one.path, one.student):
+                own.append(HandIn(late / one.student, late, ties=ties))
     for (student, path), same in names.items():
         if len(same) > 1:  # nobody knows which one is the student's
             result.of.pop(student, None)
@@ -96,6 +98,32 @@ def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
     here = {student for student, _ in names}
     result.absent = [entry.student for entry in decisions.entries if entry.student not in here]
     return result
+
+
+def _entries(one: Found, decisions: Decisions, result: HandIns) -> list[Entry]:
+    """Return whose submission this is: a student, or all students of a group; one who is in no roster by name alone."""
+    if not decisions.entries:
+        return [Entry(one.student)]
+    fitting = decisions.matcher.match(one.student, one.identifiers)
+    if fitting is None:
+        result.strangers.append(one.student)
+        return [Entry(one.student)]
+    entry, rule = fitting
+    group = decisions.matcher.group(entry, rule)
+    if [one.student] != [member.student for member in group]:
+        result.matched.setdefault(rule, []).append((one.student, in_words([member.student for member in group])))
+    return group
+
+
+def _ties(one: Found, entry: Entry) -> Iterator[str]:
+    """Yield what the submissions of a group have in common: a place, a repository, or the group's name in Moodle."""
+    if one.place:
+        yield f"place {one.place}"
+    if entry.repository:
+        yield f"repository {entry.repository.casefold()} {one.path}"
+    for team in entry.teams:
+        if one.student.casefold().startswith(f"{team.casefold()}-"):
+            yield f"team {team.casefold()} {one.path}"
 
 
 def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submissions) -> list[str]:

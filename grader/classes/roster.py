@@ -46,8 +46,8 @@ class Entry:
         student: The name in reports.
         name: The student's own name.
         id: The number in Canvas, or in Moodle's grading worksheet.
-        repository: OWNER/NAME on GitHub.
-        folder: The name of the folder or archive that is handed in.
+        repository: OWNER/NAME on GitHub. A group has the same.
+        folder: The name of the folder or archive that is handed in. A group has the same.
         due: Extensions: another due date, by unit.
         exempt: The units that do not count.
     """
@@ -63,6 +63,11 @@ class Entry:
     folder: str = ""
     due: Mapping[str, datetime.datetime] = field(default_factory=dict)
     exempt: frozenset[str] = frozenset()
+
+    @property
+    def teams(self) -> list[str]:
+        """The names of the student's groups, as a platform writes them in the name of a download."""
+        return list(filter(None, map(student_id, re.split("[,;]", self.section))))
 
 
 def read_roster(
@@ -146,10 +151,13 @@ def _problems(entry: Entry, reserved: Collection[str], needs_repository: bool) -
 
 
 def _report_doubles(table: Table, entries: list[Entry]) -> None:
-    """Report what two students share and only one can have. Some disks, and GitHub, ignore case."""
+    """Report what two students share and only one can have. Some disks, and GitHub, ignore case.
+
+    A group shares its repository or folder.
+    """
     seen: dict[tuple[str, str], int] = {}
     for row, entry in zip(table.rows if "student" in table.columns else [], entries, strict=False):
-        for column in ("student", "id", "email", "sis_user_id", "sis_login_id", "repository", "folder"):
+        for column in ("student", "id", "email", "sis_user_id", "sis_login_id"):
             cell = getattr(entry, column)
             first = seen.setdefault((column, cell.casefold()), row.line) if cell else row.line
             if first != row.line:
@@ -199,10 +207,14 @@ def _letters(found: str) -> str:
     return re.sub(r"_\d+$|[^a-z0-9]", "", student_id(found).casefold())
 
 
-def _spellings(name: str) -> set[str]:
-    """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane."""
-    words = [word for word in re.split(r"[^a-z0-9]+", student_id(name).casefold()) if word]
-    return {"".join([*words[start:], *words[:start]]) for start in range(len(words))}
+def _spellings(entry: Entry) -> set[str]:
+    """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane.
+
+    If a group hands in together, Moodle writes `Group A-Jane Doe`.
+    """
+    words = [word for word in re.split(r"[^a-z0-9]+", student_id(entry.name).casefold()) if word]
+    alone = {"".join([*words[start:], *words[:start]]) for start in range(len(words))}
+    return alone | {f"{_letters(team)}{name}" for team in entry.teams for name in alone}
 
 
 _RULES: dict[str, tuple[Callable[[Entry], set[str]], Callable[[str], str]]] = {
@@ -213,9 +225,14 @@ _RULES: dict[str, tuple[Callable[[Entry], set[str]], Callable[[str], str]]] = {
     "sis_user_id": (lambda entry: {_local(entry.sis_user_id)}, str.casefold),
     "email": (lambda entry: {_local(entry.email)}, str.casefold),
     "repository": (lambda entry: {_local(entry.repository.partition("/")[2])}, str.casefold),
-    "name": (lambda entry: _spellings(entry.name), _letters),
+    "name": (_spellings, _letters),
 }
 """How a submission is matched to a student, by the columns of the roster: what of an entry equals what of its name."""
+
+
+_GROUPS = ("folder", "repository")
+"""The columns that the students of a group share."""
+_IDENTIFIERS = ("student", "id", "email", "sis_user_id", "sis_login_id")
 
 
 class Matcher:
@@ -224,14 +241,40 @@ class Matcher:
     def __init__(self, entries: Iterable[Entry]) -> None:
         """Sort the entries by what each rule compares."""
         self._by_rule: dict[str, dict[str, list[Entry]]] = {rule: {} for rule in _RULES}
+        self._by_identifier: dict[str, list[Entry]] = {}
+        self._groups: dict[tuple[str, str], list[Entry]] = {}
         for entry in entries:
+            for column in _GROUPS:
+                self._groups.setdefault((column, getattr(entry, column).casefold()), []).append(entry)
+            for identifier in {getattr(entry, column).casefold() for column in _IDENTIFIERS}:
+                self._by_identifier.setdefault(identifier, []).append(entry)
             for rule, (texts, _) in _RULES.items():
+                if entry is not self.group(entry, rule)[0]:
+                    continue  # the first of a group stands for it
                 for text in filter(None, texts(entry)):
                     self._by_rule[rule].setdefault(text, []).append(entry)
 
-    def match(self, found: str) -> tuple[Entry, str] | None:
-        """Return the student of a submission with this name, and the rule that fits; None if not exactly one does."""
+    def match(self, found: str, identifiers: Iterable[str] | None = None) -> tuple[Entry, str] | None:
+        """Return the student of a submission, and the rule that fits; None if not exactly one does.
+
+        Args:
+            found: The name of the submission.
+            identifiers: The student's ids and addresses, if the download has them: then the name has no number of the
+                student.
+        """
+        if named := {entry.student: entry for one in identifiers or () for entry in self._identified(one)}:
+            return (next(iter(named.values())), "ID or address") if len(named) == 1 else None
         for rule, (_, text) in _RULES.items():
+            if rule == "id" and identifiers is not None:
+                continue
             if fitting := self._by_rule[rule].get(text(found)):
                 return (fitting[0], rule) if len(fitting) == 1 else None
         return None
+
+    def group(self, entry: Entry, rule: str) -> list[Entry]:
+        """Return the students who share what a rule compares, because they are a group; otherwise the student alone."""
+        cell = getattr(entry, rule) if rule in _GROUPS else ""
+        return self._groups[rule, cell.casefold()] if cell else [entry]
+
+    def _identified(self, identifier: str) -> list[Entry]:
+        return self._by_identifier.get(identifier.casefold(), [])

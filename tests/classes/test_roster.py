@@ -102,6 +102,34 @@ def test_a_submission_is_matched_by_the_first_rule_that_fits_one_student(
     assert (got and (got[0].student, got[1])) == (student and (student, rule))
 
 
+def test_the_first_of_a_group_is_matched_and_names_the_others() -> None:
+    group = [Entry("ada", folder="group 7"), Entry("bob", folder="Group 7")]
+    team = [Entry("cyd", repository="o/team"), Entry("dan", repository="O/Team"), Entry("eve", repository="p/team")]
+    matcher = Matcher([*group, *team])
+    assert matcher.match("group 7") == (group[0], "folder")
+    assert matcher.group(group[0], "folder") == group
+    assert matcher.match("team") is None  # two repositories have this name
+    assert Matcher(team[:2]).match("team") == (team[0], "repository")
+
+
+@pytest.mark.parametrize(
+    ("identifiers", "student"),
+    [
+        (["jane@x.org"], "jane"),
+        (["4712"], "jane"),
+        (["4712", "al@x.org"], None),
+        (["5"], "al"),
+        (["jane@y.org"], "al"),
+        ([], "al"),
+    ],
+)
+def test_a_platforms_ids_and_addresses_come_before_the_name(identifiers: list[str], student: str | None) -> None:
+    entries = [Entry("jane", "Jane Doe", "4712", "jane@x.org"), Entry("al", "Al Roe", "5", "al@x.org")]
+    # The number is that of the submission, and not of a student.
+    found = Matcher(entries).match("Al-Roe_4712", identifiers)
+    assert (found and found[0].student) == student
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -121,7 +149,6 @@ def test_a_submission_is_matched_by_the_first_rule_that_fits_one_student(
         (f"{HEADER}ada,o/a.git\n", "line 2, repository: 'o/a.git' is not a repository on GitHub"),
         (f"{HEADER}ada,--upload-pack=x/a\n", "is not a repository on GitHub"),
         (f"{HEADER}ada,o/a\n\nAda,o/b\n", "line 4, student: 'Ada' is in line 2, too: remove one."),
-        (f"{HEADER}ada,o/a\nbob,O/A\n", "line 3, repository: 'O/A' is in line 2, too: remove one."),
         (f"{HEADER}sums,o/a\n", "line 2, student: 'sums' is the name of a folder of the course"),
         (f"{HEADER}Sums,o/a\n", "line 2, student: 'Sums' is the name of a folder of the course"),
         (f"{HEADER}{'a' * 300},o/a\n", "line 2, student: the name has 300 characters: write 100 at most"),

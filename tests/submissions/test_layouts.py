@@ -170,7 +170,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
             "submission_metadata.yml": METADATA,
         },
         "gradescope",
-        {"Jane-Doe_101": A, "Soren-A-Ed-Ned-OHara_102": B},
+        {"Jane-Doe_101": A, "Soren-A_102": B, "Ed-Ned-OHara_102": B},
     ),
     "gradescope, as the zip that it is": (
         "export.zip",
@@ -294,7 +294,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
             "eve/self_attention.py": C,
         },
         "folders",
-        {"li": A, "team-7": B, "eve": C},
+        {"li": A, "ada": B, "bo": B, "eve": C},
     ),
     "two that might be it": (
         "class",
@@ -331,7 +331,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
 
 
 # The roster of each download that has one.
-ROSTERS = {"a roster for what no rule fits": {"李": "li", "group 7": "team-7"}}
+ROSTERS = {"a roster for what no rule fits": {"李": ["li"], "group 7": ["ada", "bo"]}}
 
 
 def submissions_in(*arguments: Any, **options: Any) -> list[tuple[str, Path | Files]]:
@@ -453,8 +453,8 @@ def test_one_run_names_everything_that_cannot_be_graded_and_grades_the_rest(tmp_
 
 def test_a_folder_that_a_roster_names_and_that_is_missing_is_reported(tmp_path: Path) -> None:
     path = write(tmp_path / "class", {"x/self_attention.py": A, "group 7/self_attention.py": B})
-    found = find_submissions([path], UNITS, folders={"group 7": "team-7", "y": "ada"})
-    assert [one.student for one in found.found] == ["team-7", "x"]
+    found = find_submissions([path], UNITS, folders={"group 7": ["ada", "bo"], "y": ["eve"]})
+    assert [one.student for one in found.found] == ["ada", "bo", "x"]
     assert found.unknown == ["y"]
 
 

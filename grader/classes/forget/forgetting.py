@@ -170,7 +170,7 @@ class Forgetting:
             with contextlib.suppress(SubmissionError):
                 for claim in LAYOUTS[layout].claims(root, entry) or []:
                     if self.person.is_called(claim.student):
-                        self.person.names.update(root.submitters.get(entry.name, [claim.key.rpartition("_")[0]]))
+                        self.person.names.add(claim.key.rpartition("_")[0])
                         return True
         return False
 
