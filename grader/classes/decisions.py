@@ -55,9 +55,13 @@ class Decisions:
         return Matcher([*self.entries, *self.staff])
 
     @property
-    def folders(self) -> dict[str, str]:
-        """The students of folders and archives that the roster names."""
-        return {entry.folder: entry.student for entry in self.entries if entry.folder}
+    def folders(self) -> dict[str, list[str]]:
+        """The students of folders and archives that the roster names, several of a group."""
+        folders: dict[str, list[str]] = {}
+        for entry in self.entries:
+            if entry.folder:
+                folders.setdefault(entry.folder, []).append(entry.student)
+        return folders
 
     def adjusted(self, student: str, unit: str) -> list[Change]:
         """Return the adjustments of a student's points in a unit."""

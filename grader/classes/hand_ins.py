@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.classes.roster import Entry
 from grader.classes.times import CANVAS, Time, late_work, pushed_time, stamped_time
 from grader.submissions.layouts import is_anonymous
 from grader.submissions.names import quoted
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from grader.classes.decisions import Decisions
-    from grader.classes.roster import Entry
     from grader.submissions.find import Found, Submissions
     from grader.submissions.source import Submission, UnitSource
     from grader.submissions.tree import Files
@@ -26,11 +26,19 @@ _MOST = 50
 
 @dataclass(frozen=True)
 class HandIn:
-    """One submission of a student, the path that was given for it, and whether a platform marked it as late."""
+    """One submission of a student.
+
+    Attributes:
+        tree: The folder or tree.
+        path: The path that was given.
+        is_late: Whether a platform marked it as late.
+        ties: What it has in common with the submissions of others who may have handed in together.
+    """
 
     tree: Path | Files
     path: Path
     is_late: bool = False
+    ties: frozenset[str] = frozenset()
 
     def time(self, student: str, unit: str, decisions: Decisions) -> Time | None:
         """Return when a unit of it was handed in; None if nothing says so."""
@@ -86,24 +94,26 @@ def hand_ins(came: Submissions, decisions: Decisions) -> HandIns:
     """
     result = HandIns(notes=decisions.notes)
     spelled: dict[str, str] = {}
-    own: dict[tuple[str, Path], list[Found]] = {}
+    own: dict[tuple[str, Path], list[tuple[Found, Entry]]] = {}
     for path in dict.fromkeys(one.path for one in came.found):
         here = [one for one in came.found if one.path == path]
-        for one, student in _by_student(here, decisions, result):
+        for one, entry in _by_student(here, decisions, result):
             # Reports are files, and some disks do not distinguish case.
-            own.setdefault((spelled.setdefault(student.casefold(), student), path), []).append(one)
-    for (student, path), several in own.items():
-        chosen = several[0] if len(several) == 1 else _named(several, decisions.entry(student).folder)
+            student = spelled.setdefault(entry.student.casefold(), entry.student)
+            own.setdefault((student, path), []).append((one, entry))
+    for (student, path), pairs in own.items():
+        several, entry = [one for one, _ in pairs], pairs[0][1]
+        chosen = several[0] if len(several) == 1 else _named(several, entry.folder)
         if chosen is None:  # nobody knows which one is the student's
             result.refuse([student], _several(several, student, path))
             continue
-        result.leave_out(
-            (one for one in several if one is not chosen), "the roster names another folder of the student"
-        )
+        others = (one for one in several if one is not chosen)
+        result.leave_out(others, "the roster names another folder of the student")
         handed_in = result.of.setdefault(student, [])
-        handed_in.append(HandIn(chosen.tree, path, chosen.is_late))
+        ties = frozenset(_ties(chosen, entry))
+        handed_in.append(HandIn(chosen.tree, path, chosen.is_late, ties))
         if late := late_work(path, chosen.student):
-            handed_in.append(HandIn(late / chosen.student, late))
+            handed_in.append(HandIn(late / chosen.student, late, ties=ties))
     for name, sentence in came.refused.items() if decisions.entries else ():
         result.unclear.update((entry.student, sentence) for entry in decisions.matcher.fitting(name)[0])
     students = [entry.student for entry in decisions.entries]
@@ -115,29 +125,39 @@ def hand_ins(came: Submissions, decisions: Decisions) -> HandIns:
     return result
 
 
-def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -> Iterator[tuple[Found, str]]:
-    """Yield the submissions of one path, each with its student; not those that fit two students of the roster."""
+def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -> Iterator[tuple[Found, Entry]]:
+    """Yield the submissions of one path, each with its student, or with every student of a group.
+
+    Those that fit two students of the roster, and those of teachers, are left out.
+    """
     matcher = decisions.matcher
     prefixes = matcher.prefixes([one.student for one in found])
     for one in found:
-        fitting, rule = matcher.fitting(one.student, prefixes)
+        fitting, rule = matcher.fitting(one.student, prefixes, one.identifiers)
+        if one.is_named:
+            fitting, rule = [decisions.entry(one.student)], "student"
+        group = matcher.group(fitting[0], rule) if len(fitting) == 1 else fitting
+        names = [entry.student for entry in group if entry.student]
         if len(fitting) > 1:
-            names = in_words([str(entry) for entry in fitting])
-            result.refuse(
-                [entry.student for entry in fitting if entry.student],
-                f"{quoted(one.path)}: {one.student!r} fits {names} in the roster, so it was not graded: name it in the "
-                "column `folder` of the right one.",
-            )
-            continue
-        if decisions.entries and not fitting:
-            result.strangers.append(one.student)
-        student = fitting[0].student if fitting else one.student
-        if not student:
+            result.refuse(names, _two_fit(one, fitting))
+        elif not fitting:
+            if decisions.entries:
+                result.strangers.append(one.student)
+            yield one, Entry(one.student)
+        elif not names:
             result.leave_out([one], "they are by teachers or assistants")
-            continue
-        if student != one.student:
-            result.matched.setdefault(rule, []).append((one.student, student))
-        yield one, student
+        else:
+            if names != [one.student]:
+                result.matched.setdefault(rule, []).append((one.student, in_words(names)))
+            yield from ((one, entry) for entry in group)
+
+
+def _two_fit(one: Found, fitting: Sequence[Entry]) -> str:
+    names = in_words([str(entry) for entry in fitting])
+    return (
+        f"{quoted(one.path)}: {one.student!r} fits {names} in the roster, so it was not graded: name it in the column "
+        "`folder` of the right one."
+    )
 
 
 def _named(several: Iterable[Found], folder: str) -> Found | None:
@@ -164,6 +184,17 @@ def _without_names(students: Sequence[str]) -> str:
     )
 
 
+def _ties(one: Found, entry: Entry) -> Iterator[str]:
+    """Yield what the submissions of a group have in common: a place, a repository, or the group's name in Moodle."""
+    if one.place:
+        yield f"place {one.place}"
+    if entry.repository:
+        yield f"repository {entry.repository.casefold()} {one.path}"
+    for team in entry.teams:
+        if one.student.casefold().startswith(f"{team.casefold()}-"):
+            yield f"team {team.casefold()} {one.path}"
+
+
 def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submissions) -> list[str]:
     """Return sentences on how submissions were matched to the roster, and on who is on one side only."""
     sentences = []
@@ -178,9 +209,8 @@ def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submis
         sentences.append(f"Left out, because {reason}: {listed(names, _MOST)}.")
     if handed_in.strangers:
         sentences.append(f"Not in the roster, and graded under their own names: {listed(handed_in.strangers, _MOST)}.")
-    by_folder = {found.casefold() for found, _ in handed_in.matched.get("folder", ())}
-    if unknown := [name for name in came.unknown if name.casefold() not in by_folder]:
-        sentences.append(f"Named in the roster's column `folder`, and not here: {listed(unknown, _MOST)}.")
+    if came.unknown:
+        sentences.append(f"Named in the roster's column `folder`, and not here: {listed(came.unknown, _MOST)}.")
     if entries and handed_in.absent and came.layouts != ["single"]:
         sentences.append(f"Nothing handed in here: {listed(handed_in.absent, _MOST)}.")
     return sentences

@@ -36,10 +36,14 @@ def _letters(found: str) -> str:
     return re.sub(r"_\d+$|[^a-z0-9]", "", student_id(found).casefold())
 
 
-def _spellings(name: str) -> set[str]:
-    """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane."""
-    words = [word for word in re.split(r"[^a-z0-9]+", student_id(name).casefold()) if word]
-    return {"".join([*words[start:], *words[:start]]) for start in range(len(words))}
+def _spellings(entry: Entry) -> set[str]:
+    """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane.
+
+    If a group hands in together, Moodle writes `Group A-Jane Doe`.
+    """
+    words = [word for word in re.split(r"[^a-z0-9]+", student_id(entry.name).casefold()) if word]
+    alone = {"".join([*words[start:], *words[:start]]) for start in range(len(words))}
+    return alone | {f"{_letters(team)}{name}" for team in entry.teams for name in alone}
 
 
 def _unlinked(entry: Entry) -> set[str]:
@@ -57,7 +61,7 @@ _RULES = (
     _Rule("sis_user_id", lambda entry: {_local(entry.sis_user_id)}),
     _Rule("email", lambda entry: {_local(entry.email)}),
     _Rule("repository", lambda entry: {_local(entry.repository.partition("/")[2])}),
-    _Rule("name", lambda entry: _spellings(entry.name), _letters),
+    _Rule("name", _spellings, _letters),
 )
 """How a submission is matched to a student by its whole name. What identifies better comes first."""
 _BY_LOGIN = (
@@ -65,6 +69,9 @@ _BY_LOGIN = (
     _Rule("login", _unlinked),
 )
 """The same for what follows the assignment in the name of a clone."""
+_GROUPS = ("folder", "repository")
+"""The columns that the students of a group share."""
+_IDENTIFIERS = ("student", "id", "email", "sis_user_id", "sis_login_id")
 
 
 class Matcher:
@@ -73,22 +80,38 @@ class Matcher:
     def __init__(self, entries: Iterable[Entry]) -> None:
         """Sort the entries by what each rule compares."""
         entries = list(entries)
-        self._by_name = [_Index(rule, entries) for rule in _RULES]
+        self._groups: dict[tuple[str, str], list[Entry]] = {}
+        self._by_identifier: dict[str, list[Entry]] = {}
+        for entry in entries:
+            for column in _GROUPS:
+                self._groups.setdefault((column, getattr(entry, column).casefold()), []).append(entry)
+            for identifier in {getattr(entry, column).casefold() for column in _IDENTIFIERS}:
+                self._by_identifier.setdefault(identifier, []).append(entry)
+        # The first of a group stands for it.
+        firsts = {rule: [one for one in entries if one is self.group(one, rule.column)[0]] for rule in _RULES}
+        self._by_name = [_Index(rule, own) for rule, own in firsts.items()]
         self._by_login = [_Index(rule, entries) for rule in _BY_LOGIN]
 
-    def match(self, found: str) -> tuple[Entry, str] | None:
+    def match(self, found: str, identifiers: Iterable[str] | None = None) -> tuple[Entry, str] | None:
         """Return the student of a submission with this name, and the rule that fits; None if not exactly one does."""
-        fitting, rule = self.fitting(found)
+        fitting, rule = self.fitting(found, identifiers=identifiers)
         return (fitting[0], rule) if len(fitting) == 1 else None
 
-    def fitting(self, found: str, prefixes: Iterable[str] = ()) -> tuple[list[Entry], str]:
+    def fitting(
+        self, found: str, prefixes: Iterable[str] = (), identifiers: Iterable[str] | None = None
+    ) -> tuple[list[Entry], str]:
         """Return the students who may have made a submission with this name, and the rule that they fit.
 
         Args:
             found: The name.
             prefixes: What names may begin with, before a login; see `prefixes`.
+            identifiers: The student's ids and addresses, if the download has them: then the name has no number of the
+                student.
         """
-        fitting, rule = _narrowed(found, self._by_name)
+        if identified := {entry.student: entry for one in identifiers or () for entry in self._identified(one)}:
+            return list(identified.values()), "ID or address"
+        indexes = [one for one in self._by_name if identifiers is None or one.rule.column != "id"]
+        fitting, rule = _narrowed(found, indexes)
         if rule == "id" and len(fitting) == 1:
             # Some platforms number submissions, and not students. A name that is another student's says so.
             named, _ = _narrowed(found, self._by_name[-1:])
@@ -98,6 +121,14 @@ class Matcher:
                 others, rule = _narrowed(found[len(prefix) + 1 :], self._by_login)
                 fitting += [entry for entry in others if entry not in fitting]
         return fitting, rule
+
+    def group(self, entry: Entry, rule: str) -> list[Entry]:
+        """Return the students who share what a rule compares, because they are a group; otherwise the student alone."""
+        cell = getattr(entry, rule) if rule in _GROUPS else ""
+        return self._groups[rule, cell.casefold()] if cell else [entry]
+
+    def _identified(self, identifier: str) -> list[Entry]:
+        return self._by_identifier.get(identifier.casefold(), [])
 
     def prefixes(self, names: Sequence[str]) -> set[str]:
         """Return what the names of clones begin with, before the login: two students share it, or it is the only name.

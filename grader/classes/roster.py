@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from grader.classes.exported_roster import is_canvas, is_export, read_exported
 from grader.classes.tables import Row, Table, TableError, read_table
-from grader.submissions.names import STUDENT
+from grader.submissions.names import STUDENT, student_id
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -35,8 +35,8 @@ class Entry:
         student: The name in reports.
         name: The student's own name.
         id: The number in Canvas, or in Moodle's grading worksheet.
-        repository: OWNER/NAME on GitHub.
-        folder: The name of the folder or archive that is handed in.
+        repository: OWNER/NAME on GitHub. A group has the same.
+        folder: The name of the folder or archive that is handed in. A group has the same.
         due: Extensions: another due date, by unit.
         exempt: The units that do not count.
     """
@@ -57,6 +57,11 @@ class Entry:
         """The student's own name, if it is known, and the one in reports. Who only teaches has none there."""
         names = [one for one in (self.name, self.student) if one]
         return f"{names[0]} ({names[1]})" if len(names) > 1 else (names or [self.sis_login_id or self.email])[0]
+
+    @property
+    def teams(self) -> list[str]:
+        """The names of the student's groups, as a platform writes them in the name of a download."""
+        return list(filter(None, map(student_id, re.split("[,;]", self.section))))
 
 
 class Roster(list[Entry]):
@@ -153,10 +158,13 @@ def _problems(entry: Entry, reserved: Collection[str], needs_repository: bool) -
 
 
 def _report_doubles(table: Table, entries: list[Entry]) -> None:
-    """Report what two students share and only one can have. Some disks, and GitHub, ignore case."""
+    """Report what two students share and only one can have. Some disks, and GitHub, ignore case.
+
+    A group shares its repository or folder.
+    """
     seen: dict[tuple[str, str], int] = {}
     for row, entry in zip(table.rows, entries, strict=True):
-        for column in ("student", "id", "email", "sis_user_id", "sis_login_id", "repository", "folder"):
+        for column in ("student", "id", "email", "sis_user_id", "sis_login_id"):
             cell = getattr(entry, column)
             first = seen.setdefault((column, cell.casefold()), row.line) if cell else row.line
             if first != row.line:

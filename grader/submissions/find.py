@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-NO_FOLDERS: Mapping[str, str] = MappingProxyType({})
+NO_FOLDERS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class Found(NamedTuple):
@@ -41,6 +41,8 @@ class Found(NamedTuple):
         tree: The folder or tree to grade.
         path: The path that was given.
         is_late: Whether the platform marked it as late.
+        place: Where it lies in what was given: the students of a group have the same.
+        identifiers: The student's ids and addresses, if the download has any beside the name.
         is_named: Whether the caller named the student of its folder.
     """
 
@@ -48,6 +50,8 @@ class Found(NamedTuple):
     tree: Path | Files
     path: Path
     is_late: bool = False
+    place: Path | None = None
+    identifiers: tuple[str, ...] | None = None
     is_named: bool = False
 
 
@@ -56,7 +60,7 @@ class Submissions:
     """The submissions that were found.
 
     Attributes:
-        found: The submissions, in the order of the paths. Nobody has two in one path.
+        found: The submissions, in the order of the paths, one of a group for each member. Nobody has two in one path.
         layouts: The layouts that were used.
         problems: Sentences on submissions that cannot be graded.
         refused: The names of those submissions, each with its sentence.
@@ -84,6 +88,7 @@ class _Member(NamedTuple):
     path: Path
     tree: Files
     is_late: bool = False
+    identifiers: tuple[str, ...] | None = None
     is_named: bool = False
 
 
@@ -92,7 +97,7 @@ def find_submissions(
     unit_names: Iterable[str],
     student: str | None = None,
     layout: str | None = None,
-    folders: Mapping[str, str] = NO_FOLDERS,
+    folders: Mapping[str, Sequence[str]] = NO_FOLDERS,
 ) -> Submissions:
     """Find the submissions in folders and archives.
 
@@ -122,7 +127,7 @@ def find_submissions(
             result.layouts.append(chosen)
         for one in _distinct(members, result):
             tree = one.tree.path if isinstance(one.tree, Folder) else one.tree
-            result.found.append(Found(one.student, tree, path, one.is_late, one.is_named))
+            result.found.append(Found(one.student, tree, path, one.is_late, one.path, one.identifiers, one.is_named))
     result.unknown.extend(name for name in folders if name not in known)
     if not result.found:
         none = f"{' and '.join(map(quoted, paths))} holds no submission: give the folder of a submission or of a class."
@@ -160,7 +165,7 @@ def _open(path: Path) -> Files:
 
 
 def _members(
-    root: ClassTree, layout: str | None, folders: Mapping[str, str], known: set[str], result: Submissions
+    root: ClassTree, layout: str | None, folders: Mapping[str, Sequence[str]], known: set[str], result: Submissions
 ) -> tuple[str, list[_Member]]:
     """Return the layout of a tree, and its submissions. Add to `known` the names in `folders` that it holds."""
     if isinstance(root.tree, Folder):
@@ -171,9 +176,11 @@ def _members(
     if layout is None:
         root = unwrapped(root)
     named = {
-        entry.name: [Claim(student, student, entry.name, entry.name if entry.kind == "file" else "")]
+        entry.name: [
+            Claim(student, student, entry.name, entry.name if entry.kind == "file" else "") for student in students
+        ]
         for entry in root.entries
-        if (student := folders.get(entry.name))
+        if (students := folders.get(entry.name))
     }
     known.update(named)
     chosen = layout or layout_of(root, named)
@@ -182,6 +189,7 @@ def _members(
         return chosen, [_Member(id_of(whole), root.path, root.tree)]
     result.ignored.extend(root.tree.refused)
     claims = [claim for entry in root.entries for claim in _claims(root, entry, chosen, named, result)]
+    known.update(claim.student for claim in claims)
     members = _put_together(root, _without_rivals(claims, named, result), result)
     return chosen, [one._replace(is_named=one.path.name in named) for one in members]
 
@@ -241,7 +249,7 @@ def _put_together(root: ClassTree, claims: Iterable[Claim], result: Submissions)
         mounts = {place: _mount(root, claim) for place, claim in group.items()}
         tree = View(mounts, base) if mounts else base
         is_late = any(claim.is_late for claim in [*group.values(), *([whole] if whole else [])])
-        members.append(_Member(first.student, root.path / first.source, tree, is_late))
+        members.append(_Member(first.student, root.path / first.source, tree, is_late, first.identifiers))
     return members
 
 

@@ -34,6 +34,19 @@ _AGAIN = re.compile(r"-\d+(?=\.\w+$)")
 _GRADESCOPE = re.compile(r"submission_\d+")
 
 
+class Submitter(NamedTuple):
+    """One student of a submission in Gradescope's export. Texts that it lacks are empty."""
+
+    name: str
+    email: str
+    sid: str
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """What tells the student apart from others of the same name."""
+        return tuple(filter(None, (self.sid, self.email)))
+
+
 @dataclass(frozen=True)
 class ClassTree:
     """A tree that may hold a class or one submission.
@@ -59,8 +72,8 @@ class ClassTree:
         return [entry for entry in self.entries if entry.is_tree or is_marked(entry)]
 
     @functools.cached_property
-    def submitters(self) -> dict[str, list[str]]:
-        """The names of the students of each submission in Gradescope's export. Raises SubmissionError."""
+    def submitters(self) -> dict[str, list[Submitter]]:
+        """The students of each submission in Gradescope's export. Raises SubmissionError."""
         import yaml
 
         try:
@@ -72,7 +85,7 @@ class ClassTree:
                 "or remove it to use the numbers."
             ) from None
         metadata = loaded if isinstance(loaded, dict) else {}
-        return {str(name): _names_of(submission) for name, submission in metadata.items()}
+        return {str(name): _submitters_of(submission) for name, submission in metadata.items()}
 
     def below(self, name: str) -> Files:
         """Return the tree of one entry. An archive, or a part of one, is opened only when it is read."""
@@ -115,6 +128,8 @@ class Claim(NamedTuple):
         place: The path in the submission; "" if it is the whole submission.
         number: Of several for one place, the highest counts.
         is_late: Whether the platform marked it as late.
+        identifiers: The student's ids and addresses, if the platform has them beside the name. A number at the end of
+            the name is then the submission's, and not the student's.
     """
 
     key: str
@@ -123,6 +138,7 @@ class Claim(NamedTuple):
     place: str = ""
     number: int = 0
     is_late: bool = False
+    identifiers: tuple[str, ...] | None = None
 
 
 class Layout(NamedTuple):
@@ -159,9 +175,17 @@ def _gradescope(root: ClassTree, entry: Entry) -> list[Claim] | None:
     # Without the metadata each folder is a student's like any other.
     if entry.kind != "folder" or not _GRADESCOPE.fullmatch(entry.name) or METADATA not in dict(root.entries):
         return None
-    names = root.submitters.get(entry.name)
+    people = root.submitters.get(entry.name)
+    if not people:
+        return [Claim(entry.name, entry.name, entry.name)]
     number = entry.name.removeprefix("submission_")
-    return [Claim(entry.name, _with_number(" ".join(names), number) if names else entry.name, entry.name)]
+    names = [one.name for one in people]
+    # Of two with one name in a group, the addresses are the names.
+    called = [(one.name if names.count(one.name) == 1 else "") or one.email or one.sid or one.name for one in people]
+    return [
+        Claim(f"{name}_{number}", _with_number(name, number), entry.name, identifiers=one.identifiers)
+        for name, one in zip(called, people, strict=True)
+    ]
 
 
 def _units(root: ClassTree, entry: Entry) -> list[Claim] | None:
@@ -243,7 +267,7 @@ def _with_number(name: str, number: str) -> str:
     return "_".join(filter(None, (student_id(name), number)))
 
 
-def _names_of(submission: Any) -> list[str]:
+def _submitters_of(submission: Any) -> list[Submitter]:
     submitters = submission.get(":submitters") if isinstance(submission, dict) else None
     people = [one for one in submitters if isinstance(one, dict)] if isinstance(submitters, list) else []
-    return [str(one.get(":name") or one.get(":email") or "") for one in people]
+    return [Submitter(*(str(one.get(key) or "").strip() for key in (":name", ":email", ":sid"))) for one in people]

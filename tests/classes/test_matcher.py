@@ -97,3 +97,31 @@ def test_a_clone_is_matched_by_the_login_after_a_prefix_that_others_share(
     prefixes = matcher.prefixes(names)
     found = {name: matcher.fitting(name, prefixes)[0] for name in matches}
     assert {name: fitting[0].student if fitting else None for name, fitting in found.items()} == matches
+
+
+def test_the_first_of_a_group_is_matched_and_names_the_others() -> None:
+    group = [Entry("ada", folder="group 7"), Entry("bob", folder="Group 7")]
+    team = [Entry("cyd", repository="o/team"), Entry("dan", repository="O/Team"), Entry("eve", repository="p/team")]
+    matcher = Matcher([*group, *team])
+    assert matcher.match("group 7") == (group[0], "folder")
+    assert matcher.group(group[0], "folder") == group
+    assert matcher.match("team") is None  # two repositories have this name
+    assert Matcher(team[:2]).match("team") == (team[0], "repository")
+
+
+@pytest.mark.parametrize(
+    ("identifiers", "student"),
+    [
+        (["jane@x.org"], "jane"),
+        (["4712"], "jane"),
+        (["4712", "al@x.org"], None),
+        (["5"], "al"),
+        (["jane@y.org"], "al"),
+        ([], "al"),
+    ],
+)
+def test_a_platforms_ids_and_addresses_come_before_the_name(identifiers: list[str], student: str | None) -> None:
+    entries = [Entry("jane", "Jane Doe", "4712", "jane@x.org"), Entry("al", "Al Roe", "5", "al@x.org")]
+    # The number is that of the submission, and not of a student.
+    found = Matcher(entries).match("Al-Roe_4712", identifiers)
+    assert (found and found[0].student) == student

@@ -181,7 +181,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
             "submission_metadata.yml": METADATA,
         },
         "gradescope",
-        {"Jane-Doe_101": A, "Soren-A-Ed-Ned-OHara_102": B},
+        {"Jane-Doe_101": A, "Soren-A_102": B, "Ed-Ned-OHara_102": B},
     ),
     "gradescope, as the zip that it is": (
         "export.zip",
@@ -305,7 +305,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
             "eve/self_attention.py": C,
         },
         "folders",
-        {"li": A, "team-7": B, "eve": C},
+        {"li": A, "ada": B, "bo": B, "eve": C},
     ),
     "two that might be it": (
         "class",
@@ -342,7 +342,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
 
 
 # The roster of each download that has one.
-ROSTERS = {"a roster for what no rule fits": {"李": "li", "group 7": "team-7"}}
+ROSTERS = {"a roster for what no rule fits": {"李": ["li"], "group 7": ["ada", "bo"]}}
 
 
 def submissions_in(*arguments: Any, **options: Any) -> list[tuple[str, Path | Files]]:
@@ -473,14 +473,14 @@ def test_a_unit_that_a_student_has_twice_is_not_graded(tmp_path: Path) -> None:
 
 def test_a_folder_that_a_roster_names_and_that_is_missing_is_reported(tmp_path: Path) -> None:
     path = write(tmp_path / "class", {"x/self_attention.py": A, "group 7/self_attention.py": B})
-    found = find_submissions([path], UNITS, folders={"group 7": "team-7", "y": "ada"})
-    assert [one.student for one in found.found] == ["team-7", "x"]
+    found = find_submissions([path], UNITS, folders={"group 7": ["ada", "bo"], "y": ["eve"]})
+    assert [one.student for one in found.found] == ["ada", "bo", "x"]
     assert found.unknown == ["y"]
 
 
 def test_of_two_folders_of_a_student_the_one_that_a_roster_names_counts(tmp_path: Path, stubs: Path) -> None:
     path = write(tmp_path / "class", {"ada/self_attention.py": A, "ada 2/self_attention.py": B})
-    found = find_submissions([path], UNITS, folders={"ada 2": "ada"})
+    found = find_submissions([path], UNITS, folders={"ada 2": ["ada"]})
     assert [(one.student, one.is_named, text_of(stubs, "ada", one.tree)) for one in found.found] == [("ada", True, B)]
     assert [str(one) for one in found.ignored] == ["ada (the roster names 'ada 2' for ada)"]
 

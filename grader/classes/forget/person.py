@@ -42,6 +42,7 @@ class Person:
         addresses: The e-mail addresses.
         repositories: The repositories, OWNER/NAME.
         folders: The folders, archives or files that a roster assigns.
+        shared: The folders and repositories that the student shares with a group.
         others: The same of other students, in lower case.
     """
 
@@ -50,6 +51,7 @@ class Person:
     addresses: set[str] = field(default_factory=set)
     repositories: set[str] = field(default_factory=set)
     folders: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
     others: set[str] = field(default_factory=set)
 
     def is_called(self, name: str) -> bool:
@@ -70,7 +72,9 @@ class Person:
             elif path.suffix.lower() == ".csv":
                 for row in rows_by_column(path):
                     self._learn(row)
-        self.repositories = {one for one in self.repositories if one.casefold() not in self.others}
+        self.shared = {one for one in {*self.repositories, *self.folders} if one.casefold() in self.others}
+        self.repositories -= self.shared
+        self.folders -= self.shared
         # Canvas has the real name in the column `Student`, so its gradebook looks like a table with another student.
         self.others -= {one.casefold() for one in {*self.names, *self.addresses}}
 
@@ -84,8 +88,9 @@ class Person:
             ):
                 known.update(filter(None, (row.get(column, "").strip().rstrip("/") for column in columns)))
         else:
-            cells = (row.get(column, "") for column in ("student", "repository", *_NAMES, *_ADDRESSES))
-            self.others.update(cell.strip().casefold() for cell in cells if cell)
+            names = ("student", "repository", "folder", *_NAMES, *_ADDRESSES)
+            cells = (row.get(name, "").strip().rstrip("/") for name in names)
+            self.others.update(cell.casefold() for cell in cells if cell)
 
     @property
     def terms(self) -> list[str]:

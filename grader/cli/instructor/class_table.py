@@ -10,7 +10,7 @@ from rich.table import Table
 from grader.cli import console
 from grader.cli.console import say
 from grader.reports.changes import undated
-from grader.text import listed, log_line
+from grader.text import in_words, listed, log_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,6 +60,8 @@ def _print_matches(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     if several:
         which = "the last one counts" if batch.course.late.counts == "last" else "the best one counts, by unit"
         say(f"Several submissions, of which {which}: {listed(several, MOST_IGNORED)}.")
+    if together := sorted({tuple(report.together) for report in batch.reports if report.together}):
+        say(f"Handed in together: {'; '.join(map(in_words, together))}.")
 
 
 def _whose(students: list[str]) -> str:

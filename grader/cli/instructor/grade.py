@@ -123,6 +123,7 @@ def _prepare(
     """Read the course and the roster, and find the submissions; all of the class, or those of a part of it."""
     from grader.classes.batch import Batch
     from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.groups import groups
     from grader.classes.hand_ins import hand_ins
     from grader.classes.times import is_collected
     from grader.course.find import find_course
@@ -143,7 +144,8 @@ def _prepare(
             raise GraderError(f"{course.root} lies in the submission {found.tree}: give your own course, --course DIR.")
     require_folder(into)
     handed_in = hand_ins(came, decisions)
-    of = {name: own for name, own in handed_in.of.items() if not part or part.has(name)}
+    # A group is in one part, so that it is graded once.
+    of = {one: handed_in.of[one] for group in groups(handed_in.of) if not part or part.has(min(group)) for one in group}
     batch = Batch(course, quizzes, unit, of, into, datetime.datetime.now(datetime.UTC), decisions)
     # One submission of a class says nothing about its other students. `grader collect` makes an empty folder for those
     # who pushed nothing, and none for those whose repository could not be read.
@@ -196,7 +198,10 @@ def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
         what, whom = ("report is up to date and was", "it") if is_one else ("reports are up to date and were", "them")
         say(f"{len(batch.skipped)} of {len(batch.found)} {what} skipped (--force regrades {whom}).")
     if batch.redated:
-        say(f"{batch.redated} have other dates or adjustments, and no other points of tests: nothing of them was run.")
+        say(
+            f"{batch.redated} have other dates, adjustments or groups, and no other points of tests: nothing of them "
+            "was run."
+        )
     for name, students in batch.changed.items():
         say(
             f"{name} has changed since it was graded, and is no longer in the reports of {listed(students)}: "

@@ -28,6 +28,7 @@ def originality(
     from grader.course.find import find_course
     from grader.submissions.find import find_submissions
     from grader.submissions.layouts import described
+    from grader.text import in_words
 
     course = find_course(folder_of_course)
     one_of(unit, list(course.units))
@@ -40,7 +41,11 @@ def originality(
     with writing(f"Not all could be written to {into}"):
         write(export, into)
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
-    say(f"{into}: what {len(export.code)} students wrote of {unit}, without the stub.")
+    students = len(export.code) + sum(len(members) - 1 for members in export.together.values())
+    say(f"{into}: what {students} students wrote of {unit}, without the stub.")
+    if export.together:
+        groups = "; ".join(map(in_words, export.together.values()))
+        say(f"Handed in together, and exported once, as the first one's: {groups}.")
     if export.without:
         say(f"Without code of {unit}: {', '.join(export.without)}.")
     if export.not_python:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from courses import hand_in
+from made_reports import report, unit
 from typer.testing import CliRunner
 
 from grader.classes.collected import Collected, Student
@@ -174,6 +175,40 @@ def test_files_of_other_students_are_not_believed_and_not_changed(term: Path, tm
     assert not (term / "clones" / "ada").is_symlink()
     assert (term / "clones" / "attention-bela").exists()
     assert b"our/attention-bela" in (term / "collected" / "snapshots.jsonl").read_bytes()
+
+
+def test_what_a_group_handed_in_stays_for_the_others(term: Path) -> None:
+    rows = ["ada,group 7,our/red", "bela,group 7,Our/Red", "adam,,", ""]
+    write(term / "groups.csv", "\n".join(["student,folder,repository", *rows]))
+    hand_in(term / "class" / "group 7", "x = 1")
+    hand_in(term / "gradescope" / "submission_101", "x = 1")
+    metadata = "submission_101:\n  :submitters:\n  - :name: ada\n  - :name: bela\n"
+    write(term / "gradescope" / "submission_metadata.yml", metadata)
+    write(term / "clones" / "red" / ".git" / "config", "url = our/red.git")
+    group = report({"sums": unit({})}).model_copy(update={"student": "bela", "together": ["ada", "bela"]})
+    reports = [term / "reports" / "bela.json", term / "reports" / "earlier" / "bela" / "2026-01-02.json"]
+    for path in reports:
+        write(path, group.to_json())
+    exit_code, printed = forget("ada", term, "--yes")
+    assert exit_code == 1
+    assert "Of a group, so that it stays for the others: group 7, our/red." in printed
+    for kept in ("class/group 7/sums.py", "clones/red/.git/config", "gradescope/submission_101/sums.py"):
+        assert (term / kept).is_file()
+    alone = group.model_copy(update={"together": []}).to_json()
+    assert [path.read_text(encoding="utf-8") for path in reports] == [alone, alone]
+    still = [line for line in printed.splitlines() if "still found" in line]
+    assert len(still) == 1
+    assert "submission_metadata.yml" in still[0]
+
+
+def test_a_submission_of_several_on_gradescope_stays(tmp_path: Path) -> None:
+    hand_in(tmp_path / "submission_101", "x = 1")
+    write(tmp_path / "submission_metadata.yml", "submission_101:\n  :submitters:\n  - :name: Ada\n  - :name: Bela\n")
+    exit_code, printed = forget("Ada_101", tmp_path, "--yes")
+    assert exit_code == 1
+    assert "Of a group, so that it stays for the others: submission_101." in printed
+    assert (tmp_path / "submission_101" / "sums.py").is_file()
+    assert "still found" in printed
 
 
 @pytest.mark.parametrize(
