@@ -176,8 +176,8 @@ def _members(
     if layout is None:
         root = unwrapped(root)
     students: dict[str, list[str]] = {}  # some disks, and people, ignore case
-    for name, members in folders.items():
-        students.setdefault(name.casefold(), []).extend(members)
+    for name, own in folders.items():
+        students.setdefault(name.casefold(), []).extend(own)
     named = {
         entry.name: [Claim(name, name, entry.name, entry.name if entry.kind == "file" else "") for name in group]
         for entry in root.entries
