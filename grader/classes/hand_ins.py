@@ -131,24 +131,29 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
     Those that fit two students of the roster, and those of teachers, are left out.
     """
     matcher = decisions.matcher
-    prefixes = matcher.prefixes([one.student for one in found])
+    names = [one.student.casefold() for one in found]
+    prefixes = matcher.prefixes(names)
+    decided = {one.student for one in found if one.is_named}
+    decided |= {entry.student for entry in decisions.entries if entry.folder.casefold() in names}
     for one in found:
         fitting, rule = matcher.fitting(one.student, prefixes, one.identifiers)
         if one.is_named:
             fitting, rule = [decisions.entry(one.student)], "student"
-        group = matcher.group(fitting[0], rule) if len(fitting) == 1 else fitting
-        names = [entry.student for entry in group if entry.student]
+        elif len(fitting) > 1:  # who has a named folder did not make another one
+            fitting = [entry for entry in fitting if entry.student not in decided] or fitting
+        group = [member for entry in fitting for member in matcher.group(entry, rule)]
+        members = [entry.student for entry in group if entry.student]
         if len(fitting) > 1:
-            result.refuse(names, _two_fit(one, fitting))
+            result.refuse(members, _two_fit(one, fitting))
         elif not fitting:
             if decisions.entries:
                 result.strangers.append(one.student)
             yield one, Entry(one.student)
-        elif not names:
+        elif not members:
             result.leave_out([one], "they are by teachers or assistants")
         else:
-            if names != [one.student]:
-                result.matched.setdefault(rule, []).append((one.student, in_words(names)))
+            if members != [one.student]:
+                result.matched.setdefault(rule, []).append((one.student, in_words(members)))
             yield from ((one, entry) for entry in group)
 
 
