@@ -107,12 +107,10 @@ def test_everything_about_a_student_is_removed_and_nothing_about_others(term: Pa
     assert contents(term) == after
 
 
-def test_of_an_exported_roster_the_student_whose_name_in_reports_is_made_of_the_address_is_found(
-    tmp_path: Path,
-) -> None:
+def test_a_student_of_an_exported_roster_is_found_there(tmp_path: Path) -> None:
     rows = ["Jane,Doe,jdoe@a.org", "John,Doe,jdoe@b.org"]
     write(tmp_path / "roster.csv", "\n".join(["First name,Last name,Email address", *rows, ""]))
-    write(tmp_path / "jdoe-b.org.json", "{}")
+    write(tmp_path / "jdoe-b.org.json", json.dumps({"student": "jdoe-b.org"}))
     assert forget("jdoe-b.org", tmp_path, "--yes")[0] == 0
     assert contents(tmp_path) == {"roster.csv": b"First name,Last name,Email address\nJane,Doe,jdoe@a.org\n"}
 
