@@ -54,7 +54,7 @@ class Batch:
         redated: How many of the new reports differ by dates and adjustments alone, so that nothing was run.
         faults: Why submissions were not graded.
         changed: Units that were removed from a report because they have changed, with the students.
-        withdrawn: Why students are not graded.
+        reasons: Why students were not graded, by student.
     """
 
     course: Course
@@ -73,7 +73,7 @@ class Batch:
     redated: int = 0
     faults: list[str] = dataclasses.field(default_factory=list)
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-    withdrawn: dict[str, str] = dataclasses.field(default_factory=dict)
+    reasons: dict[str, str] = dataclasses.field(default_factory=dict)
     _works: dict[str, Work] = dataclasses.field(default_factory=dict)
 
     def run(self, jobs: int, advance: Callable[[str, str], None], scheduler: str | None = None) -> None:
@@ -124,7 +124,7 @@ class Batch:
 
     def withdraw(self, student: str, reason: str) -> None:
         """Note why a student is not graded, and remove a report that says that nothing was handed in."""
-        self.withdrawn[student] = reason
+        self.reasons[student] = reason
         report = read_report(student, self.into)
         if report and self.writes and self._is_own_folder and len(not_handed_in(report)) == len(report.units):
             (self.into / f"{student}.json").unlink(missing_ok=True)
@@ -143,7 +143,7 @@ class Batch:
     @property
     def missed(self) -> set[str]:
         """The students who were not graded."""
-        return {*self.found, *self.withdrawn} - {report.student for report in self.reports}
+        return {*self.found, *self.reasons} - {report.student for report in self.reports}
 
     def others(self) -> list[str]:
         """Return the students with a report in the folder and without a submission here."""
