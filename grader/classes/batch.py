@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from grader.classes.dating import Dating
     from grader.classes.decisions import Decisions
     from grader.classes.times import Time
     from grader.course.model import Course
@@ -55,7 +56,8 @@ class Batch:
     Attributes:
         unit: Grade this unit alone; None for all.
         found: Each student's submissions, the last one last.
-        decisions: Extensions, times and adjustments.
+        decisions: Extensions and adjustments.
+        dating: When the hand-ins came.
         writes: Whether each report is written when it is ready; otherwise `write` writes them all.
         ignored: Files that were ignored, with the students who handed them in.
         skipped: Reports that were up to date.
@@ -72,6 +74,7 @@ class Batch:
     into: Path
     now: datetime.datetime
     decisions: Decisions
+    dating: Dating
     force: bool = False
     allow_unisolated: bool = False
     writes: bool = True
@@ -219,11 +222,22 @@ class Batch:
         entry = self.decisions.entry(student)
         read = [dataclasses.replace(one, due=entry.due) for one in read]
         asked = [unit for unit in read[-1].units if self.unit in (None, unit)]
-        times = [{unit: one.time(student, unit, self.decisions) for unit in asked} for one in hand_ins]
+        times = self._times(student, hand_ins, read, asked)
         if len(read) > 1 and self.course.late.counts == "last":
-            together, chosen = combined(read)
+            together, chosen = combined(read, times)
             return _Work(before, [(together, {unit: times[chosen[unit]][unit] for unit in asked})])
         return _Work(before, [(one, times[number]) for number, one in comparable(read)])
+
+    def _times(
+        self, student: str, hand_ins: Sequence[HandIn], read: Sequence[Submission], units: Iterable[str]
+    ) -> list[dict[str, Time | None]]:
+        """Return when each of a student's hand-ins came, by unit; nothing of those who handed in nothing."""
+        times: list[dict[str, Time | None]] = [{} for _ in hand_ins]
+        for unit in units:
+            having = [number for number, one in enumerate(read) if one.units[unit].code or one.units[unit].quiz]
+            for number, time in enumerate(self.dating.times(student, unit, hand_ins, having)):
+                times[number][unit] = time
+        return times
 
     def _submission(self, name: str, folder: Path | Files, report: Report | None) -> Submission:
         names = [one for one in self.course.units if self.unit in (None, one)]

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.classes.times import CANVAS, Time, late_work, pushed_time, stamped_time
+from grader.classes.collected import LATE
+from grader.classes.times import bare, is_collected, late_work
 from grader.submissions.names import quoted
 from grader.text import in_words, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import datetime
+    from collections.abc import Iterable, Mapping, Sequence
 
     from grader.classes.decisions import Decisions
     from grader.classes.roster import Entry
+    from grader.classes.times import Time
     from grader.submissions.find import Found, Submissions
     from grader.submissions.source import Submission, UnitSource
     from grader.submissions.tree import Files
@@ -25,22 +28,36 @@ _MOST = 50
 
 @dataclass(frozen=True)
 class HandIn:
-    """One submission of a student, the path that was given for it, and whether a platform marked it as late."""
+    """One submission of a student.
+
+    Attributes:
+        tree: The folder or tree.
+        path: The path that was given.
+        is_late: Whether a platform marked it as late.
+        place: Where it lies in what was given.
+        at: When it came, if the platform says so in the download.
+        called: The student's name in the download.
+    """
 
     tree: Path | Files
     path: Path
     is_late: bool = False
+    place: Path | None = None
+    at: datetime.datetime | None = None
+    called: str = ""
 
-    def time(self, student: str, unit: str, decisions: Decisions) -> Time | None:
-        """Return when a unit of it was handed in; None if nothing says so."""
-        times = decisions.times
-        return (
-            times.get((student, unit, self.path.name))
-            or times.get((student, unit, ""))
-            or pushed_time(self.path, student, unit)
-            or (Time(None, CANVAS) if self.is_late else None)
-            or (stamped_time(self.tree, unit) if isinstance(self.tree, Path) else None)
-        )
+    @property
+    def name(self) -> str:
+        """The name of the download, for messages and the column `submission` of times.csv."""
+        name = self.path.name or self.path.resolve().name
+        return f"{LATE}/{name}" if is_collected(self.path.parent) else name
+
+    def is_called(self, name: str) -> bool:
+        """Return whether a name is that of the download, of the folder or archive in it, or of the student there."""
+        names = {self.name, self.called}
+        if self.place and self.place != self.path:
+            names |= {self.place.name, f"{self.name}/{self.place.name}"}
+        return bare(name).casefold() in {bare(one).casefold() for one in names}
 
 
 @dataclass
@@ -82,9 +99,9 @@ def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
         student = spelled.setdefault(student.casefold(), student)
         own = result.of.setdefault(student, [])
         names.setdefault((student, one.path), []).append(one.student)
-        own.append(HandIn(one.tree, one.path, one.is_late))
+        own.append(HandIn(one.tree, one.path, one.is_late, place=one.place, at=one.at, called=one.student))
         if late := late_work(one.path, one.student):
-            own.append(HandIn(late / one.student, late))
+            own.append(HandIn(late / one.student, late, place=late / one.student))
     for (student, path), same in names.items():
         if len(same) > 1:  # nobody knows which one is the student's
             result.of.pop(student, None)
@@ -131,16 +148,22 @@ def comparable(submissions: Sequence[Submission]) -> list[tuple[int, Submission]
     return having or found[-1:]
 
 
-def combined(submissions: Sequence[Submission]) -> tuple[Submission, dict[str, int]]:
-    """Return each unit from the last submission that has it, and the number of that submission."""
+def combined(
+    submissions: Sequence[Submission], times: Sequence[Mapping[str, Time | None]] = ()
+) -> tuple[Submission, dict[str, int]]:
+    """Return each unit from the last submission that has it, and the number of that submission.
+
+    Args:
+        submissions: A student's submissions, in the order in which they were given.
+        times: When each unit of each came. It decides if it is known of all that have the unit.
+    """
     last = submissions[-1]
-    chosen = {
-        unit: max(
-            (number for number, one in enumerate(submissions) if one.units[unit].code or one.units[unit].quiz),
-            default=len(submissions) - 1,
-        )
-        for unit in last.units
-    }
+    chosen: dict[str, int] = {}
+    for unit in last.units:
+        having = [number for number, one in enumerate(submissions) if one.units[unit].code or one.units[unit].quiz]
+        known = [(time.at, number) for number in having if times and (time := times[number].get(unit)) and time.at]
+        last_given = having[-1] if having else len(submissions) - 1
+        chosen[unit] = max(known)[1] if known and len(known) == len(having) else last_given
     units = {unit: submissions[number].units[unit] for unit, number in chosen.items()}
     siblings = {name: source for one in submissions for name, source in one.siblings.items()}
     ignored = tuple(dict.fromkeys(name for one in submissions for name in one.ignored))

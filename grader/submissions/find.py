@@ -27,6 +27,7 @@ from grader.submissions.plain_files import UnreadableError, read_bytes
 from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Mount, View
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
@@ -41,12 +42,16 @@ class Found(NamedTuple):
         tree: The folder or tree to grade.
         path: The path that was given.
         is_late: Whether the platform marked it as late.
+        place: Where it lies in what was given.
+        at: When it came, if the platform says so, with a zone.
     """
 
     student: str
     tree: Path | Files
     path: Path
     is_late: bool = False
+    place: Path | None = None
+    at: datetime.datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ class _Member(NamedTuple):
     path: Path
     tree: Files
     is_late: bool = False
+    at: datetime.datetime | None = None
 
 
 def find_submissions(
@@ -112,7 +118,7 @@ def find_submissions(
             result.layouts.append(chosen)
         for one in _distinct(members, result.problems):
             tree = one.tree.path if isinstance(one.tree, Folder) else one.tree
-            result.found.append(Found(one.student, tree, path, one.is_late))
+            result.found.append(Found(one.student, tree, path, one.is_late, place=one.path, at=one.at))
     result.unknown.extend(name for name in folders if name not in known)
     if not result.found:
         none = f"{' and '.join(map(quoted, paths))} holds no submission: give the folder of a submission or of a class."
@@ -218,7 +224,7 @@ def _put_together(root: ClassTree, claims: Iterable[Claim], result: Submissions)
         mounts = {place: _mount(root, claim) for place, claim in group.items()}
         tree = View(mounts, base) if mounts else base
         is_late = any(claim.is_late for claim in [*group.values(), *([whole] if whole else [])])
-        members.append(_Member(first.student, root.path / first.source, tree, is_late))
+        members.append(_Member(first.student, root.path / first.source, tree, is_late, at=first.at))
     return members
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import re
 from dataclasses import dataclass
@@ -58,6 +59,16 @@ class ClassTree:
     @functools.cached_property
     def submitters(self) -> dict[str, list[str]]:
         """The names of the students of each submission in Gradescope's export. Raises SubmissionError."""
+        return {name: _names_of(submission) for name, submission in self._metadata.items()}
+
+    @functools.cached_property
+    def created(self) -> dict[str, datetime.datetime]:
+        """When each submission in Gradescope's export came, as far as it says so. Raises SubmissionError."""
+        found = {name: one.get(":created_at") for name, one in self._metadata.items() if isinstance(one, dict)}
+        return {name: at for name, at in found.items() if isinstance(at, datetime.datetime) and at.tzinfo}
+
+    @functools.cached_property
+    def _metadata(self) -> dict[str, Any]:
         import yaml
 
         try:
@@ -68,8 +79,7 @@ class ClassTree:
                 f"{quoted(self.path / METADATA)} cannot be read ({str(error).splitlines()[0]}): download it again, "
                 "or remove it to use the numbers."
             ) from None
-        metadata = loaded if isinstance(loaded, dict) else {}
-        return {str(name): _names_of(submission) for name, submission in metadata.items()}
+        return {str(name): submission for name, submission in loaded.items()} if isinstance(loaded, dict) else {}
 
     def below(self, name: str) -> Files:
         """Return the tree of one entry. An archive, or a part of one, is opened only when it is read."""
@@ -112,6 +122,7 @@ class Claim(NamedTuple):
         place: The path in the submission; "" if it is the whole submission.
         number: Of several for one place, the highest counts.
         is_late: Whether the platform marked it as late.
+        at: When it came, if the platform says so, with a zone.
     """
 
     key: str
@@ -120,6 +131,7 @@ class Claim(NamedTuple):
     place: str = ""
     number: int = 0
     is_late: bool = False
+    at: datetime.datetime | None = None
 
 
 class Layout(NamedTuple):
@@ -153,7 +165,8 @@ def _gradescope(root: ClassTree, entry: Entry) -> list[Claim] | None:
         return None
     names = root.submitters.get(entry.name)
     number = entry.name.removeprefix("submission_")
-    return [Claim(entry.name, _with_number(" ".join(names), number) if names else entry.name, entry.name)]
+    student = _with_number(" ".join(names), number) if names else entry.name
+    return [Claim(entry.name, student, entry.name, at=root.created.get(entry.name))]
 
 
 def _units(root: ClassTree, entry: Entry) -> list[Claim] | None:
@@ -216,6 +229,12 @@ def is_marked(entry: Entry) -> bool:
     """Return whether only a learning platform can have made a name."""
     is_canvas = entry.kind != "folder" and _CANVAS.fullmatch(entry.name)
     return entry.name == METADATA or bool(is_canvas or _MOODLE.fullmatch(entry.name))
+
+
+def moodle_number(name: str) -> str:
+    """Return the number in a name that Moodle made, which its grading worksheet has too; "" if it made none."""
+    found = _MOODLE.fullmatch(name)
+    return found[2] if found else ""
 
 
 def is_late(entry: Entry) -> bool:

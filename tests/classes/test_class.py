@@ -156,7 +156,9 @@ def test_late_work_without_a_time_comes_first_and_costs_nothing(a_class: Class) 
     done = a_class.run("grade", "class.zip", "--out", "reports", "--roster", "roster.csv", "--layout", "canvas")
     table = done.stdout.partition("\nstudent ")[2].splitlines()
     assert table[1].split()[:3] == ["eve", "5", "5/18"]
-    assert "It was late, and nothing says when it was handed in: add the time to times.csv." in table[1]
+    assert (
+        "Time unknown: Canvas marked it as late, and does not say when it came: add the time to times.csv." in table[1]
+    )
 
 
 def test_of_two_submissions_that_seem_to_be_by_one_student_neither_is_graded(a_class: Class) -> None:

@@ -39,6 +39,9 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
         )
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     _print_matches(came, handed_in, batch)
+    for sentence in [*batch.dating.notes, batch.dating.undated(batch.now)]:
+        if sentence:
+            say(sentence)
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
     # The list is cut, so files that could hold answers come first.

@@ -121,6 +121,7 @@ def _prepare(
 ) -> tuple[Submissions, HandIns, Batch]:
     """Read the course and the roster, and find the submissions; all of the class, or those of a part of it."""
     from grader.classes.batch import Batch
+    from grader.classes.dating import Dating
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.hand_ins import hand_ins
     from grader.classes.times import is_collected
@@ -135,7 +136,7 @@ def _prepare(
     if unit is not None:
         one_of(unit, list(course.units))
     quizzes = load_quizzes(course.solutions, course.quizzes)
-    decisions = read_decisions(roster, course) if roster else Decisions(course)
+    decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
     came = find_submissions(submissions, course.units, student, layout, decisions.folders)
     for found in came.found:
         if isinstance(found.tree, Path) and course.root.is_relative_to(found.tree.resolve()):
@@ -143,7 +144,8 @@ def _prepare(
     require_folder(into)
     handed_in = hand_ins(came.found, decisions)
     of = {name: own for name, own in handed_in.of.items() if not part or part.has(name)}
-    batch = Batch(course, quizzes, unit, of, into, datetime.datetime.now(datetime.UTC), decisions)
+    dating = Dating(decisions, submissions, handed_in.of, [unit] if unit else course.units)
+    batch = Batch(course, quizzes, unit, of, into, datetime.datetime.now(datetime.UTC), decisions, dating)
     # One submission of a class says nothing about its other students. `grader collect` makes an empty folder for those
     # who pushed nothing, and none for those whose repository could not be read.
     if came.layouts != ["single"] and not any(map(is_collected, submissions)):
