@@ -27,6 +27,7 @@ NOTHING = "-"
 
 def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     """Print whether most submissions are empty, how they were read and matched, and what was ignored."""
+    from grader.classes.dating import outranked
     from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
 
@@ -39,9 +40,9 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
         )
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     _print_matches(came, handed_in, batch)
-    for sentence in [*batch.dating.notes, batch.dating.undated(batch.now)]:
-        if sentence:
-            say(sentence)
+    dated = [*batch.dating.notes, batch.dating.undated(batch.now), outranked(batch.graded, batch.course.late.counts)]
+    for sentence in filter(None, dated):
+        say(sentence)
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
     # The list is cut, so files that could hold answers come first.
