@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,21 +22,18 @@ from grader.classes.times import (
     stamped_time,
     stem,
 )
-from grader.reports.model import UNKNOWN
 from grader.submissions.archives import Folder
 from grader.submissions.layouts import moodle_number
 from grader.submissions.names import intended_name, quoted
 from grader.submissions.tree import walk
-from grader.text import in_words, listed
+from grader.text import in_words
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from typing import Literal
 
-    from grader.classes.batch import Graded
     from grader.classes.decisions import Decisions
     from grader.classes.hand_ins import HandIn
-    from grader.reports.model import Unit
 
 
 class Dating:
@@ -250,31 +246,3 @@ class Dating:
         trees = [one.tree for own in self._found.values() for one in own if one.path == path]
         stamps = [stamped_time(tree, unit) for tree in trees if isinstance(tree, Path)]
         return sum(stamp is not None for stamp in stamps) * 2 > len(trees)
-
-
-def outranked(graded: Iterable[Graded], counts: Literal["best", "last"]) -> str:
-    """Return a sentence on new reports on fewer submissions than before, if one that is missing now would count."""
-    found = []
-    for report, _, kept, before in graded:
-        for name, now in report.units.items():
-            was = before.units.get(name) if before and name not in kept else None
-            if was and was.possible == now.possible and _is_of_another(was, now):
-                is_higher = was.points > now.points if counts == "best" else _came(was) > _came(now) > ""
-                if is_higher:
-                    found.append(f"{report.student} ({name}: {was.points}, now {now.points})")
-    if not found:
-        return ""
-    why = "has more points" if counts == "best" else "came later"
-    return f"The report before is on another submission, which {why}: {listed(found)}. Give its download too."
-
-
-def _is_of_another(was: Unit, now: Unit) -> bool:
-    """Return whether two reports on a unit are on different submissions: by the answers, or by what dates them."""
-    sources = {unit.received.source for unit in (was, now) if unit.received}
-    return UNKNOWN != was.answers != now.answers or (len(sources) == 2 and TIMES not in sources)
-
-
-def _came(unit: Unit) -> str:
-    """Return when a unit came, as text that can be compared; "" if it is not known."""
-    at = unit.received.at if unit.received else None
-    return datetime.datetime.fromisoformat(at).astimezone(datetime.UTC).isoformat() if at else ""

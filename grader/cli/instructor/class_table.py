@@ -27,7 +27,7 @@ NOTHING = "-"
 
 def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     """Print whether most submissions are empty, how they were read and matched, and what was ignored."""
-    from grader.classes.dating import outranked
+    from grader.classes.differences import outranked
     from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
 
@@ -40,8 +40,9 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
         )
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     _print_matches(came, handed_in, batch)
-    dated = [*batch.dating.notes, batch.dating.undated(batch.now), outranked(batch.graded, batch.course.late.counts)]
-    for sentence in filter(None, dated):
+    pairs = [(one.before, one.report, one.kept) for one in batch.graded]
+    missing = outranked(pairs, batch.course.late.counts)
+    for sentence in filter(None, [*batch.dating.notes, batch.dating.undated(batch.now), missing]):
         say(sentence)
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
