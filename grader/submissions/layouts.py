@@ -26,7 +26,7 @@ ADVICE = "name its student in the column `folder` of a roster, with --roster"
 WRAPPERS = {"submission", "src"}
 """Folders that students put their answers into."""
 
-_MOODLE = re.compile(r"(.*)_(\d+)_assignsubmission_(file|onlinetext)(?:[_.](.*))?", re.DOTALL)
+_MOODLE = re.compile(r"(.*?)_(\d+)_assignsubmission_(file|onlinetext)(?:[_.](.*))?", re.DOTALL)
 _CANVAS = re.compile(r"(.+?)(_LATE)?_(\d+)_(?:(?:question_\d+_)?(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
 _AGAIN = re.compile(r"-\d+(?=\.\w+$)")
 _GRADESCOPE = re.compile(r"submission_\d+")
