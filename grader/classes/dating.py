@@ -22,6 +22,7 @@ from grader.classes.times import (
     stamped_time,
     stem,
 )
+from grader.reports.folder import INSTRUCTOR
 from grader.submissions.archives import Folder
 from grader.submissions.layouts import moodle_number
 from grader.submissions.names import intended_name, quoted
@@ -131,9 +132,9 @@ class Dating:
         if worksheet is None or not without or unit in map(stem, self._paths):
             return
         remedy = f"rename it to {' or '.join(f'times_{stem(path)}.csv' for path in without)}"
-        if unit in self._beside:
+        if unit.casefold() in self._others:
             self.notes.append(
-                f"{worksheet.path} is taken for the worksheet of the download {unit!r} beside the roster, which is "
+                f"{worksheet.path} is taken for the worksheet of the download {unit!r}, which lies here and is "
                 f"not graded now. If it is not, {remedy}."
             )
             return
@@ -160,21 +161,21 @@ class Dating:
         return False
 
     @functools.cached_property
-    def _beside(self) -> set[str]:
-        """The names of what lies beside the roster, without suffixes of archives."""
-        folder = self._times.folder
-        return {stem(path) for path in folder.iterdir()} if folder else set()
+    def _others(self) -> set[str]:
+        """The names, in lower case, of downloads beside the roster and beside those that are graded now."""
+        folders = {path.absolute().parent for path in self._paths} | {self._times.folder or Path()}
+        found = [path for folder in folders for path in sorted(folder.glob("*"))]
+        downloads = [path for path in found if bare(path.name) != path.name or path.is_dir()]
+        names = {stem(path).casefold() for path in downloads if not (path / INSTRUCTOR).is_dir()}  # reports are none
+        return names - {stem(path).casefold() for path in self._paths}
 
     def _note_others(self) -> None:
         """Note worksheets that belong to nothing: perhaps their names are misspelled."""
         folder = self._times.folder
         for path in sorted(folder.glob("times_*.csv")) if folder else ():
             name = path.stem.removeprefix("times_")
-            if name not in self._times.worksheets and name not in self._beside:
-                self.notes.append(
-                    f"{path} is not used: {name!r} is neither a unit nor a download that is given or lies beside the "
-                    "roster."
-                )
+            if name not in self._times.worksheets and name.casefold() not in self._others:
+                self.notes.append(f"{path} is not used: {name!r} is neither a unit nor a download here.")
 
     # What says when a hand-in came.
 
@@ -199,7 +200,7 @@ class Dating:
                     f"{line.place}: it may be about {len(fitting)} submissions of {unit} by {student}, in {names}. "
                     "Their times are unknown: name one in the column `submission`."
                 )
-            elif line.submission and bare(line.submission) not in self._beside_given:
+            elif line.submission and bare(line.submission).casefold() not in self._others:
                 self.notes.append(
                     f"{line.place}, submission: {line.submission!r} is no submission of {student} here, and no "
                     "download: correct the name."
@@ -213,13 +214,6 @@ class Dating:
                 )
         times = {number: Time(own[0].at, TIMES) for number, own in found.items()}
         return {**times, **{number: Time(None, TIMES) for number in unclear}}
-
-    @functools.cached_property
-    def _beside_given(self) -> set[str]:
-        """The names of downloads beside the roster and beside those that are graded, which may be graded later."""
-        folders = {path.absolute().parent for path in self._paths}
-        names = {stem(one) for folder in folders for one in folder.iterdir()} | self._beside
-        return names - set(map(stem, self._paths))
 
     def _from_download(self, student: str, unit: str, one: HandIn) -> Time | None:
         """Return the time that the platform of a hand-in says; without a time if it says those of others alone."""

@@ -149,10 +149,14 @@ def test_a_worksheet_with_the_name_of_a_download_that_is_not_given_is_not_used_f
     dating = term.dated("friday")
     assert term.times["ada"] == [None]
     [note] = dating.notes
-    assert "is taken for the worksheet of the download 'sums' beside the roster" in note
+    assert "is taken for the worksheet of the download 'sums', which lies here and is not graded now." in note
     assert "If it is not, rename it to times_friday.csv." in note
     term.dated("sums", "friday")
     assert term.at("ada") == [on(18), None]
+    # A folder of reports is no download.
+    (tmp_path / "sums" / "instructor").mkdir()
+    term.dated("friday")
+    assert term.at("ada") == [on(18)]
 
 
 def test_the_number_comes_before_the_name_and_another_number_is_another_assignment(tmp_path: Path) -> None:
@@ -179,7 +183,9 @@ def test_a_worksheet_that_belongs_to_nothing_is_named(tmp_path: Path) -> None:
     term = Term(tmp_path, TWO, {name: worksheet(n11=18) for name in names})
     [note] = term.dated("friday").notes
     # Monday's lies beside the roster, and the unit's belongs to the only download.
-    assert note.startswith(f"{tmp_path / 'times_fryday.csv'} is not used: 'fryday' is neither a unit nor a download")
+    assert note.startswith(
+        f"{tmp_path / 'times_fryday.csv'} is not used: 'fryday' is neither a unit nor a download here."
+    )
 
 
 LINE = "student,unit,time,submission\n"
