@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from grader.classes.dating import Dating
     from grader.classes.decisions import Decisions
+    from grader.classes.times import Time
     from grader.course.model import Course
     from grader.quizzes.source import Quiz
     from grader.reports.model import Report
@@ -46,7 +48,8 @@ class Batch:
     Attributes:
         unit: Grade this unit alone; None for all.
         found: Each student's submissions, the last one last.
-        decisions: Extensions, times and adjustments.
+        decisions: Extensions and adjustments.
+        dating: When the hand-ins came.
         writes: Whether each report is written when it is ready; otherwise `write` writes them all.
         ignored: Files that were ignored, with the students who handed them in.
         skipped: Reports that were up to date.
@@ -54,7 +57,7 @@ class Batch:
         redated: How many of the new reports differ by dates and adjustments alone, so that nothing was run.
         faults: Why submissions were not graded.
         changed: Units that were removed from a report because they have changed, with the students.
-        withdrawn: Why students are not graded.
+        reasons: Why students were not graded, by student.
     """
 
     course: Course
@@ -64,6 +67,7 @@ class Batch:
     into: Path
     now: datetime.datetime
     decisions: Decisions
+    dating: Dating
     force: bool = False
     allow_unisolated: bool = False
     writes: bool = True
@@ -73,7 +77,7 @@ class Batch:
     redated: int = 0
     faults: list[str] = dataclasses.field(default_factory=list)
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-    withdrawn: dict[str, str] = dataclasses.field(default_factory=dict)
+    reasons: dict[str, str] = dataclasses.field(default_factory=dict)
     _works: dict[str, Work] = dataclasses.field(default_factory=dict)
 
     def run(self, jobs: int, advance: Callable[[str, str], None], scheduler: str | None = None) -> None:
@@ -124,7 +128,7 @@ class Batch:
 
     def withdraw(self, student: str, reason: str) -> None:
         """Note why a student is not graded, and remove a report that says that nothing was handed in."""
-        self.withdrawn[student] = reason
+        self.reasons[student] = reason
         report = read_report(student, self.into)
         if report and self.writes and self._is_own_folder and len(not_handed_in(report)) == len(report.units):
             (self.into / f"{student}.json").unlink(missing_ok=True)
@@ -143,7 +147,7 @@ class Batch:
     @property
     def missed(self) -> set[str]:
         """The students who were not graded."""
-        return {*self.found, *self.withdrawn} - {report.student for report in self.reports}
+        return {*self.found, *self.reasons} - {report.student for report in self.reports}
 
     def others(self) -> list[str]:
         """Return the students with a report in the folder and without a submission here."""
@@ -226,11 +230,22 @@ class Batch:
         entry = self.decisions.entry(student)
         read = [dataclasses.replace(one, due=entry.due) for one in read]
         asked = [unit for unit in read[-1].units if self.unit in (None, unit)]
-        times = [{unit: one.time(student, unit, self.decisions) for unit in asked} for one in hand_ins]
+        times = self._times(student, hand_ins, read, asked)
         if len(read) > 1 and self.course.late.counts == "last":
-            last, chosen = combined(read)
+            last, chosen = combined(read, times)
             return Work(before, usable, [(last, {unit: times[chosen[unit]][unit] for unit in asked})])
         return Work(before, usable, [(one, times[number]) for number, one in comparable(read)])
+
+    def _times(
+        self, student: str, hand_ins: Sequence[HandIn], read: Sequence[Submission], units: Iterable[str]
+    ) -> list[dict[str, Time | None]]:
+        """Return when each of a student's hand-ins came, by unit; nothing of those who handed in nothing."""
+        times: list[dict[str, Time | None]] = [{} for _ in hand_ins]
+        for unit in units:
+            having = [number for number, one in enumerate(read) if one.units[unit].code or one.units[unit].quiz]
+            for number, time in enumerate(self.dating.times(student, unit, hand_ins, having)):
+                times[number][unit] = time
+        return times
 
     def _submission(self, name: str, folder: Path | Files, report: Report | None) -> Submission:
         names = [one for one in self.course.units if self.unit in (None, one)]

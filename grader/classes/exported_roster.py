@@ -64,23 +64,25 @@ class Exported(NamedTuple):
     notes: list[str]
 
 
-def is_canvas(table: Table) -> bool:
-    """Return whether a table with a column `Student` is Canvas's gradebook, and no roster of ours."""
-    begins_alike = table.columns[:2] == ["Student", "ID"] and not (table.has("name") or table.has("email"))
-    return table.has("Student", "ID") and (begins_alike or any(map(table.has, _CANVAS)))
-
-
 def is_export(table: Table) -> bool:
     """Return whether a table has the columns of an export: a name and something else that tells students apart."""
+    if table.has("student") and not _is_canvas(table):
+        return False
     has_name = any(map(table.has, _EXPORTED["name"])) or any(table.has(*pair) for pair in _FIRST_AND_LAST)
     has_more = any(table.has(name) for column in _IDENTIFIERS for name in _EXPORTED[column])
     # A grading worksheet of an assignment without names has no other column on students.
     return (has_name and (has_more or table.has(_IDENTIFIER))) or table.has(_IDENTIFIER, "Status")
 
 
+def _is_canvas(table: Table) -> bool:
+    """Return whether a table with a column `Student` is Canvas's gradebook, and no roster of ours."""
+    begins_alike = table.columns[:2] == ["Student", "ID"] and not (table.has("name") or table.has("email"))
+    return table.has("Student", "ID") and (begins_alike or any(map(table.has, _CANVAS)))
+
+
 def read_exported(table: Table) -> Exported:
     """Read the students of an export. Rows of one person are one student; rows that contradict are reported."""
-    of_canvas = is_canvas(table)
+    of_canvas = _is_canvas(table)
     rows = [_ours(table, row) for row in table.rows if not (of_canvas and _is_of_canvas(row))]
     for row in rows:
         if not any(row[column] for column in ("name", *_IDENTIFIERS)):

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.classes.exported_roster import is_canvas, is_export, read_exported
+from grader.classes.exported_roster import is_export, read_exported
 from grader.classes.tables import Row, Table, TableError, read_table
 from grader.submissions.names import STUDENT, student_id
 
@@ -91,10 +91,10 @@ def read_roster(
         TableError: A line is wrong, or there is none.
     """
     table = read_table(path, "student,name,email")
-    own = table.has("student") and not is_canvas(table)
-    if own:
+    own = needs_repository or not is_export(table)
+    if own and table.has("student"):
         table.require_known(["student", *(["repository"] if needs_repository else [])], [*COLUMNS, *units])
-    elif needs_repository or not is_export(table):
+    elif own:
         raise TableError(
             f"{path}, line {table.header}: there is no column 'student'. The columns can be {', '.join(COLUMNS)}, and "
             "the units; or give a roster in English that a platform exports."

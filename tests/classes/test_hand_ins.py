@@ -71,6 +71,15 @@ def test_a_name_in_the_column_folder_decides_whose_a_submission_is(tmp_path: Pat
     assert "Left out, because the roster names another folder of the student: Jane-Doe_99." in printed
 
 
+def test_of_two_students_of_one_name_a_named_folder_decides_for_both(tmp_path: Path) -> None:
+    twins = [Entry("jd", "Jane Doe", folder="Jane Doe 2"), Entry("jane", "Jane Doe")]
+    found, _ = class_of(tmp_path, "Jane Doe 2", "Doe Jane", entries=twins)
+    assert {student: own[0].tree for student, own in found.of.items()} == {
+        "jd": tmp_path / "class" / "Jane Doe 2",
+        "jane": tmp_path / "class" / "Doe Jane",
+    }
+
+
 def test_a_student_with_a_submission_that_cannot_be_graded_has_not_handed_in_nothing(tmp_path: Path) -> None:
     found, _ = class_of(tmp_path, "Jane Doe", "Jane-Doe", "ada")
     assert (set(found.of), found.absent, set(found.unclear)) == ({"ada"}, ["john"], {"jane"})

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grader.classes.collected import COLLECTED, CollectError, read_collected
+from grader.classes.exported_roster import is_export, read_exported
+from grader.classes.tables import TableError, read_table
 from grader.errors import GraderError
 from grader.submissions.archives import LEVELS, open_archive
 from grader.submissions.members import CLASS
@@ -19,7 +21,7 @@ from grader.submissions.names import STUDENT
 from grader.submissions.tree import ARCHIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 # Folders of a course or a term. A student of this name cannot be told from them.
@@ -70,7 +72,7 @@ class Person:
                     for one in read_collected(path).students:
                         self._learn({"student": one.student, "repository": one.repository})
             elif path.suffix.lower() == ".csv":
-                for row in rows_by_column(path):
+                for row in _people(path):
                     self._learn(row)
         self.shared = {one for one in {*self.repositories, *self.folders} if one.casefold() in self.others}
         self.repositories -= self.shared
@@ -118,6 +120,15 @@ def require_student(student: str) -> None:
         raise GraderError(
             f"{student!r} is also the name of a folder of the course: remove this student's files by hand."
         )
+
+
+def _people(path: Path) -> Sequence[Mapping[str, str]]:
+    """Return the rows of a table of ours, or of an exported roster under our columns. Raises OSError."""
+    with contextlib.suppress(TableError):
+        table = read_table(path, "student")
+        if is_export(table):
+            return [row.cells for row in read_exported(table).students]
+    return rows_by_column(path)
 
 
 def rows_by_column(path: Path) -> list[dict[str, str]]:
