@@ -23,6 +23,8 @@ EXEMPT = "exempt"
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}(?<!\.git)", re.ASCII)
 _LONGEST_NAME = 100
+# Moodle's name for the group of those who are in none, or in several.
+_NO_GROUP = "Default group"
 # Windows reads these names as devices, with any suffix, and drops a dot at the end.
 _NOT_A_FOLDER = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.", re.IGNORECASE)
 
@@ -60,8 +62,8 @@ class Entry:
 
     @property
     def teams(self) -> list[str]:
-        """The names of the student's groups, as a platform writes them in the name of a download."""
-        return list(filter(None, map(student_id, re.split("[,;]", self.section))))
+        """The names of the student's groups, as Moodle writes them in the name of a download."""
+        return list(filter(None, map(student_id, [*re.split("[,;]", self.section), _NO_GROUP])))
 
 
 class Roster(list[Entry]):

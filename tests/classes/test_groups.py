@@ -131,22 +131,29 @@ def test_each_submitter_of_gradescope_is_a_student(term: Term, roster: bool) -> 
 
 
 def test_moodle_writes_the_groups_name_before_each_members(term: Term) -> None:
-    names = {"Group A-Emil Roe_41": RIGHT, "Group A-Fay Lo_42": RIGHT, "Group A-Gil Ray_43": WRONG, "Hal Ito_44": RIGHT}
+    names = {
+        "Group A-Emil Roe_41": RIGHT,
+        "Group A-Fay Lo_42": RIGHT,
+        "Group A-Gil Ray_43": WRONG,
+        "Default group-Hal Ito_44": RIGHT,
+    }
     files = {f"{name}_assignsubmission_file_/sums.py": text for name, text in names.items()}
     done = term.run("grade", write(term.folder / "moodle.zip", zipped(files)))
     assert "Group-A-Emil-Roe_41 is emil" in done.stdout
+    assert "Default-group-Hal-Ito_44 is hal" in done.stdout
     # Gil's file is another one, so it is not the group's.
     assert term.together() == {"emil": ["emil", "fay"], "fay": ["emil", "fay"]}
 
 
 def test_of_several_each_members_best_counts(term: Term) -> None:
     together = write(term.folder / "monday", {"group 7/sums.py": WRONG})
-    alone = write(term.folder / "friday", {"bela/sums.py": RIGHT, "hal/sums.py": RIGHT})
+    alone = write(term.folder / "friday", {f"{name}/sums.py": RIGHT for name in ("bela", "chen", "dina", "hal")})
     done = term.run("grade", together, alone)
     assert done.returncode == 0, done.stderr
     points = {student: report["units"]["sums"]["earned"] for student, report in term.reports().items()}
     assert (points["ada"], points["bela"]) == (1, 5)
-    assert term.together() == {}
+    # As `grader collect` writes it: a folder for each member of a repository.
+    assert term.together() == {"chen": ["chen", "dina"], "dina": ["chen", "dina"]}
 
 
 def test_a_group_is_in_one_part_of_the_class(term: Term) -> None:
