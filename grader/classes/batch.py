@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from grader.classes.dating import Dating
     from grader.classes.decisions import Decisions
+    from grader.classes.times import Time
     from grader.course.model import Course
     from grader.quizzes.source import Quiz
     from grader.reports.model import Report
@@ -46,7 +48,8 @@ class Batch:
     Attributes:
         unit: Grade this unit alone; None for all.
         found: Each student's submissions, the last one last.
-        decisions: Extensions, times and adjustments.
+        decisions: Extensions and adjustments.
+        dating: When the hand-ins came.
         writes: Whether each report is written when it is ready; otherwise `write` writes them all.
         ignored: Files that were ignored, with the students who handed them in.
         skipped: Reports that were up to date.
@@ -64,6 +67,7 @@ class Batch:
     into: Path
     now: datetime.datetime
     decisions: Decisions
+    dating: Dating
     force: bool = False
     allow_unisolated: bool = False
     writes: bool = True
@@ -226,11 +230,22 @@ class Batch:
         entry = self.decisions.entry(student)
         read = [dataclasses.replace(one, due=entry.due) for one in read]
         asked = [unit for unit in read[-1].units if self.unit in (None, unit)]
-        times = [{unit: one.time(student, unit, self.decisions) for unit in asked} for one in hand_ins]
+        times = self._times(student, hand_ins, read, asked)
         if len(read) > 1 and self.course.late.counts == "last":
-            last, chosen = combined(read)
+            last, chosen = combined(read, times)
             return Work(before, usable, [(last, {unit: times[chosen[unit]][unit] for unit in asked})])
         return Work(before, usable, [(one, times[number]) for number, one in comparable(read)])
+
+    def _times(
+        self, student: str, hand_ins: Sequence[HandIn], read: Sequence[Submission], units: Iterable[str]
+    ) -> list[dict[str, Time | None]]:
+        """Return when each of a student's hand-ins came, by unit; nothing of those who handed in nothing."""
+        times: list[dict[str, Time | None]] = [{} for _ in hand_ins]
+        for unit in units:
+            having = [number for number, one in enumerate(read) if one.units[unit].code or one.units[unit].quiz]
+            for number, time in enumerate(self.dating.times(student, unit, hand_ins, having)):
+                times[number][unit] = time
+        return times
 
     def _submission(self, name: str, folder: Path | Files, report: Report | None) -> Submission:
         names = [one for one in self.course.units if self.unit in (None, one)]

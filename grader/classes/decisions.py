@@ -20,7 +20,7 @@ from grader.classes.times import Time, Times, read_times
 from grader.reports.model import Change, Received, Report, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from grader.course.model import Course
 
@@ -32,7 +32,7 @@ class Decisions:
     Attributes:
         course: The course, whose `late` has the rules.
         entries: The students; none without a roster.
-        times: When units were handed in, as far as it is known.
+        times: What tables say about when units were handed in.
         adjustments: The instructor's changes of points.
         staff: Who is in an exported roster and only teaches.
         notes: Sentences on roles in it.
@@ -40,7 +40,7 @@ class Decisions:
 
     course: Course
     entries: list[Entry] = field(default_factory=list)
-    times: Times = field(default_factory=dict)
+    times: Times = field(default_factory=Times)
     adjustments: list[Adjustment] = field(default_factory=list)
     staff: Sequence[Entry] = ()
     notes: Sequence[str] = ()
@@ -86,7 +86,7 @@ class Decisions:
     def _unit(self, name: str, unit: Unit, entry: Entry, found: Mapping[str, Time | None]) -> Unit:
         earned = earned_points(unit)
         due = entry.due.get(name, self.course.units[name].due)
-        time = found[name] if name in found else self.times.get((entry.student, name, "")) or _remembered(unit)
+        time = found[name] if name in found else self.times.kept(entry.student, name, _remembered(unit))
         changes = self.adjusted(entry.student, name)
         if time and (late := self._late(earned, time, due)):
             changes.insert(0, late)
@@ -124,8 +124,8 @@ class Decisions:
 
 
 def _remembered(unit: Unit) -> Time | None:
-    """Return the time in a report, unless it is from a table that no longer has it."""
-    if unit.received is None or unit.received.source.endswith(".csv"):
+    """Return the time in a report."""
+    if unit.received is None:
         return None
     return Time(datetime.datetime.fromisoformat(unit.received.at) if unit.received.at else None, unit.received.source)
 
@@ -135,9 +135,14 @@ def earned_points(unit: Unit) -> int:
     return sum(one.points for one in unit.exercises.values()) + ((unit.quiz.points or 0) if unit.quiz else 0)
 
 
-def read_decisions(roster: Path, course: Course) -> Decisions:
-    """Read a roster, and times.csv and adjustments.csv in its folder. Raises TableError."""
+def read_decisions(roster: Path, course: Course, downloads: Iterable[Path] = ()) -> Decisions:
+    """Read a roster, and times and adjustments.csv in its folder; of the downloads to grade, also their worksheets.
+
+    Raises:
+        TableError: A line is wrong.
+    """
     entries = read_roster(roster, course.units)
+    times = read_times(roster.parent, entries, course, downloads)
     students = {entry.student for entry in entries}
-    times, adjustments = read_times(roster.parent, entries, course), read_adjustments(roster.parent, students, course)
+    adjustments = read_adjustments(roster.parent, students, course)
     return Decisions(course, entries, times, adjustments, entries.staff, entries.notes)

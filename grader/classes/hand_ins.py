@@ -7,16 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.classes.collected import LATE
 from grader.classes.roster import Entry
-from grader.classes.times import CANVAS, Time, late_work, pushed_time, stamped_time
+from grader.classes.times import bare, is_collected, late_work
 from grader.submissions.layouts import is_anonymous
 from grader.submissions.names import quoted
 from grader.text import in_words, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    import datetime
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from grader.classes.decisions import Decisions
+    from grader.classes.times import Time
     from grader.submissions.find import Found, Submissions
     from grader.submissions.source import Submission, UnitSource
     from grader.submissions.tree import Files
@@ -33,23 +36,31 @@ class HandIn:
         path: The path that was given.
         is_late: Whether a platform marked it as late.
         ties: What it has in common with the submissions of others who may have handed in together.
+        place: Where it lies in what was given.
+        at: When it came, if the platform says so in the download.
+        called: The student's name in the download.
     """
 
     tree: Path | Files
     path: Path
     is_late: bool = False
     ties: frozenset[str] = frozenset()
+    place: Path | None = None
+    at: datetime.datetime | None = None
+    called: str = ""
 
-    def time(self, student: str, unit: str, decisions: Decisions) -> Time | None:
-        """Return when a unit of it was handed in; None if nothing says so."""
-        times = decisions.times
-        return (
-            times.get((student, unit, self.path.name))
-            or times.get((student, unit, ""))
-            or pushed_time(self.path, student, unit)
-            or (Time(None, CANVAS) if self.is_late else None)
-            or (stamped_time(self.tree, unit) if isinstance(self.tree, Path) else None)
-        )
+    @property
+    def name(self) -> str:
+        """The name of the download, for messages and the column `submission` of times.csv."""
+        name = self.path.name or self.path.resolve().name
+        return f"{LATE}/{name}" if is_collected(self.path.parent) else name
+
+    def is_called(self, name: str) -> bool:
+        """Return whether a name is that of the download, of the folder or archive in it, or of the student there."""
+        names = {self.name, self.called}
+        if self.place and self.place != self.path:
+            names |= {self.place.name, f"{self.name}/{self.place.name}"}
+        return bare(name).casefold() in {bare(one).casefold() for one in names}
 
 
 @dataclass
@@ -111,9 +122,9 @@ def hand_ins(came: Submissions, decisions: Decisions) -> HandIns:
         result.leave_out(others, "the roster names another folder of the student")
         handed_in = result.of.setdefault(student, [])
         ties = frozenset(_ties(chosen, entry))
-        handed_in.append(HandIn(chosen.tree, path, chosen.is_late, ties))
+        handed_in.append(HandIn(chosen.tree, path, chosen.is_late, ties, chosen.place, chosen.at, chosen.student))
         if late := late_work(path, chosen.student):
-            handed_in.append(HandIn(late / chosen.student, late, ties=ties))
+            handed_in.append(HandIn(late / chosen.student, late, ties=ties, place=late / chosen.student))
     for name, sentence in came.refused.items() if decisions.entries else ():
         result.unclear.update((entry.student, sentence) for entry in decisions.matcher.fitting(name)[0])
     students = [entry.student for entry in decisions.entries]
@@ -236,16 +247,22 @@ def comparable(submissions: Sequence[Submission]) -> list[tuple[int, Submission]
     return having or found[-1:]
 
 
-def combined(submissions: Sequence[Submission]) -> tuple[Submission, dict[str, int]]:
-    """Return each unit from the last submission that has it, and the number of that submission."""
+def combined(
+    submissions: Sequence[Submission], times: Sequence[Mapping[str, Time | None]] = ()
+) -> tuple[Submission, dict[str, int]]:
+    """Return each unit from the last submission that has it, and the number of that submission.
+
+    Args:
+        submissions: A student's submissions, in the order in which they were given.
+        times: When each unit of each came. It decides if it is known of all that have the unit.
+    """
     last = submissions[-1]
-    chosen = {
-        unit: max(
-            (number for number, one in enumerate(submissions) if one.units[unit].code or one.units[unit].quiz),
-            default=len(submissions) - 1,
-        )
-        for unit in last.units
-    }
+    chosen: dict[str, int] = {}
+    for unit in last.units:
+        having = [number for number, one in enumerate(submissions) if one.units[unit].code or one.units[unit].quiz]
+        known = [(time.at, number) for number in having if times and (time := times[number].get(unit)) and time.at]
+        last_given = having[-1] if having else len(submissions) - 1
+        chosen[unit] = max(known)[1] if known and len(known) == len(having) else last_given
     units = {unit: submissions[number].units[unit] for unit, number in chosen.items()}
     siblings = {name: source for one in submissions for name, source in one.siblings.items()}
     ignored = tuple(dict.fromkeys(name for one in submissions for name in one.ignored))

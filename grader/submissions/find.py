@@ -27,6 +27,7 @@ from grader.submissions.plain_files import UnreadableError, read_bytes
 from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Mount, View
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
@@ -42,6 +43,7 @@ class Found(NamedTuple):
         path: The path that was given.
         is_late: Whether the platform marked it as late.
         place: Where it lies in what was given: the students of a group have the same.
+        at: When it came, if the platform says so, with a zone.
         identifiers: The student's ids and addresses, if the download has any beside the name.
         is_named: Whether the caller named the student of its folder.
     """
@@ -51,6 +53,7 @@ class Found(NamedTuple):
     path: Path
     is_late: bool = False
     place: Path | None = None
+    at: datetime.datetime | None = None
     identifiers: tuple[str, ...] | None = None
     is_named: bool = False
 
@@ -88,6 +91,7 @@ class _Member(NamedTuple):
     path: Path
     tree: Files
     is_late: bool = False
+    at: datetime.datetime | None = None
     identifiers: tuple[str, ...] | None = None
     is_named: bool = False
 
@@ -127,7 +131,9 @@ def find_submissions(
             result.layouts.append(chosen)
         for one in _distinct(members, result):
             tree = one.tree.path if isinstance(one.tree, Folder) else one.tree
-            result.found.append(Found(one.student, tree, path, one.is_late, one.path, one.identifiers, one.is_named))
+            result.found.append(
+                Found(one.student, tree, path, one.is_late, one.path, one.at, one.identifiers, one.is_named)
+            )
     result.unknown.extend(name for name in folders if name not in known)
     if not result.found:
         none = f"{' and '.join(map(quoted, paths))} holds no submission: give the folder of a submission or of a class."
@@ -249,7 +255,7 @@ def _put_together(root: ClassTree, claims: Iterable[Claim], result: Submissions)
         mounts = {place: _mount(root, claim) for place, claim in group.items()}
         tree = View(mounts, base) if mounts else base
         is_late = any(claim.is_late for claim in [*group.values(), *([whole] if whole else [])])
-        members.append(_Member(first.student, root.path / first.source, tree, is_late, first.identifiers))
+        members.append(_Member(first.student, root.path / first.source, tree, is_late, first.at, first.identifiers))
     return members
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import re
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ ADVICE = "name its student in the column `folder` of a roster, with --roster"
 WRAPPERS = {"submission", "src"}
 """Folders that students put their answers into."""
 
-_MOODLE = re.compile(r"(.*)_(\d+)_assignsubmission_(file|onlinetext)(?:[_.](.*))?", re.DOTALL)
+_MOODLE = re.compile(r"(.*?)_(\d+)_assignsubmission_(file|onlinetext)(?:[_.](.*))?", re.DOTALL)
 _CANVAS = re.compile(r"(.+?)(_LATE)?_(\d+)_(?:(?:question_\d+_)?(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
 # The names of students are hidden in it; `LATE` comes first.
 _CANVAS_ANONYMOUS = re.compile(r"(LATE_)?(anon_[A-Za-z0-9]{5})_(?:(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
@@ -74,6 +75,16 @@ class ClassTree:
     @functools.cached_property
     def submitters(self) -> dict[str, list[Submitter]]:
         """The students of each submission in Gradescope's export. Raises SubmissionError."""
+        return {name: _submitters_of(submission) for name, submission in self._metadata.items()}
+
+    @functools.cached_property
+    def created(self) -> dict[str, datetime.datetime]:
+        """When each submission in Gradescope's export came, as far as it says so. Raises SubmissionError."""
+        found = {name: one.get(":created_at") for name, one in self._metadata.items() if isinstance(one, dict)}
+        return {name: at for name, at in found.items() if isinstance(at, datetime.datetime) and at.tzinfo}
+
+    @functools.cached_property
+    def _metadata(self) -> dict[str, Any]:
         import yaml
 
         try:
@@ -84,8 +95,7 @@ class ClassTree:
                 f"{quoted(self.path / METADATA)} cannot be read ({str(error).splitlines()[0]}): download it again, "
                 "or remove it to use the numbers."
             ) from None
-        metadata = loaded if isinstance(loaded, dict) else {}
-        return {str(name): _submitters_of(submission) for name, submission in metadata.items()}
+        return {str(name): submission for name, submission in loaded.items()} if isinstance(loaded, dict) else {}
 
     def below(self, name: str) -> Files:
         """Return the tree of one entry. An archive, or a part of one, is opened only when it is read."""
@@ -130,6 +140,7 @@ class Claim(NamedTuple):
         is_late: Whether the platform marked it as late.
         identifiers: The student's ids and addresses, if the platform has them beside the name. A number at the end of
             the name is then the submission's, and not the student's.
+        at: When it came, if the platform says so, with a zone.
     """
 
     key: str
@@ -139,6 +150,7 @@ class Claim(NamedTuple):
     number: int = 0
     is_late: bool = False
     identifiers: tuple[str, ...] | None = None
+    at: datetime.datetime | None = None
 
 
 class Layout(NamedTuple):
@@ -177,13 +189,13 @@ def _gradescope(root: ClassTree, entry: Entry) -> list[Claim] | None:
         return None
     people = root.submitters.get(entry.name)
     if not people:
-        return [Claim(entry.name, entry.name, entry.name)]
+        return [Claim(entry.name, entry.name, entry.name, at=root.created.get(entry.name))]
     number = entry.name.removeprefix("submission_")
-    names = [one.name for one in people]
+    names, at = [one.name for one in people], root.created.get(entry.name)
     # Of two with one name in a group, the addresses are the names.
     called = [(one.name if names.count(one.name) == 1 else "") or one.email or one.sid or one.name for one in people]
     return [
-        Claim(f"{name}_{number}", _with_number(name, number), entry.name, identifiers=one.identifiers)
+        Claim(f"{name}_{number}", _with_number(name, number), entry.name, at=at, identifiers=one.identifiers)
         for name, one in zip(called, people, strict=True)
     ]
 
@@ -248,6 +260,12 @@ def is_marked(entry: Entry) -> bool:
     """Return whether only a learning platform can have made a name."""
     is_canvas = entry.kind != "folder" and (_CANVAS.fullmatch(entry.name) or _CANVAS_ANONYMOUS.fullmatch(entry.name))
     return entry.name == METADATA or bool(is_canvas or _MOODLE.fullmatch(entry.name))
+
+
+def moodle_number(name: str) -> str:
+    """Return the number in a name that Moodle made, which its grading worksheet has too; "" if it made none."""
+    found = _MOODLE.fullmatch(name)
+    return found[2] if found else ""
 
 
 def is_late(entry: Entry) -> bool:

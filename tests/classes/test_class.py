@@ -156,7 +156,9 @@ def test_late_work_without_a_time_comes_first_and_costs_nothing(a_class: Class) 
     done = a_class.run("grade", "class.zip", "--out", "reports", "--roster", "roster.csv", "--layout", "canvas")
     table = done.stdout.partition("\nstudent ")[2].splitlines()
     assert table[1].split()[:3] == ["eve", "5", "5/18"]
-    assert "It was late, and nothing says when it was handed in: add the time to times.csv." in table[1]
+    assert (
+        "Time unknown: Canvas marked it as late, and does not say when it came: add the time to times.csv." in table[1]
+    )
 
 
 def test_of_two_submissions_that_seem_to_be_by_one_student_neither_is_graded(a_class: Class) -> None:
@@ -196,6 +198,45 @@ def test_of_several_submissions_the_last_or_the_best_counts(a_class: Class, coun
     assert "Several submissions, of which the" in done.stdout
     remarks = a_class.reports()["ada"]["units"]["sums"]["remarks"]
     assert any("An earlier one counts" in remark for remark in remarks) == (counts == "best")
+
+
+@pytest.mark.parametrize(("counts", "points"), [("best", 4), ("last", 2)])
+def test_each_of_several_submissions_is_as_late_as_its_own_worksheet_says(
+    a_class: Class, counts: str, points: int
+) -> None:
+    settings = a_class.root / "autograder.yml"
+    rules = f"most_percent: 50\n  counts: {counts}\ntimezone: UTC"
+    settings.write_text(settings.read_text().replace("most_percent: 50", rules))
+    # 4 points in time, and 5 points six days late, of which 2.5 remain. Cyd has no time on Friday.
+    in_time = RIGHT.replace("self.factor * x", "self.factor + x")
+    for day, text, date in (
+        ("monday", in_time, "Friday, 31 December 1999"),
+        ("friday", RIGHT, "Friday, 7 January 2000"),
+    ):
+        for student in ("Eve Li_15", "Cyd Ny_13"):
+            courses.hand_in(a_class.folder / day / f"{student}_assignsubmission_file_", text)
+        sheet = f'Identifier,Full name,Last modified (submission)\nParticipant 15,Eve Li,"{date}, 10:00"\n'
+        (a_class.folder / f"times_{day}.csv").write_text(sheet)
+    (a_class.folder / "times.csv").unlink()
+    downloads = ("--out", "again", "--roster", "roster.csv")
+    done = a_class.run("grade", "monday", "friday", *downloads)
+    reports = read_reports(a_class.folder / "again")
+    assert reports["eve"]["points"] == points
+    assert reports["cyd"]["units"]["sums"]["received"] == {"at": None, "source": "times_friday.csv"}
+    table = done.stdout.partition("\nstudent ")[2].splitlines()
+    assert table[1].startswith("cyd ")
+    assert "sums: Time unknown: times_friday.csv does not say when it came" in table[1]
+    # A report on fewer submissions than before says so.
+    done = a_class.run("grade", "friday" if counts == "best" else "monday", *downloads)
+    why = "has more points: eve (sums: 4, now 2)" if counts == "best" else "came later: eve (sums: 2, now 4)"
+    assert f"The report before is on another submission, which {why}. Give its download too." in done.stdout
+
+
+def test_work_without_any_time_is_named_once(a_class: Class) -> None:
+    printed = (a_class.folder / "printed").read_text(encoding="utf-8")
+    assert "Nothing says when" not in printed  # some are in times.csv
+    (a_class.folder / "times.csv").unlink()
+    assert a_class.grade().stdout.count("Nothing says when the submissions in 'class' were handed in, so all of") == 1
 
 
 def test_regrade_shows_what_would_change_and_why_and_writes_only_then(a_class: Class) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,15 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         },
         "canvas",
         {"anon_ab1Cd": A, "anon_12345": B, "anon_xYz99": A, "anon_qq7Rs": MISSING},
+    ),
+    "moodle, with a file that its student has named like one of another student": (
+        "class",
+        {
+            "Jane Doe_1_assignsubmission_file_self_attention.py": A,
+            "Jane Doe_1_assignsubmission_file_Al Gore_2_assignsubmission_file_self_attention.py": B,
+        },
+        "moodle",
+        {"Jane-Doe_1": A},
     ),
     "moodle, with archives within": (
         "class.zip",
@@ -523,6 +533,15 @@ def test_older_uploads_and_late_marks_of_canvas_are_reported(tmp_path: Path) -> 
         Ignored("doe_1_10_self_attention.py", reason="an older upload of doe_LATE_1_20_self_attention-1.py")
     ]
     assert [one.student for one in found.found if one.is_late] == ["doe_1"]
+
+
+def test_a_submission_has_its_place_and_gradescopes_time(tmp_path: Path) -> None:
+    files = {f"submission_{number}/self_attention.py": A for number in (101, 102)}
+    found = find_submissions([write(tmp_path / "class", {**files, "submission_metadata.yml": METADATA})], UNITS)
+    assert [(one.place, one.at) for one in found.found] == [
+        (tmp_path / "class" / "submission_101", datetime.datetime(2026, 11, 22, 10, tzinfo=datetime.UTC)),
+        *[(tmp_path / "class" / "submission_102", None)] * 2,  # of a group of two
+    ]
 
 
 @pytest.mark.parametrize(

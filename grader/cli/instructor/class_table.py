@@ -27,6 +27,7 @@ NOTHING = "-"
 
 def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     """Print what is not graded, whether most submissions are empty, how they were read, and what was ignored."""
+    from grader.classes.differences import outranked
     from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
 
@@ -41,6 +42,10 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
         )
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     _print_matches(came, handed_in, batch)
+    pairs = [(one.before, one.report, one.kept) for one in batch.graded]
+    missing = outranked(pairs, batch.course.late.counts)
+    for sentence in filter(None, [*batch.dating.notes, batch.dating.undated(batch.now), missing]):
+        say(sentence)
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
     # The list is cut, so files that could hold answers come first.

@@ -122,6 +122,7 @@ def _prepare(
 ) -> tuple[Submissions, HandIns, Batch]:
     """Read the course and the roster, and find the submissions; all of the class, or those of a part of it."""
     from grader.classes.batch import Batch
+    from grader.classes.dating import Dating
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.groups import groups
     from grader.classes.hand_ins import hand_ins
@@ -137,7 +138,7 @@ def _prepare(
     if unit is not None:
         one_of(unit, list(course.units))
     quizzes = load_quizzes(course.solutions, course.quizzes)
-    decisions = read_decisions(roster, course) if roster else Decisions(course)
+    decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
     came = find_submissions(submissions, course.units, student, layout, decisions.folders)
     for found in came.found:
         if isinstance(found.tree, Path) and course.root.is_relative_to(found.tree.resolve()):
@@ -146,7 +147,8 @@ def _prepare(
     handed_in = hand_ins(came, decisions)
     # A group is in one part, so that it is graded once.
     of = {one: handed_in.of[one] for group in groups(handed_in.of) if not part or part.has(min(group)) for one in group}
-    batch = Batch(course, quizzes, unit, of, into, datetime.datetime.now(datetime.UTC), decisions)
+    dating = Dating(decisions, submissions, handed_in.of, [unit] if unit else course.units)
+    batch = Batch(course, quizzes, unit, of, into, datetime.datetime.now(datetime.UTC), decisions, dating)
     # One submission of a class says nothing about its other students. `grader collect` makes an empty folder for those
     # who pushed nothing, and none for those whose repository could not be read.
     if came.layouts != ["single"] and not any(map(is_collected, submissions)):
