@@ -38,8 +38,13 @@ class Adjustment(NamedTuple):
 
     def change(self) -> Change:
         """Return what the report says of it."""
-        kind = "adjustment" if self.points else "comment"
-        return Change(kind=kind, points=float(self.points), reason=self.comment, exercise=self.exercise, by=self.by)
+        return Change(
+            kind="adjustment" if self.points else "comment",
+            points=float(self.points),
+            reason=self.comment,
+            exercise=self.exercise,
+            by=self.by,
+        )
 
 
 def read_adjustments(folder: Path, students: Collection[str], course: Course) -> list[Adjustment]:

@@ -123,6 +123,7 @@ class Unit(Model):
     quiz: Quiz | None = Field(description="None if the unit has no quiz.")
     digest: Digest = Field(UNKNOWN, description="SHA-256 of the unit's own files and everything they were graded by.")
     answers: Digest = Field(UNKNOWN, description="SHA-256 of the unit's own files.")
+    tests: Digest = Field(default=UNKNOWN, description="SHA-256 of the unit's hidden tests; zeros for visible ones.")
 
 
 class Message(Model):
@@ -168,12 +169,12 @@ class Report(Model):
     )
     course: Text = Field("", description="The name of the course.")
     student: Text = Field(description="The student's name, from the folder or the roster.")
-    name: Text = Field("", description="The student's own name, if the roster has it.")
+    name: Text = Field(default="", description="The student's own name, if the roster has it.")
     together: list[str] = Field(
         default=[],
         description="The students who handed this submission in together, this one included; empty for one alone.",
     )
-    timezone: str = Field("UTC", description="The time zone in which pages show times: that of the course.")
+    timezone: str = Field(default="UTC", description="The time zone in which pages show times: that of the course.")
     comments: list[Change] = Field(default=[], description="An instructor's comments on all of it.")
     commit: str | None = Field(description="The commit that was graded; None outside a git checkout.")
     suites: Suites = Field(

@@ -9,8 +9,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from grader.classes.exports import cells, columns, csv_text, markdown_text
-from grader.classes.gradebook import Gradebook, Row, UnitGrade
+from grader.classes.gradebook import Gradebook, Row
 from grader.classes.roster import Entry
+from grader.classes.unit_grades import UnitGrade
 from grader.errors import GraderError
 
 HOSTILE = "=1+1|</td><script>@ada"

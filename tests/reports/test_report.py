@@ -75,6 +75,7 @@ REPORT: dict[str, Any] = {
             },
             "digest": "1" * 64,
             "answers": "2" * 64,
+            "tests": "3" * 64,
         }
     },
     "messages": [

@@ -11,7 +11,7 @@ import typer
 
 from grader.classes.shards import Shard
 from grader.cli.console import CourseFolder, can_ask, err, one_of, out, progress, require_folder, say, stop
-from grader.cli.instructor.class_table import print_class, print_differences, print_reading
+from grader.cli.instructor.class_table import print_class, print_differences, print_open_cases, print_reading
 from grader.errors import IMPERFECT, INTERNAL, GraderError
 from grader.machine import RUNNING
 from grader.text import listed
@@ -36,6 +36,9 @@ Jobs = Annotated[int | None, typer.Option(min=1, help="How many to grade at once
 Unisolated = Annotated[
     bool, typer.Option("--allow-unisolated", help="Run student code even where it cannot be isolated.")
 ]
+
+
+_UNCLEAR = "Nobody knows which submission is the student's: name its folder in the column `folder` of the roster."
 
 
 def grade(
@@ -65,7 +68,7 @@ def grade(
     came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course, part)
     batch.force, batch.allow_unisolated = force or again, allow_unisolated
     for name in handed_in.unclear:
-        batch.withdraw(name)
+        batch.withdraw(name, next((one for one in handed_in.problems if f"{name!r}" in one), _UNCLEAR))
     _run(batch, jobs, scheduler)
     if batch.reports:
         print_reading(came, handed_in, batch)
@@ -73,6 +76,7 @@ def grade(
         say(f"Part {part.number} of {part.count}: {len(batch.found)} students. The others are left out.")
     print_class(batch)
     _print_notes(batch, came, part)
+    print_open_cases(batch)
     _stop_with_problems(batch, [*came.problems, *handed_in.problems])
     if strict and any(report.points < report.possible for report in batch.reports):
         raise typer.Exit(IMPERFECT)
