@@ -64,10 +64,12 @@ class Current:
         at = datetime.datetime.fromisoformat(received.at) if received and received.at else None
         time = Time(at, received.source) if received else None
         alone = report.with_units({name: unit})
-        again = replace(self.decisions, entries=[entry]).applied(alone, {name: time}).units[name]
+        found = {} if self.decisions.entries else {name: time}
+        again = replace(self.decisions, entries=[entry]).applied(alone, found).units[name]
         if _points(unit, "late") != _points(again, "late"):
             dates = "its extension" if unit.extended or again.extended else "its due date"
-            yield "the rules for late work" if unit.due == again.due else dates
+            same = "the rules for late work" if unit.received == again.received else "its time"
+            yield same if unit.due == again.due else dates
         if self.decisions.entries and _points(unit, "adjustment") != _points(again, "adjustment"):
             yield "its adjustments"
         if unit.exempt:

@@ -109,17 +109,18 @@ def record_not_graded(directory: Path, reasons: Mapping[str, str], graded: Colle
         path.unlink(missing_ok=True)
 
 
+def says_something_else(before: Report, after: Report) -> bool:
+    """Return whether two reports differ in more than versions, times of grading and output."""
+    contents = [
+        {name: unit.model_dump(exclude={"digest", "tests"}) for name, unit in report.units.items()}
+        for report in (before, after)
+    ]
+    return contents[0] != contents[1] or before.comments != after.comments
+
+
 def keep_earlier(before: Report, after: Report, directory: Path) -> None:
-    """Keep a report that another one replaces, if they differ in more than versions, times and output.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-
-    def content(report: Report) -> dict[str, Any]:
-        return {name: unit.model_dump(exclude={"digest"}) for name, unit in report.units.items()}
-
-    if content(before) == content(after):
+    """Keep a report that another one replaces, if they say something else. Raises OSError."""
+    if not says_something_else(before, after):
         return
     folder = directory / EARLIER / before.student
     folder.mkdir(parents=True, exist_ok=True)

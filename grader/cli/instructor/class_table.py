@@ -185,10 +185,14 @@ def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
 
 
 def print_differences(differences: Sequence[Difference], total: int) -> None:
-    """Print whose points change, by exercise and test, and why."""
+    """Print whose points or possible points change, by exercise and test, and why."""
     for one in sorted(differences, key=lambda one: one.student.casefold()):
-        before = "no report" if one.before is None else str(one.before)
-        console.out.print(f"[bold]{escape(one.student)}[/]: {before} → {one.after} ({', '.join(one.reasons)})")
+        is_same = one.before is None or one.before[1] == one.after[1]
+        before, after = (
+            "no report" if points is None else str(points[0]) if is_same else f"{points[0]} of {points[1]}"
+            for points in (one.before, one.after)
+        )
+        console.out.print(f"[bold]{escape(one.student)}[/]: {before} → {after} ({', '.join(one.reasons)})")
         for line in one.lines:
             say(f"  {log_line(line)}" if not line.startswith("  ") else f"    {log_line(line.strip())}")
-    say(f"The points of {len(differences)} of {total} students change.")
+    say(f"The points or possible points of {len(differences)} of {total} students change.")

@@ -94,6 +94,7 @@ def regrade(
 ) -> None:
     """Grade again, show whose points would change and why, and write the reports only then."""
     from grader.classes.differences import difference
+    from grader.reports.folder import says_something_else
 
     came, handed_in, batch = _prepare(submissions, into, unit, roster, None, layout, folder_of_course)
     batch.writes = False
@@ -102,8 +103,11 @@ def regrade(
     found = [difference(one.before, one.report, batch.course) for one in batch.graded]
     print_differences([one for one in found if one], len(batch.reports))
     _stop_with_problems(batch, [*came.problems, *handed_in.problems])
-    if not any(found):
+    changed = [one for one in batch.graded if one.before is None or says_something_else(one.before, one.report)]
+    if not changed:
         return
+    if others := len(changed) - sum(map(bool, found)):
+        say(f"Reports that change without the points, such as in comments, times or feedback: {others}.")
     if not write and not can_ask(out):
         raise stop(IMPERFECT, "Nothing was written: the same command with --write writes the reports.")
     if not write and not typer.confirm("Write these reports?"):

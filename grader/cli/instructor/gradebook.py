@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from grader.classes.exports import Column
     from grader.classes.gradebook import Gradebook
-    from grader.classes.unit_grades import State
+    from grader.classes.unit_grades import State, UnitGrade
     from grader.course.model import Course
     from grader.integrations.nbgrader.gradebook import Update
 
@@ -177,7 +177,9 @@ def _print_written(found: Gradebook, grades: Sequence[Column], reader: Format, i
 
 def _print_states(found: Gradebook, reader: Format) -> typer.Exit | None:
     """Print who has no grade and why, and what is noticed. Return the exit to raise if somebody is not graded."""
-    points: dict[State, str] = {"exempt": "no points", "not due": "no points", "not handed in": "0 points"}
+    given = [row.entry.student for row in found.rows for one in row.grades.values() if _is_given(one)]
+    nothing = f"0 points{', except by adjustments' if given else ''}"
+    points: dict[State, str] = {"exempt": "no points", "not due": "no points", "not handed in": nothing}
     for state, meaning in points.items():
         if whom := _students(found, state):
             meaning = "left as it is in nbgrader" if reader is Format.nbgrader else meaning
@@ -196,6 +198,11 @@ def _print_states(found: Gradebook, reader: Format) -> typer.Exit | None:
     if sentences:
         return stop(IMPERFECT, "Not graded, so without points:", *sentences)
     return None
+
+
+def _is_given(grade: UnitGrade) -> bool:
+    """Return whether an adjustment gives points for what is not handed in."""
+    return grade.state == "not handed in" and bool(grade.points)
 
 
 def _notes(found: Gradebook, state: State) -> list[str]:
