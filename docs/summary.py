@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import made_class
 from courses import COURSE
 
+from grader.classes.decisions import Decisions
 from grader.classes.roster import read_roster
 from grader.classes.summary.page import page, read_class
 
@@ -50,7 +51,7 @@ def written(folder: Path) -> Path:
     roster = folder / "roster.csv"
     roster.write_text(made_class.roster(STUDENTS), encoding="utf-8")
     summary = folder / "summary.html"
-    found = read_class(COURSE, read_roster(roster, COURSE.units), folder / "reports")
+    found = read_class(Decisions(COURSE, read_roster(roster, COURSE.units)), folder / "reports")
     summary.write_text(page(found), encoding="utf-8")
     return summary
 

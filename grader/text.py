@@ -48,6 +48,11 @@ def log_line(text: str, most: int = MOST_OF_A_LINE) -> str:
     return _COMMAND.sub(lambda found: f"{found[0]} ", plain(text, most))
 
 
+def who(student: str, name: str) -> str:
+    """Return a student's own name and the one in reports, `Ada Doe (ada)`; that in reports alone if it is all."""
+    return f"{name} ({student})" if name and name != student else student
+
+
 def in_words(words: Sequence[str]) -> str:
     """Join words like this: a, b and c."""
     *first, last = words

@@ -19,13 +19,15 @@ from typing import NamedTuple
 from courses import COURSE
 from made_reports import exercise, report, unit, unwritten
 
+from grader.classes.decisions import Decisions
+from grader.classes.times import Time
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, VariedItem
 from grader.quizzes.marking import mark
 from grader.quizzes.questions import VARIANTS, rendered
 from grader.quizzes.source import Quiz as Source
 from grader.quizzes.source import load_quizzes
 from grader.reports.folder import keep_earlier, write_report
-from grader.reports.model import Exercise, Message, Named, Quiz, QuizItem, Received, Report, Timing, Unit
+from grader.reports.model import Exercise, Message, Named, Quiz, QuizItem, Report, Timing, Unit
 from grader.submissions.names import missing_sheet, missing_unit
 from grader.testing.misconceptions import build, misconceptions_of
 
@@ -111,9 +113,16 @@ def a_report(student: Student, time: datetime.datetime, units: int) -> Report:
         unit=next(iter(made)), exercise=None, kind="attempted", text="It tried to open a file: x", file=None, line=None
     )
     is_curious = student.draw("tries").random() < 0.02
-    return report(made, [tried] if is_curious else [], suites="hidden").model_copy(
+    earned = report(made, [tried] if is_curious else [], suites="hidden").model_copy(
         update={"student": student.student, "timing": Timing(started=time.isoformat(), seconds=1.0)}
     )
+    times = {name: _time(student, name) if number < begun else None for number, name in enumerate(COURSE.units)}
+    return Decisions(COURSE).applied(earned, times)
+
+
+def _time(student: Student, name: str) -> Time:
+    late = student.draw("late", name).random() < 0.05
+    return Time(COURSE.units[name].due + datetime.timedelta(hours=5 if late else -20), "push")
 
 
 def _unit(student: Student, name: str, time: datetime.datetime, is_begun: bool) -> Unit:
@@ -122,14 +131,8 @@ def _unit(student: Student, name: str, time: datetime.datetime, is_begun: bool) 
         made = unit(exercises, path=None, remarks=[missing_unit(name)], quiz=_quiz(student, name, time, is_begun))
     else:
         made = unit(exercises, path=f"{name}.py", quiz=_quiz(student, name, time, is_begun))
-    late = is_begun and student.draw("late", name).random() < 0.05
-    due = COURSE.units[name].due
-    handed_in = due + datetime.timedelta(hours=5 if late else -20)
-    received = Received(at=handed_in.isoformat(), source="push")
     answers = hashlib.sha256(f"{student.student} {name} {is_begun}".encode()).hexdigest()
-    return made.model_copy(
-        update={"answers": answers, "received": received if is_begun else None, "due": due.isoformat()}
-    )
+    return made.model_copy(update={"answers": answers})
 
 
 def _exercise(student: Student, unit_name: str, name: str, is_begun: bool) -> Exercise:

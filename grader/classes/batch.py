@@ -12,9 +12,15 @@ from grader.classes.work import Graded, Work, once, settled
 from grader.cluster.grading import ClusterGrading
 from grader.engine.grading import Grading, SandboxUnavailable
 from grader.errors import InternalError
-from grader.files import FolderInUse
 from grader.reports.fingerprint import is_up_to_date, up_to_date_part
-from grader.reports.folder import keep_earlier, read_report, reports_folder, reports_of_others, write_report
+from grader.reports.folder import (
+    keep_earlier,
+    read_report,
+    record_not_graded,
+    reports_folder,
+    reports_of_others,
+    write_report,
+)
 from grader.reports.reading import not_handed_in
 from grader.submissions.reader import read_submission
 from grader.submissions.tree import Files
@@ -33,6 +39,9 @@ if TYPE_CHECKING:
     from grader.submissions.tree import Ignored
 
 
+_STOPPED = "The grading ended before this submission was graded: give the same command again."
+
+
 @dataclasses.dataclass
 class Batch:
     """Submissions, how to grade them into the folder `into`, and the results.
@@ -48,8 +57,8 @@ class Batch:
         graded: New reports.
         redated: How many of the new reports differ by dates and adjustments alone, so that nothing was run.
         faults: Why submissions were not graded.
+        reasons: Why students were not graded, by student, kept for the gradebook.
         changed: Units that were removed from a report because they have changed, with the students.
-        reasons: Why students were not graded, by student.
     """
 
     course: Course
@@ -68,8 +77,8 @@ class Batch:
     graded: list[Graded] = dataclasses.field(default_factory=list)
     redated: int = 0
     faults: list[str] = dataclasses.field(default_factory=list)
-    changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     reasons: dict[str, str] = dataclasses.field(default_factory=dict)
+    changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     _works: dict[str, Work] = dataclasses.field(default_factory=dict)
 
     def run(self, jobs: int, advance: Callable[[str, str], None], scheduler: str | None = None) -> None:
@@ -85,28 +94,33 @@ class Batch:
             SandboxUnavailable: Student code cannot be isolated here, or on a worker.
             GraderError: The cluster cannot be used.
         """
-        given = self.course, self.quizzes, self.allow_unisolated
         try:
-            with (
-                reports_folder(self.into),
-                ClusterGrading(*given, scheduler) if scheduler else Grading(*given) as grading,
-            ):
-                for submission, outcome in grading.reports(self._outdated(advance), jobs, self.now):
-                    if isinstance(outcome, str):
-                        self.faults.append(f"{submission.student} was not graded: {outcome}.")
-                        self.withdraw(submission.student, self.faults[-1])
-                        group = self._note(submission, None, None)
-                    else:
-                        group = self._note(submission, outcome.report, outcome.pytest)
-                    self._settle(group, advance)
-        except (FolderInUse, SandboxUnavailable):
-            raise
-        except InternalError as error:
-            self.faults.append(str(error))
+            with reports_folder(self.into):
+                self._grade(jobs, advance, scheduler)
+                if self.writes:
+                    self._record_reasons()
         except OSError as error:
             self.faults.append(
                 f"A report could not be written to {self.into}: {error.strerror or error}. Those before it are whole."
             )
+
+    def _grade(self, jobs: int, advance: Callable[[str, str], None], scheduler: str | None) -> None:
+        """Grade the submissions while the folder is held."""
+        given = self.course, self.quizzes, self.allow_unisolated
+        try:
+            with ClusterGrading(*given, scheduler) if scheduler else Grading(*given) as grading:
+                for submission, outcome in grading.reports(self._outdated(advance), jobs, self.now):
+                    if isinstance(outcome, str):
+                        self.faults.append(f"{submission.student} was not graded: {outcome}.")
+                        self.withdraw(submission.student, f"{outcome[:1].upper()}{outcome[1:]}.")
+                        group = self._note(submission, None, None)
+                    else:
+                        group = self._note(submission, outcome.report, outcome.pytest)
+                    self._settle(group, advance)
+        except SandboxUnavailable:
+            raise
+        except InternalError as error:
+            self.faults.append(str(error))
 
     def add_absent(self, students: Iterable[str]) -> None:
         """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.
@@ -120,7 +134,7 @@ class Batch:
                 self.found = {**self.found, student: [HandIn(Files(), Path())]}
 
     def withdraw(self, student: str, reason: str) -> None:
-        """Note why a student is not graded, and remove a report that says that nothing was handed in."""
+        """Keep why a student was not graded, and remove a report that says that nothing was handed in."""
         self.reasons[student] = reason
         report = read_report(student, self.into)
         if report and self.writes and self._is_own_folder and len(not_handed_in(report)) == len(report.units):
@@ -131,6 +145,7 @@ class Batch:
         with reports_folder(self.into):
             for graded in self.graded:
                 self._write(graded)
+            self._record_reasons()
 
     @property
     def reports(self) -> list[Report]:
@@ -152,6 +167,14 @@ class Batch:
         trees = [hand_in.tree for hand_ins in self.found.values() for hand_in in hand_ins]
         folders = [tree.resolve() for tree in trees if isinstance(tree, Path)]
         return not any(self.into.resolve().is_relative_to(folder) for folder in folders)
+
+    def _record_reasons(self) -> None:
+        """Write why students have no new report, for the gradebook."""
+        self.reasons = {**dict.fromkeys(self.missed, _STOPPED), **self.reasons}
+        if self._is_own_folder:
+            record_not_graded(
+                self.into, self.reasons, {report.student for report in self.reports} - self.reasons.keys()
+            )
 
     def _add(self, graded: Graded) -> None:
         if self.writes:

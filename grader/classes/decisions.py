@@ -17,6 +17,7 @@ from grader.classes.adjustments import Adjustment, read_adjustments
 from grader.classes.matcher import Matcher
 from grader.classes.roster import Entry, read_roster
 from grader.classes.times import Time, Times, read_times
+from grader.reports.changes import in_zone
 from grader.reports.model import Change, Received, Report, Unit
 
 if TYPE_CHECKING:
@@ -64,12 +65,8 @@ class Decisions:
         return folders
 
     def adjusted(self, student: str, unit: str) -> list[Change]:
-        """Return the adjustments of a student's points in a unit."""
-        return [
-            Change(kind="adjustment", points=float(one.points), reason=one.comment, exercise=one.exercise, by=one.by)
-            for one in self.adjustments
-            if (one.student, one.unit) == (student, unit)
-        ]
+        """Return the adjustments of a student's points in a unit, and the comments on it; without a unit, on all."""
+        return [one.change() for one in self.adjustments if (one.student, one.unit) == (student, unit)]
 
     def applied(self, report: Report, found: Mapping[str, Time | None]) -> Report:
         """Return a report with the decisions about its student; a second call changes nothing.
@@ -81,7 +78,12 @@ class Decisions:
         """
         entry = self.entry(report.student)
         units = {name: self._unit(name, unit, entry, found) for name, unit in report.units.items()}
-        return report.with_units(units)
+        decided = {
+            "name": entry.name,
+            "timezone": self.course.timezone or "UTC",
+            "comments": self.adjusted(report.student, ""),
+        }
+        return report.with_units(units).model_copy(update=decided)
 
     def _unit(self, name: str, unit: Unit, entry: Entry, found: Mapping[str, Time | None]) -> Unit:
         earned = earned_points(unit)
@@ -119,7 +121,9 @@ class Decisions:
             return None
         many = "1 day has" if days == 1 else f"{days} days have"
         most = ", the most that is taken off" if percent == Fraction(str(late.most_percent)) else ""
-        reason = f"Late: {many} begun since it was due, {due:%Y-%m-%d %H:%M %Z}. {float(percent):g} %{most}."
+        reason = (
+            f"Late: {many} begun since it was due, {in_zone(due, self.course.timezone)}. {float(percent):g} %{most}."
+        )
         return Change(kind="late", points=-float(earned * percent / 100), reason=reason, exercise=None, by=None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from grader.classes.times import TIMES
@@ -11,46 +12,47 @@ from grader.reports.model import UNKNOWN
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Literal
 
     from grader.course.model import Course
-    from grader.reports.model import Exercise, Report, Unit
+    from grader.reports.model import Change, Exercise, Quiz, Report, Unit
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How the points of a student change.
+    """How the points or the possible points of a student change.
 
     Attributes:
-        before: The points before; None if there was no report.
-        after: The points now.
-        lines: Each unit, exercise and test whose points change.
+        before: The points and the possible points before; None if there was no report.
+        after: Those now.
+        lines: Each unit, exercise and test that changes.
         reasons: Why.
     """
 
     student: str
-    before: int | None
-    after: int
+    before: tuple[int, int] | None
+    after: tuple[int, int]
     lines: Sequence[str]
     reasons: Sequence[str]
 
 
 def difference(before: Report | None, after: Report, course: Course) -> Difference | None:
-    """Return how a report changes; None if no points change."""
+    """Return how a report changes; None if neither points nor possible points do, of any unit, exercise or test."""
+    now = after.points, after.possible
     if before is None:
-        return Difference(after.student, None, after.points, (), ("there was no report",))
+        return Difference(after.student, None, now, (), ("there was no report",))
     lines: list[str] = []
     reasons: list[str] = []
-    for name in course.units:
+    for name in {**course.units, **before.units, **after.units}:
         old, new = before.units.get(name), after.units.get(name)
         own = list(_unit_lines(name, old, new))
         if own:
             lines += own
-            reasons += _reasons(old, new, before.versions.get("suites") != after.versions.get("suites"))
+            reasons += _reasons(old, new, before, after)
     if not lines:
         return None
-    return Difference(after.student, before.points, after.points, lines, list(dict.fromkeys(reasons)))
+    return Difference(after.student, (before.points, before.possible), now, lines, list(dict.fromkeys(reasons)))
 
 
 def _unit_lines(name: str, old: Unit | None, new: Unit | None) -> Iterator[str]:
@@ -59,19 +61,26 @@ def _unit_lines(name: str, old: Unit | None, new: Unit | None) -> Iterator[str]:
         if old or new:
             yield f"{name}: {'not in the report any more' if old else 'new in the report'}"
         return
-    in_both = old.exercises.keys() & new.exercises.keys()
-    same = [_outcomes(old.exercises[one]) == _outcomes(new.exercises[one]) for one in in_both]
-    if (old.exempt and new.exempt) or ((old.points, old.exempt) == (new.points, new.exempt) and all(same)):
-        return
     parts = [line for exercise in new.exercises | old.exercises for line in _exercise_lines(name, exercise, old, new)]
-    if _quiz_points(old) != _quiz_points(new):
-        parts.append(f"{name}/quiz: {_quiz_points(old)} → {_quiz_points(new)}")
-    parts += [f"{name}: no longer {one.points:+g}, {one.reason}" for one in old.changes if one not in new.changes]
-    parts += [f"{name}: {one.points:+g}, {one.reason}" for one in new.changes if one not in old.changes]
-    if old.exempt != new.exempt:
-        parts.append(f"{name}: {'exempt now' if new.exempt else 'no longer exempt'}")
+    if _quiz_points(old.quiz) != _quiz_points(new.quiz):
+        parts.append(f"{name}/quiz: {_quiz_points(old.quiz)} → {_quiz_points(new.quiz)}")
+    if (old.exempt and new.exempt) or (_grade(old) == _grade(new) and not parts):
+        return
     yield f"{name}: {old.points} of {old.possible} → {new.points} of {new.possible}"
     yield from parts
+    yield from (f"{name}: no longer {one.points:+g}, {one.reason}" for one in old.changes if _is_new(one, new))
+    yield from (f"{name}: {one.points:+g}, {one.reason}" for one in new.changes if _is_new(one, old))
+    if old.exempt != new.exempt:
+        yield f"{name}: {'exempt now' if new.exempt else 'no longer exempt'}"
+
+
+def _grade(unit: Unit) -> tuple[int, int, bool]:
+    return unit.points, unit.possible, unit.exempt
+
+
+def _is_new(change: Change, other: Unit) -> bool:
+    """Return whether another report on the unit has no such change of the points."""
+    return change.kind != "comment" and change not in other.changes
 
 
 def _exercise_lines(unit: str, name: str, old: Unit, new: Unit) -> Iterator[str]:
@@ -93,36 +102,95 @@ def _outcomes(exercise: Exercise) -> dict[str, str]:
     return {test.name: test.outcome for test in exercise.tests}
 
 
-def _reasons(old: Unit | None, new: Unit | None, has_other_suites: bool) -> Iterator[str]:
+def _reasons(old: Unit | None, new: Unit | None, before: Report, after: Report) -> Iterator[str]:
     """Yield why the points of a unit change."""
     if old is None or new is None:
         yield "units"
         return
-    if old.answers != new.answers:
-        yield "answers"
+    if old.exercises.keys() != new.exercises.keys():
+        yield "exercises"
     same = [(old.exercises[name], new.exercises[name]) for name in new.exercises if name in old.exercises]
-    differ = [(a, b) for a, b in same if _outcomes(a) != _outcomes(b)] or old.exercises.keys() != new.exercises.keys()
-    if has_other_suites and old.answers == new.answers and differ:
-        yield "suite"
-    if any(_weights(a) != _weights(b) for a, b in same):
+    yield from _of_answers(old, new, same, before, after)
+    if any(_weights_differ(a, b) for a, b in same):
         yield "weights"
-    quizzes = [unit.quiz and unit.quiz.points is None for unit in (old, new)]
-    if not any(quizzes) and _quiz_points(old) != _quiz_points(new) and old.answers == new.answers:
-        yield "quiz"
-    late = [[one for one in unit.changes if one.kind == "late"] for unit in (old, new)]
-    if quizzes[0] != quizzes[1] or late[0] != late[1] or old.exempt != new.exempt:
-        yield "dates"
-    adjusted = [[one for one in unit.changes if one.kind == "adjustment"] for unit in (old, new)]
+    yield from _of_quiz(old, new)
+    yield from _of_late_work(old, new)
+    if old.exempt != new.exempt:
+        yield "exemptions"
+    adjusted = [[(one.points, one.exercise) for one in unit.changes if one.kind == "adjustment"] for unit in (old, new)]
     if adjusted[0] != adjusted[1]:
         yield "adjustments"
 
 
-def _quiz_points(unit: Unit) -> int:
-    return (unit.quiz.points or 0) if unit.quiz else 0
+def _of_answers(
+    old: Unit, new: Unit, same: list[tuple[Exercise, Exercise]], before: Report, after: Report
+) -> Iterator[str]:
+    """Yield why other tests pass: other answers, here or in a unit that this one imports, or other tests."""
+    outcomes_differ = any(_outcomes(a) != _outcomes(b) for a, b in same)
+    if old.answers != new.answers and (outcomes_differ or _quizzes_differ(old, new)):
+        yield "answers"
+    elif outcomes_differ and before.versions.get("suites") != after.versions.get("suites"):
+        yield "suite"
+    elif outcomes_differ:
+        others = [name for name in after.units if name in before.units]
+        is_other = any(before.units[name].answers != after.units[name].answers for name in others)
+        yield "answers of another unit" if is_other else "another result of the same code"
 
 
-def _weights(exercise: Exercise) -> dict[str, int]:
-    return {test.name: test.possible for test in exercise.tests}
+def _quizzes_differ(old: Unit, new: Unit) -> bool:
+    """Return whether a quiz that counts in both has other points."""
+    counted = [unit.quiz.points for unit in (old, new) if unit.quiz and unit.quiz.points is not None]
+    return len(counted) == 2 and counted[0] != counted[1]
+
+
+def _weights_differ(old: Exercise, new: Exercise) -> bool:
+    """Return whether a test that both have is worth something else."""
+    before = {test.name: test.possible for test in old.tests}
+    return any(before.get(test.name, test.possible) != test.possible for test in new.tests)
+
+
+def _of_quiz(old: Unit, new: Unit) -> Iterator[str]:
+    """Yield whether the quiz counts now, or is another one, or worth something else."""
+    if old.quiz is None or new.quiz is None:
+        if old.quiz or new.quiz:
+            yield "quiz"
+        return
+    if (old.quiz.points is None) != (new.quiz.points is None):
+        yield "dates"
+    possible = [{name: item.possible for name, item in quiz.items.items()} for quiz in (old.quiz, new.quiz)]
+    if possible[0] != possible[1]:
+        yield "weights" if _is_scaled(*possible) else "quiz"
+    elif _quizzes_differ(old, new) and old.answers == new.answers:
+        yield "quiz"
+
+
+def _is_scaled(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
+    """Return whether the same items are all worth the same number of times more or less."""
+    ratios = {Fraction(after[name], points) for name, points in before.items() if name in after and points}
+    return before.keys() == after.keys() and len(ratios) <= 1
+
+
+def _of_late_work(old: Unit, new: Unit) -> Iterator[str]:
+    """Yield why another share is taken off for late work. Of nothing, nothing can be."""
+    if not (old.earned and new.earned) or _late_share(old) == _late_share(new):
+        return
+    if old.due != new.due:
+        yield "dates"
+    if old.received != new.received:
+        yield "times"
+    if (old.due, old.received) == (new.due, new.received):
+        yield "rules for late work"
+
+
+def _late_share(unit: Unit) -> Fraction:
+    """Return what is taken off for late work, as a share of what was earned."""
+    late = sum((Fraction(str(one.points)) for one in unit.changes if one.kind == "late"), Fraction(0))
+    return round(late / (unit.earned or 1), 6)
+
+
+def _quiz_points(quiz: Quiz | None) -> str:
+    """Return the points of a quiz in words; without points, it does not count."""
+    return f"{quiz.points} of {quiz.possible}" if quiz and quiz.points is not None else "not counted"
 
 
 def outranked(pairs: Iterable[tuple[Report | None, Report, Collection[str]]], counts: Literal["best", "last"]) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
 from grader.reports.exporters.escape import markdown
+from grader.text import in_words, who
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,13 +76,24 @@ def _value(points: int | None, possible: int, is_percent: bool) -> Value:
     return math.floor(Fraction(points, possible) * 10000) / 100 if is_percent else points
 
 
-def notes(row: Row) -> str:
+def require_points(gradebook: Gradebook) -> None:
+    """Raise GraderError if a unit has nobody's points: a platform would take it as one of 0 possible points."""
+    if gradebook.unknown:
+        raise GraderError(
+            f"Nobody is graded in {in_words(gradebook.unknown)}, so there are no grades to export: `--format csv` says "
+            "why, and --unit exports another unit."
+        )
+
+
+def notes(gradebook: Gradebook, row: Row) -> str:
     """Return what an instructor has to know about a student's grades."""
+    is_stranger = any(row.entry.student == one.entry.student for one in gradebook.strangers)
     by_text: dict[str, list[str]] = {}
     for unit, grade in row.grades.items():
         if grade.note and grade.state != "not due":
             by_text.setdefault(grade.note, []).append(unit)
-    return " ".join([*(f"{', '.join(units)}: {text}" for text, units in by_text.items()), *row.noticed])
+    about = ["Not in the roster."] if is_stranger else []
+    return " ".join([*about, *(f"{', '.join(units)}: {text}" for text, units in by_text.items()), *row.noticed])
 
 
 def cells(gradebook: Gradebook, grades: Sequence[Column]) -> list[list[Value]]:
@@ -93,10 +105,12 @@ def cells(gradebook: Gradebook, grades: Sequence[Column]) -> list[list[Value]]:
     ]
     for number, row in enumerate(gradebook.rows):
         total = gradebook.total(row)
-        sums: list[Value] = ["" if total is None else total, gradebook.total_possible(row)]
+        sums: list[Value] = ["" if total is None else total, "" if gradebook.unknown else gradebook.total_possible(row)]
         own = [one.values[number] for one in grades]
         entry = row.entry
-        table.append([entry.student, entry.name, entry.email, *own, *(sums if has_total else []), notes(row)])
+        table.append(
+            [entry.student, entry.name, entry.email, *own, *(sums if has_total else []), notes(gradebook, row)]
+        )
     return table
 
 
@@ -146,7 +160,9 @@ def markdown_text(gradebook: Gradebook, grades: Sequence[Column]) -> str:
         return "## Grades\n\nNo unit is over yet.\n"
     has_total = [one.heading for one in grades] != [TOTAL]
     headings = [*(markdown(one.heading) for one in grades), *([TOTAL] if has_total else [])]
-    possible = [*(one.possible for one in grades), *([sum(gradebook.possible.values())] if has_total else [])]
+    unknown = gradebook.unknown
+    possible: list[Value] = ["–" if one.heading in unknown else one.possible for one in grades]
+    possible += ["–" if unknown else sum(gradebook.possible.values())] if has_total else []
     lines = [
         "## Grades",
         "",
@@ -158,10 +174,9 @@ def markdown_text(gradebook: Gradebook, grades: Sequence[Column]) -> str:
         own = [str(one.values[number]) or row_state(row, one.heading) for one in grades]
         total = gradebook.total(row)
         sums = ["not graded" if total is None else f"**{total}**"] if has_total else []
-        lines.append(f"| {markdown(row.entry.student)} | {' | '.join([*own, *sums])} |")
-    noticed = [
-        f"- **{markdown(row.entry.student)}**: {markdown(notes(row), 2000)}" for row in gradebook.rows if notes(row)
-    ]
+        lines.append(f"| {markdown(who(row.entry.student, row.entry.name))} | {' | '.join([*own, *sums])} |")
+    by_row = [(who(row.entry.student, row.entry.name), notes(gradebook, row)) for row in gradebook.rows]
+    noticed = [f"- **{markdown(name)}**: {markdown(text, 2000)}" for name, text in by_row if text]
     meaning = "It is for you to judge: no points were taken off for it, and nobody gets a zero for what is not graded."
     return "\n".join([*lines, *(["", "### What was noticed", "", meaning, "", *noticed] if noticed else [])]) + "\n"
 

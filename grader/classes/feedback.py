@@ -6,10 +6,12 @@ import datetime
 from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
-from grader.reports.exporters.escape import sentence
+from grader.reports.changes import in_zone
+from grader.reports.exporters.escape import markdown, sentence
 from grader.reports.exporters.html import Record, page
 from grader.reports.exporters.summary import MOST_BYTES, summary
 from grader.reports.model import Report, Unit
+from grader.text import who
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -36,9 +38,10 @@ def feedback(
         GraderError: A report shows more or less than autograder.yml says for this time.
     """
     record, report = _record(grade, units, course, now)
-    head, *rows = (f"| {' | '.join(map(sentence, row))} |" for row in (record.columns, *record.rows))
-    table = "\n".join([head, "|---" * len(record.columns) + "|", *rows])
-    return "\n\n".join([f"# {sentence(record.title)}", table, *map(sentence, record.notes), summary(report, most)])
+    columns, *rows = (f"| {' | '.join(map(sentence, row))} |" for row in (record.columns, *record.rows))
+    table = "\n".join([columns, "|---" * len(record.columns) + "|", *rows])
+    head = [f"# {sentence(record.title)}", markdown(who(report.student, report.name)), table]
+    return "\n\n".join([*head, *map(sentence, record.notes), summary(report, most)])
 
 
 def feedback_page(grade: Grade, units: Collection[str], course: Course, now: datetime.datetime) -> str:
@@ -81,27 +84,26 @@ def _is_current(name: str, unit: Unit, course: Course, now: datetime.datetime) -
 def _row(name: str, report: Report, course: Course) -> list[str]:
     unit = report.units[name]
     at = unit.received.at if unit.received else None
+    due = datetime.datetime.fromisoformat(unit.due) if unit.due and unit.extended else course.units[name].due
     return [
         f"{course.units[name].title} (`{name}`)",
         f"`{report.commit[:12]}`" if report.commit else "–",
-        _utc(datetime.datetime.fromisoformat(at)) if at else "–",
-        _utc(datetime.datetime.fromisoformat(unit.due) if unit.due and unit.extended else course.units[name].due),
-        _utc(report.started),
+        in_zone(datetime.datetime.fromisoformat(at), course.timezone) if at else "–",
+        in_zone(due, course.timezone),
+        in_zone(report.started, course.timezone),
         f"version {report.versions.get('course', 'unknown')}",
     ]
-
-
-def _utc(time: datetime.datetime) -> str:
-    return f"{time.astimezone(datetime.UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _together(reports: dict[str, Report]) -> Report:
     """Return one report on all of these units, each from the report on it."""
     units = {name: report.units[name] for name, report in reports.items()}
     least_isolated = min(reports.values(), key=lambda report: report.isolation.enough)
+    comments = [comment for report in reports.values() for comment in report.comments]
     return least_isolated.with_units(units).model_copy(
         update={
             "handed_in": any(report.handed_in for report in reports.values()),
+            "comments": [one for number, one in enumerate(comments) if one not in comments[:number]],
             "messages": [one for name, report in reports.items() for one in report.messages if one.unit == name],
         }
     )

@@ -2,58 +2,33 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from grader.classes.outdated import Current
 from grader.classes.record import Grade, grades
 from grader.classes.roster import Entry
+from grader.classes.unit_grades import UnitGrade, UnitGrader, comparable, is_handed_in
 from grader.errors import GraderError
-from grader.reports.changes import undated
-from grader.reports.folder import read_report
-from grader.reports.model import Report, Unit
-from grader.reports.reading import entries_of, is_handed_in
-from grader.text import in_words
+from grader.reports.folder import not_graded, read_report
+from grader.reports.model import Report
+from grader.reports.reading import entries_of
 
 if TYPE_CHECKING:
-    import datetime
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from grader.classes.collected import Collected
+    from grader.classes.decisions import Decisions
     from grader.course.model import Course
 
-_NO_REPORT = "There is no report: grade again."
 UNTOUCHED = ("not written yet", "not handed in")
 """The states of exercises that a student has not begun."""
 NO_RECORDS: Mapping[str, Grade] = MappingProxyType({})
 Reports = dict[str, dict[str, Report | str]]
 """The report on each unit of each student, or why it cannot be read."""
-State = Literal["graded", "not handed in", "exempt", "not due", "not graded"]
-
-
-@dataclass(frozen=True)
-class UnitGrade:
-    """One student's grade in one unit.
-
-    Attributes:
-        state: What the grade is: "not handed in" counts as 0 points; "exempt", "not due" and "not graded" do not count.
-        report: The report with the unit, if there is one.
-        unit: The unit in it, if the state is "graded" or "not handed in".
-        note: Why it is not graded, or what an instructor has to know about it.
-    """
-
-    state: State
-    report: Report | None = None
-    unit: Unit | None = None
-    note: str = ""
-
-    @property
-    def points(self) -> int | None:
-        """The points; None if the unit does not count."""
-        if self.state == "graded" and self.unit:
-            return self.unit.points
-        return 0 if self.state == "not handed in" else None
 
 
 @dataclass(frozen=True)
@@ -80,14 +55,14 @@ class Gradebook:
     """The class.
 
     Attributes:
-        possible: The possible points of each unit.
-        rows: The students, in the order of the roster; then those who are in no roster.
-        strangers: The students who have a report and are not in the roster.
+        possible: The possible points of each unit; 0 if nobody is graded.
+        rows: The students of the class, in the order of the roster.
+        strangers: The students who have a report and are not in the roster, so that they are not in the class.
     """
 
     possible: Mapping[str, int]
     rows: Sequence[Row]
-    strangers: Sequence[str] = ()
+    strangers: Sequence[Row] = ()
 
     def total(self, row: Row) -> int | None:
         """Return a student's points; None if a unit waits to be graded, because the rest would look like a grade."""
@@ -99,10 +74,29 @@ class Gradebook:
             possible for unit, possible in self.possible.items() if row.grades[unit].state not in ("exempt", "not due")
         )
 
+    @property
+    def unknown(self) -> list[str]:
+        """The units with nobody's points, because all wait to be graded, so that the possible points are not known."""
+        grades = {unit: [row.grades[unit] for row in (*self.rows, *self.strangers)] for unit in self.possible}
+        return [
+            unit
+            for unit, own in grades.items()
+            if not any(grade.unit for grade in own) and any(grade.state == "not graded" for grade in own)
+        ]
+
+    def hand_ins(self, unit: str) -> list[Row]:
+        """Return a row for each submission of a unit that is graded: of students who handed in together, the first."""
+        found: dict[object, Row] = {}
+        for row in self.rows:
+            grade = row.grades[unit]
+            if grade.state == "graded":
+                together = tuple(grade.report.together) if grade.report else ()
+                found.setdefault(together or row.entry.student, row)
+        return list(found.values())
+
 
 def read_gradebook(
-    course: Course,
-    entries: Sequence[Entry],
+    decisions: Decisions,
     reports: Path,
     now: datetime.datetime,
     unit: str | None = None,
@@ -111,24 +105,22 @@ def read_gradebook(
     """Read the reports of a class: reports/<student>.json, or reports/<unit>/<student>.json.
 
     Args:
-        course: The course.
-        entries: The roster. If it is empty, every student with a report is in the class.
+        decisions: The course and the roster. Without a roster, every student with a report is in the class.
         reports: The folder of the reports.
         now: Only units that are over count.
         unit: Only this unit, even if it is not over.
         collected: If given, only reports on the commits that it names are grades.
 
     Raises:
-        GraderError: There are no reports, or some of a unit have other possible points than the rest.
+        GraderError: There are no reports.
     """
-    found = read_reports(course, reports)
+    found = read_reports(decisions.course, reports)
     of_record = {grade.student.student: grade for grade in grades(collected, reports)} if collected else {}
-    return gradebook_of(course, entries, found, now, [unit] if unit else [], of_record)
+    return gradebook_of(decisions, found, now, [unit] if unit else [], of_record)
 
 
 def gradebook_of(
-    course: Course,
-    entries: Sequence[Entry],
+    decisions: Decisions,
     found: Reports,
     now: datetime.datetime,
     asked: Sequence[str] = (),
@@ -137,28 +129,34 @@ def gradebook_of(
     """Make the gradebook from reports that were read.
 
     Args:
-        course: The course.
-        entries: The roster, or nothing.
+        decisions: The course, the roster, or none, and adjustments.
         found: The reports.
         now: Only units that are over count.
         asked: Only these units, even if they are not over.
         of_record: What `grader collect` found of each student.
-
-    Raises:
-        GraderError: Some reports of a unit have other possible points than the rest.
     """
+    course, entries = decisions.course, decisions.entries
     known = {entry.student for entry in entries}
-    strangers = [name for name in found if name not in known] if entries else []
-    listed = [*(entries or map(Entry, found)), *map(Entry, strangers)]
-    units = [*asked] or _units_that_count(course, listed, found, now)
+    others = [_entry_of(name, own) for name, own in found.items() if name not in known]
+    members, strangers = (entries, others) if entries else (others, [])
+    units = [*asked] or [
+        unit for unit in course.units if any(course.with_due(one.due).is_over(unit, now) for one in members)
+    ]
+    grader = UnitGrader(Current(decisions), now, bool(asked), set(asked) or _graded_units(found))
+    reports: Reports = {**found, **{name: one.reports for name, one in of_record.items()}}
+    listed = [*members, *strangers]
+    columns = {
+        unit: comparable([grader.grade(one, unit, reports.get(one.student, {})) for one in listed]) for unit in units
+    }
     rows = []
-    for entry in listed:
+    for number, entry in enumerate(listed):
         record = of_record.get(entry.student)
-        own: Mapping[str, Report | str] = record.reports if record else found.get(entry.student, {})
-        dated = course if asked else course.with_due(entry.due)
-        cells = {name: _grade(entry, name, own.get(name, _NO_REPORT), dated, now, bool(asked)) for name in units}
+        cells = {unit: column[number] for unit, column in columns.items()}
         rows.append(Row(entry, cells, record.student.noticed if record else ()))
-    return Gradebook({name: _possible(name, rows) for name in units}, rows, strangers)
+    possible = {
+        unit: next((grade.unit.possible for grade in column if grade.unit), 0) for unit, column in columns.items()
+    }
+    return Gradebook(possible, rows[: len(members)], rows[len(members) :])
 
 
 def read_reports(course: Course, folder: Path) -> Reports:
@@ -170,6 +168,9 @@ def read_reports(course: Course, folder: Path) -> Reports:
             units = report.units if report else [one.name] if one != folder else course.units
             own = found.setdefault(path.stem, {})
             own |= dict.fromkeys(units, report or f"{path} is not a report of this version: grade again.")
+        for student, reason in not_graded(one).items():
+            own = found.setdefault(student, {})
+            own |= dict.fromkeys((own or course.units) if one == folder else [one.name], reason)
     if not found:
         raise GraderError(f"{folder} holds no reports: run `grader grade` with --out {folder} first.")
     return found
@@ -192,49 +193,19 @@ def units_begun(reports: Iterable[Report]) -> list[str]:
     return begun or units
 
 
-def _units_that_count(course: Course, entries: Sequence[Entry], found: Reports, now: datetime.datetime) -> list[str]:
-    """Return the units that are over for somebody, and that somebody has handed in."""
-    handed_in = {
-        unit
-        for own in found.values()
-        for unit, report in own.items()
-        if isinstance(report, Report) and is_handed_in(unit, report.units[unit])
-    }
-    over = {unit for entry in entries for unit in course.units if course.with_due(entry.due).is_over(unit, now)}
-    return [unit for unit in course.units if unit in handed_in & over]
+def _entry_of(student: str, own: Mapping[str, Report | str]) -> Entry:
+    """Return what the reports on a student say of the roster that they were made with."""
+    reports = {name: report for name, report in own.items() if isinstance(report, Report)}
+    units = {name: report.units[name] for name, report in reports.items()}
+    return Entry(
+        student,
+        next((report.name for report in reports.values() if report.name), ""),
+        due={name: datetime.datetime.fromisoformat(one.due) for name, one in units.items() if one.extended and one.due},
+        exempt=frozenset(name for name, one in units.items() if one.exempt),
+    )
 
 
-def _grade(
-    entry: Entry, name: str, report: Report | str, course: Course, now: datetime.datetime, asked: bool
-) -> UnitGrade:
-    """Return a student's grade in a unit, from the report on it. The course has the student's due dates."""
-    if name in entry.exempt:
-        return UnitGrade("exempt")
-    is_over = course.is_over(name, now)
-    if not is_over and not asked:
-        return UnitGrade("not due", note=f"Due {course.units[name].due_text}.")
-    if isinstance(report, str):
-        return UnitGrade("not graded", note=report)
-    unit = report.units[name]
-    if report.suites != "hidden":
-        return UnitGrade("not graded", report, note="The report is by the visible tests: grade with `grader grade`.")
-    if is_over and unit.quiz and unit.quiz.points is None:
-        return UnitGrade("not graded", report, note="It was graded before the due date, without the quiz: grade again.")
-    if not is_handed_in(name, unit):
-        return UnitGrade("not handed in", report, unit)
-    return UnitGrade("graded", report, unit, undated(unit))
-
-
-def _possible(name: str, rows: Sequence[Row]) -> int:
-    """Return the possible points of a unit. Raises GraderError if reports differ."""
-    found: dict[int, list[str]] = {}
-    for row in rows:
-        if unit := row.grades[name].unit:
-            found.setdefault(unit.possible, []).append(row.entry.student)
-    if len(found) > 1:
-        few = min(found.values(), key=len)
-        raise GraderError(
-            f"The reports on {name} have {in_words([str(points) for points in sorted(found)])} possible points, for "
-            f"example that of {few[0]}: grade the class again."
-        )
-    return next(iter(found), 0)
+def _graded_units(found: Reports) -> set[str]:
+    """Return the units that somebody handed in, and those that were graded on their own."""
+    reports = [(unit, report) for own in found.values() for unit, report in own.items() if isinstance(report, Report)]
+    return {unit for unit, report in reports if is_handed_in(report, unit) or [*report.units] == [unit]}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.classes.collected import Collected, CollectError, Student, alike
 from grader.reports import model
-from grader.reports.folder import read_report
+from grader.reports.folder import not_graded, read_report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,20 +61,23 @@ def grades(collected: Collected, reports: Path) -> list[Grade]:
             f"{reports} holds no report of {', '.join(collected.units)}: run `grader grade` with --unit <unit> --out "
             f"{reports}/<unit> first."
         )
+    reasons = {unit: not_graded(reports / unit) for unit in collected.units}
     # GitHub ignores case in names.
     repositories = [student.repository.casefold() for student in collected.students]
     return [
         Grade(
             student,
-            {unit: _report(student, unit, reports / unit) for unit in collected.units},
+            {unit: _report(student, unit, reports / unit, reasons[unit]) for unit in collected.units},
             repositories.count(student.repository.casefold()) > 1,
         )
         for student in collected.students
     ]
 
 
-def _report(student: Student, name: str, folder: Path) -> model.Report | str:
+def _report(student: Student, name: str, folder: Path, reasons: Mapping[str, str]) -> model.Report | str:
     """Return the report on a unit in the collected commit, or why there is none."""
+    if student.student in reasons:
+        return reasons[student.student]
     work = student.units.get(name)
     if student.problem or work is None:
         return student.problem or "it was not collected."

@@ -105,6 +105,12 @@ def suites_digest(course: Course, suites: Suites) -> bytes:
     return hashlib.sha256(digest(grader, PACKAGE) + digest(sorted(tests), course.root)).digest()
 
 
+@cache
+def tests_digest(course: Course, unit: str) -> str:
+    """Return the SHA-256 of a unit's hidden tests. They are read once in a process."""
+    return digest(course.hidden_tests(unit), course.root).hex()
+
+
 def grader_digest(course: Course, suites: Suites) -> bytes:
     """Return the SHA-256 of the grader, the course's tests and autograder.yml."""
     return suites_digest(course, suites) + digest([course.root / FILENAME], course.root)

@@ -9,13 +9,16 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader.errors import GraderError
 from grader.files import held, remove_partial, write_atomically
 from grader.reports.model import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
 INSTRUCTOR = "instructor"
+NOT_GRADED = "not_graded.json"
+"""Beside pytest's results: why students were not graded, by student."""
 EARLIER = "earlier"
 """The folder of reports that later ones have replaced: earlier/<student>/<time>.json."""
 _LENGTH = len("20270120T120000Z")
@@ -80,17 +83,44 @@ def write_report(
     return path
 
 
+def not_graded(directory: Path) -> dict[str, str]:
+    """Return why students were not graded, by student, since a report on them was written. Raises GraderError."""
+    path = directory / INSTRUCTOR / NOT_GRADED
+    try:
+        found = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(reason, str) for reason in found.values()):
+        raise GraderError(f"{path} cannot be read: delete it, and grade again.")
+    return found
+
+
+def record_not_graded(directory: Path, reasons: Mapping[str, str], graded: Collection[str]) -> None:
+    """Write why students were not graded, and leave out those who have a report now. Raises GraderError or OSError."""
+    before = not_graded(directory)
+    after = {student: why for student, why in {**before, **reasons}.items() if student not in graded}
+    path = directory / INSTRUCTOR / NOT_GRADED
+    if after and after != before:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(dict(sorted(after.items())), indent=1, ensure_ascii=False) + "\n")
+    elif not after:
+        path.unlink(missing_ok=True)
+
+
+def says_something_else(before: Report, after: Report) -> bool:
+    """Return whether two reports differ in more than versions, times of grading and output."""
+    contents = [
+        {name: unit.model_dump(exclude={"digest", "tests"}) for name, unit in report.units.items()}
+        for report in (before, after)
+    ]
+    return contents[0] != contents[1] or (before.comments, before.together) != (after.comments, after.together)
+
+
 def keep_earlier(before: Report, after: Report, directory: Path) -> None:
-    """Keep a report that another one replaces, if they differ in more than versions, times and output.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-
-    def content(report: Report) -> dict[str, Any]:
-        return {name: unit.model_dump(exclude={"digest"}) for name, unit in report.units.items()}
-
-    if content(before) == content(after):
+    """Keep a report that another one replaces, if they say something else. Raises OSError."""
+    if not says_something_else(before, after):
         return
     folder = directory / EARLIER / before.student
     folder.mkdir(parents=True, exist_ok=True)

@@ -90,13 +90,15 @@ class Received(Model):
 
 
 class Change(Model):
-    """A change of a unit's points after it was graded."""
+    """A change of a unit's points after it was graded, or an instructor's comment on it."""
 
-    kind: Literal["late", "adjustment"] = Field(description="A deduction for late work, or an instructor's adjustment.")
-    points: float = Field(description="Negative for a deduction; it may have a fraction.")
-    reason: Text = Field(description="Why, for the student.")
-    exercise: str | None = Field(description="The exercise that an adjustment is about, if only one.")
-    by: Text | None = Field(description="Who made an adjustment.")
+    kind: Literal["late", "adjustment", "comment"] = Field(
+        description="A deduction for late work, an instructor's adjustment, or a comment without points."
+    )
+    points: float = Field(description="Negative for a deduction; it may have a fraction; 0 for a comment.")
+    reason: Text = Field(description="Why, for the student; or the comment.")
+    exercise: str | None = Field(description="The exercise that it is about, if only one.")
+    by: Text | None = Field(description="Who made an adjustment, or wrote a comment.")
 
 
 class Unit(Model):
@@ -109,7 +111,7 @@ class Unit(Model):
     earned: Points | None = Field(
         default=None, description="The points before changes; None in reports from before 25 November 2026."
     )
-    changes: list[Change] = Field(default=[], description="The late deduction and adjustments.")
+    changes: list[Change] = Field(default=[], description="The late deduction, adjustments and comments.")
     received: Received | None = Field(default=None, description="When it was handed in, if that is known.")
     due: str | None = Field(default=None, description="An ISO 8601 time with a zone: when this student's work was due.")
     extended: bool = Field(default=False, description="Whether that is an extension.")
@@ -121,6 +123,7 @@ class Unit(Model):
     quiz: Quiz | None = Field(description="None if the unit has no quiz.")
     digest: Digest = Field(UNKNOWN, description="SHA-256 of the unit's own files and everything they were graded by.")
     answers: Digest = Field(UNKNOWN, description="SHA-256 of the unit's own files.")
+    tests: Digest = Field(default=UNKNOWN, description="SHA-256 of the unit's hidden tests; zeros for visible ones.")
 
 
 class Message(Model):
@@ -166,10 +169,13 @@ class Report(Model):
     )
     course: Text = Field("", description="The name of the course.")
     student: Text = Field(description="The student's name, from the folder or the roster.")
+    name: Text = Field(default="", description="The student's own name, if the roster has it.")
     together: list[str] = Field(
         default=[],
         description="The students who handed this submission in together, this one included; empty for one alone.",
     )
+    timezone: str = Field(default="UTC", description="The time zone in which pages show times: that of the course.")
+    comments: list[Change] = Field(default=[], description="An instructor's comments on all of it.")
     commit: str | None = Field(description="The commit that was graded; None outside a git checkout.")
     suites: Suites = Field(
         description="Which tests gave the points: the hidden ones, or the visible ones that students have."

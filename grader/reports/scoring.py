@@ -13,7 +13,7 @@ from grader.quizzes.sheet import Sheet
 from grader.quizzes.sheet_reader import read_sheet
 from grader.quizzes.source import Quiz
 from grader.reports import model
-from grader.reports.fingerprint import answers_digest, fingerprint, suites_digest
+from grader.reports.fingerprint import answers_digest, fingerprint, suites_digest, tests_digest
 from grader.reports.results import Judged
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.text import in_words
@@ -163,6 +163,7 @@ class _Scorer:
             quiz=quiz,
             digest=self.fingerprint(name),
             answers=answers_digest(self.submission, name),
+            tests=tests_digest(self.course, name) if self.rubric.suites == "hidden" else model.UNKNOWN,
         )
 
     def quiz(self, unit: str) -> model.Quiz:

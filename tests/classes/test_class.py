@@ -7,6 +7,7 @@ import csv
 import datetime
 import io
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import courses
 import pytest
+from bs4 import BeautifulSoup
 from canvas_importer import User as CanvasUser
 from canvas_importer import import_gradebook
 from courses import read_reports
@@ -113,17 +115,17 @@ def test_everybody_of_the_roster_has_a_report_and_a_line(a_class: Class) -> None
     assert "Not in the roster, and graded under their own names: Zoe-Z." in printed
     assert "Nothing handed in here: eve." in printed
     assert a_class.points().keys() == {"ada", "bob", "cyd", "dan", "eve", "Zoe-Z"}
-    [row] = [line.split() for line in printed.splitlines() if line.startswith("eve ")]
-    assert row == ["eve", "-", "0/18"]
+    [row] = [line.split() for line in printed.splitlines() if line.startswith("Eve Li (eve) ")]
+    assert row == ["Eve", "Li", "(eve)", "-", "0/18"]
 
 
 def test_the_line_of_a_student_who_handed_in_nothing_says_whether_the_unit_counts(a_class: Class) -> None:
     courses.hand_in(a_class.folder / "class" / "stub", courses.SMALL_COURSE["exercises/sums.py"])
     roster = ROSTER.replace("eve@x.org,", "eve@x.org,exempt")
     (a_class.folder / "roster.csv").write_text(roster, encoding="utf-8")
-    rows = {line.split()[0]: line.split() for line in a_class.grade().stdout.splitlines() if line}
-    assert rows["stub"] == ["stub", "-", "0/18", "nothing", "handed", "in", "yet"]
-    assert rows["eve"] == ["eve", "exempt", "0/0"]
+    lines = [line.split() for line in a_class.grade().stdout.splitlines()]
+    assert ["stub", "-", "0/18", "nothing", "handed", "in", "yet"] in lines
+    assert ["Eve", "Li", "(eve)", "exempt", "0/0"] in lines
 
 
 def test_a_report_has_what_was_earned_and_each_change(a_class: Class) -> None:
@@ -155,7 +157,7 @@ def test_late_work_without_a_time_comes_first_and_costs_nothing(a_class: Class) 
     (a_class.folder / "class.zip" / "nyeve_LATE_15_901_sums.py").write_text(RIGHT)
     done = a_class.run("grade", "class.zip", "--out", "reports", "--roster", "roster.csv", "--layout", "canvas")
     table = done.stdout.partition("\nstudent ")[2].splitlines()
-    assert table[1].split()[:3] == ["eve", "5", "5/18"]
+    assert table[1].split()[:5] == ["Eve", "Li", "(eve)", "5", "5/18"]
     assert (
         "Time unknown: Canvas marked it as late, and does not say when it came: add the time to times.csv." in table[1]
     )
@@ -180,9 +182,9 @@ def test_a_submission_that_two_may_have_made_is_named_first_and_graded_for_neith
     assert done.returncode == 1
     sentence = "'joe' fits Joe Roe (jr) and Eve Li (eve) in the roster, so it was not graded"
     assert sentence in done.stdout.partition("Layout:")[0]
-    rows = {line.split()[0]: line for line in done.stdout.partition("\nstudent ")[2].splitlines() if line}
-    assert "not graded" in rows["jr"]
-    assert "not graded" in rows["eve"]
+    table = done.stdout.partition("\nstudent ")[2].partition("\n\n")[0].splitlines()
+    rows = [line.partition(")")[0] for line in table if "not graded" in line]
+    assert rows == ["Eve Li (eve", "Joe Roe (jr"]
     assert not {"jr", "eve"} & a_class.points().keys()
 
 
@@ -224,7 +226,7 @@ def test_each_of_several_submissions_is_as_late_as_its_own_worksheet_says(
     assert reports["eve"]["points"] == points
     assert reports["cyd"]["units"]["sums"]["received"] == {"at": None, "source": "times_friday.csv"}
     table = done.stdout.partition("\nstudent ")[2].splitlines()
-    assert table[1].startswith("cyd ")
+    assert table[1].startswith("Cyd Ny (cyd) ")
     assert "sums: Time unknown: times_friday.csv does not say when it came" in table[1]
     # A report on fewer submissions than before says so.
     done = a_class.run("grade", "friday" if counts == "best" else "monday", *downloads)
@@ -251,11 +253,13 @@ def test_regrade_shows_what_would_change_and_why_and_writes_only_then(a_class: C
     assert "Nothing was written: the same command with --write writes the reports." in done.stderr
     assert a_class.reports() == before
     lines = done.stdout.splitlines()
-    assert "bob: 4 → 0 (answers, weights, dates)" in lines
+    assert "bob: 4 of 18 → 0 of 20 (answers, weights)" in lines
     assert "    sum of two tensors: passed → failed" in lines
-    assert "ada: 5 → 7 (weights)" in lines
+    assert "ada: 5 of 18 → 7 of 20 (weights)" in lines
     assert "  sums: no longer +1.5, The network was down." in lines
-    assert "The points of 4 of 6 students change." in lines
+    assert "dan: 0 of 0 → 0 of 0 (weights)" not in lines
+    assert "eve: 0 of 18 → 0 of 20 (weights)" in lines
+    assert "The points or possible points of 5 of 6 students change." in lines
     assert a_class.run(*again, "--write").returncode == 0
     assert a_class.points() == {"Zoe-Z": 7, "ada": 7, "bob": 0, "cyd": 0, "dan": 0, "eve": 0}
     assert json.loads(next((a_class.folder / "reports/earlier/bob").glob("*.json")).read_text()) == before["bob"]
@@ -364,6 +368,84 @@ def test_an_unchanged_class_is_graded_again_to_the_same_bytes(a_class: Class) ->
     assert "6 of 6 reports are up to date" in a_class.grade().stdout
     assert {path.name: path.read_bytes() for path in (a_class.folder / "reports").glob("*.json")} == before
     assert datetime.datetime.fromisoformat(a_class.reports()["ada"]["timing"]["started"]).tzinfo
+
+
+PLANNED = {
+    # In the grace period; two days late by an extension; three days late and adjusted; exempt; nothing, with points by
+    # an adjustment; a file as students receive it; two submissions that fit.
+    "ada": ("5", "5", "-"),
+    "bob": ("4", "4", "-"),
+    "cyd": ("2", "2", "-"),
+    "dan": ("exempt", "exempt", "-"),
+    "eve": ("3", "3", "-"),
+    "fay": ("-", "0", "-"),
+    "gil": ("not graded", "", "not graded"),
+}
+"""What the table of `grader grade` has of the unit, what the gradebook has, and the total if it is none."""
+
+
+@pytest.fixture
+def messy_class(a_class: Class) -> Class:
+    folder = a_class.folder
+    more = "fay,Fay Fox,16,fay@x.org,\ngil,Gil Gee,17,gil@x.org,\n"
+    (folder / "roster.csv").write_text(f"{ROSTER}{more}", encoding="utf-8")
+    (folder / "adjustments.csv").write_text(f"{ADJUSTMENTS}eve,sums,3,Handed in on paper.,Ms Roe\n", encoding="utf-8")
+    courses.hand_in(folder / "class" / "fay", courses.SMALL_COURSE["exercises/sums.py"])
+    for name in ("Gil Gee_7", "geegil_8"):
+        courses.hand_in(folder / "class" / name, RIGHT)
+    return a_class
+
+
+def test_every_page_has_the_same_numbers(messy_class: Class) -> None:
+    a_class, names = messy_class, {line.partition(",")[0] for line in ROSTER.splitlines()[1:]} | {"fay", "gil"}
+    graded = a_class.grade()
+    assert graded.returncode == 1
+    table = graded.stdout.partition("\nstudent ")[2].partition("\n\n")[0]
+    found = dict(re.findall(r"^.*?\(?(\w+)\)? {2,}(-|exempt|\d+) +\d+/\d+", table, re.MULTILINE))
+    assert {name: found.get(name, "not graded") for name in names} == {name: one[0] for name, one in PLANNED.items()}
+    [case] = graded.stdout.partition("Open cases (1)")[2].splitlines()[1:]
+    assert case.startswith("- sums: not graded. ")
+    assert case.endswith(" Gil Gee (gil).")
+
+    def export(reader: str) -> str:
+        done = a_class.export("--reports", "reports", "--roster", "roster.csv", "--format", reader)
+        assert done.exit_code == 1
+        assert "gil (sums)" in done.stderr
+        return (a_class.folder / "out").read_text(encoding="utf-8")
+
+    rows = {row["student"]: row for row in csv.DictReader(io.StringIO(export("csv")))}
+    grades = {name: one[1] for name, one in PLANNED.items()}
+    assert {name: rows[name]["sums"] for name in names} == grades
+    assert rows["Zoe-Z"]["noticed"] == "Not in the roster."
+    moodle = [row["sums"] for row in csv.DictReader(io.StringIO(export("moodle")))]
+    assert moodle == [grade if grade.isdigit() else "-" for grade in grades.values()]
+    canvas = [row["sums"] for row in csv.DictReader(io.StringIO(export("canvas")))]
+    assert canvas == ["18", *({"exempt": "EX"}.get(grade, grade) for grade in grades.values())]
+    shown = {row[0].split("(")[-1].rstrip(")"): row[1] for row in map(_cells, export("markdown").splitlines()) if row}
+    assert {name: shown[name] for name in names} == {name: grade or "not graded" for name, grade in grades.items()}
+
+    with contextlib.chdir(a_class.folder):
+        options = ["--course", str(a_class.root), "--out"]
+        summary = ["summary", "--reports", "reports", "--roster", "roster.csv", *options, "page.html"]
+        assert CliRunner().invoke(app, summary).exit_code == 1
+        assert CliRunner().invoke(app, ["feedback", "reports", "--to", "folder", *options, "pages"]).exit_code == 0
+    page = BeautifulSoup((a_class.folder / "page.html").read_text(encoding="utf-8"), "html.parser")
+    tiles = {one.dt.get_text(): one.dd.get_text() for one in page.select(".tiles > div") if one.dt and one.dd}
+    counted = ("students", "handed in", "handed in nothing", "not graded")
+    assert [tiles[name] for name in counted] == ["7", "3", "2", "1"]
+    [unit] = page.select("section[aria-labelledby=units] tbody tr")
+    # Of those who handed it in, two came after the grace.
+    assert [cell.get_text() for cell in unit.select("td")][:3] == ["3 of 6", "2", "20\xa0%"]
+    assert "Gil Gee (gil)" in page.select_one("section[aria-labelledby=open]").get_text()  # type: ignore[union-attr]
+    feedback = {path.stem: path.read_text(encoding="utf-8") for path in (a_class.folder / "pages").glob("*.md")}
+    for name, grade in grades.items():
+        assert (name in feedback) == (name != "gil")
+        if grade.isdigit():
+            assert f"## {grade} of 18 points" in feedback[name]
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip(" *") for cell in line.strip("|").split("|")] if line.startswith("| ") else []
 
 
 def test_everybody_gets_a_page_with_what_was_earned_and_each_change(a_class: Class) -> None:

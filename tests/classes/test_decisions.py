@@ -18,7 +18,9 @@ from grader.classes.tables import TableError
 from grader.classes.times import CANVAS, Time
 from grader.course.late import Late
 from grader.course.model import Course, Unit
-from grader.reports.changes import change_sentences
+from grader.reports.changes import change_sentences, exercise_comments
+from grader.reports.exporters.html import page
+from grader.reports.exporters.summary import summary
 from grader.reports.model import Report
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -85,9 +87,9 @@ def test_the_report_says_what_was_earned_what_changed_it_and_why() -> None:
     adjustments = [Adjustment("ada", "sums", "add_sums", Fraction("1.5"), "The text was unclear.", "Ms Roe")]
     found = applied(45, DUE + HOUR, adjustments=adjustments).units["sums"]
     assert found.points == 42  # 45 - 4.5 + 1.5
-    assert change_sentences(found) == [
-        "Handed in: 2027-03-28 00:59 UTC+01:00 (times.csv).",
-        "Due: 2027-03-27 23:59 UTC+01:00.",
+    assert change_sentences(found, "Europe/Berlin") == [
+        "Handed in: 2027-03-28 00:59 CET (times.csv).",
+        "Due: 2027-03-27 23:59 CET.",
         "Earned: 45 of 45.",
         "-4.5 points: Late: 1 day has begun since it was due, 2027-03-27 23:59 CET. 10 %.",
         "+1.5 points, add_sums: The text was unclear. (Ms Roe)",
@@ -229,7 +231,7 @@ def test_a_unit_that_is_not_graded_now_keeps_its_time_as_far_as_the_tables_have_
         ),
         ("times_sums", "Nr,Name\n", "times_sums.csv, line 1: there is no column 'Identifier'"),
         ("times_sums", f"{WORKSHEET}Participant 1,Ada Doe,,,gestern\n", "'gestern' cannot be read"),
-        ("adjustments", "student,points\n", "the column 'comment' is missing."),
+        ("adjustments", "student,points\n", "the column 'by' is missing."),
         ("adjustments", "student,unit,points,comment,by\neve,sums,1,x,y\n", "line 2, student: 'eve' is not in the"),
         ("adjustments", "student,unit,points,comment,by\nada,sum,1,x,y\n", "line 2, unit: 'sum' is not a unit"),
         ("adjustments", "student,exercise,points,comment,by\nada,add,1,x,y\n", "there is no exercise 'add'"),
@@ -240,6 +242,26 @@ def test_a_unit_that_is_not_graded_now_keeps_its_time_as_far_as_the_tables_have_
         ),
         ("adjustments", "student,unit,points,comment,by\nada,sums,1/2,x,y\n", "line 2, points: '1/2' is no number"),
         ("adjustments", "student,unit,points,comment,by\nada,sums,1,,\n", "line 2, comment: it is empty"),
+        ("adjustments", "student,points,comment,by\nada,1,x,y\n", "line 2, unit: it is empty: points belong to a unit"),
+        ("adjustments", "student,comment,by\nada,x,\n", "line 2, by: it is empty"),
+        (
+            "adjustments",
+            "student,unit,deduction,by\nada,sums,slow,y\n",
+            "line 2, deduction: 'slow' is not in rubric.csv",
+        ),
+        (
+            "rubric",
+            "deduction,points,text\nslow,2,x\n",
+            "rubric.csv, line 2, points: a deduction takes points off: write -2.",
+        ),
+        ("rubric", "deduction,points,text\nslow,some,x\n", "line 2, points: 'some' is no number of points"),
+        ("rubric", "deduction,points,text\nslow,-1,x\nslow,-1,x\n", "line 3, deduction: 'slow' is in line 2, too"),
+        ("rubric", "deduction,points,text,exercise\nslow,-1,,add_sum\n", "line 2, text: it is empty"),
+        (
+            "rubric",
+            "deduction,points,text,exercise\nslow,-1,x,add_sum\n",
+            "there is no exercise 'add_sum'. Did you mean 'add_sums'?",
+        ),
     ],
 )
 def test_each_problem_is_reported_with_its_line_and_column(
@@ -248,6 +270,54 @@ def test_each_problem_is_reported_with_its_line_and_column(
     with pytest.raises(TableError) as error:
         read(tmp_path, **{table: text})
     assert sentence in str(error.value)
+
+
+RUBRIC = "deduction,points,text,exercise\nslow,-1.5,It has a loop.,\nno_text,-1,There is no docstring.,add_means\n"
+
+
+def test_a_deduction_of_the_rubric_has_its_points_and_its_text(tmp_path: Path) -> None:
+    lines = "ada,sums,slow,,Ms Roe\nbob,,no_text,,Ms Roe\nbob,sums,slow,Line 3.,Ms Roe\n"
+    table = f"student,unit,deduction,comment,by\n{lines}"
+    found = read(tmp_path, rubric=RUBRIC, adjustments=table)
+    assert found.adjustments == [
+        Adjustment("ada", "sums", None, Fraction(-3, 2), "It has a loop.", "Ms Roe"),
+        Adjustment("bob", "means", "add_means", Fraction(-1), "There is no docstring.", "Ms Roe"),
+        Adjustment("bob", "sums", None, Fraction(-3, 2), "It has a loop. Line 3.", "Ms Roe"),
+    ]
+    changed = read(tmp_path, rubric=RUBRIC.replace("-1.5", "-2"), adjustments=table)
+    assert [one.points for one in changed.adjustments] == [-2, -1, -2]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (
+            "ada,sums,,slo,,Ms Roe",
+            "'slo' is not in rubric.csv: add a line there, or correct the name. Did you mean 'slow'",
+        ),
+        ("ada,sums,,slow,-1,Ms Roe", "line 2, points: the points of 'slow' are in rubric.csv: leave this cell empty."),
+        ("ada,,,slow,,Ms Roe", "line 2, unit: it is empty: points belong to a unit."),
+        ("ada,,add_sums,no_text,,Ms Roe", "rubric.csv has 'no_text' for add_means: leave this cell empty."),
+        ("ada,sums,,slow,,x\nada,sums,,slow,,x", "line 3, deduction: ada has it in line 2 already: remove one."),
+    ],
+)
+def test_a_deduction_is_used_as_the_rubric_has_it(tmp_path: Path, line: str, sentence: str) -> None:
+    with pytest.raises(TableError) as error:
+        read(tmp_path, rubric=RUBRIC, adjustments=f"student,unit,exercise,deduction,points,by\n{line}\n")
+    assert sentence in str(error.value)
+
+
+def test_a_line_without_points_is_a_comment_on_an_exercise_a_unit_or_everything(tmp_path: Path) -> None:
+    lines = "ada,sums,add_sums,,Look at line 3.,Ms Roe\nada,sums,,0,Well done.,Ms Roe\nada,,,,See me.,Ms Roe\n"
+    decisions = read(tmp_path, adjustments=f"student,unit,exercise,points,comment,by\n{lines}")
+    found = decisions.applied(earned(5), {})
+    assert (found.points, found.name, found.timezone) == (5, "Ada Doe", "Europe/Berlin")
+    assert change_sentences(found.units["sums"]) == ["Comment by Ms Roe: Well done."]
+    assert exercise_comments(found.units["sums"], "add_sums") == ["Comment by Ms Roe: Look at line 3."]
+    for text in (page(found), summary(found)):
+        places = [text.index(sentence) for sentence in ("See me.", "Well done.", "Look at line 3.")]
+        assert places == sorted(places)
+        assert "Ada Doe (ada)" in text or text.startswith("##")
 
 
 def test_without_the_file_there_are_no_adjustments(tmp_path: Path) -> None:

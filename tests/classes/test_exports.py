@@ -9,9 +9,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 from grader.classes.exports import cells, columns, csv_text, markdown_text
-from grader.classes.gradebook import Gradebook, Row, UnitGrade
+from grader.classes.gradebook import Gradebook, Row
 from grader.classes.roster import Entry
+from grader.classes.unit_grades import UnitGrade
 from grader.errors import GraderError
+from grader.integrations.lms import canvas
 
 HOSTILE = "=1+1|</td><script>@ada"
 ANOMALY = "- [x](http://x) `y`\n# z"
@@ -43,6 +45,16 @@ def test_percents_are_rounded_down_and_a_total_leaves_out_what_does_not_count() 
     assert (total.values, total.possible) == ([0.0], 100)
     with pytest.raises(GraderError, match="ada has 3 possible points and others 10"):
         columns(found, has_total_only=True, is_percent=False)
+
+
+def test_canvas_gets_no_column_that_it_ignores() -> None:
+    grades = {"Final_project": UnitGrade("not handed in"), "semifinals": UnitGrade("exempt")}
+    found = gradebook(Row(Entry("ada", id="1"), grades), Final_project=3, semifinals=2)
+    assert canvas.cells(found, columns(found, False, False))[0][5:] == ["last_project", "semilasts"]
+    same = {name: UnitGrade("exempt") for name in ("a_final", "a_last")}
+    both = gradebook(Row(Entry("ada", id="1"), same), a_final=1, a_last=1)
+    with pytest.raises(GraderError, match="a_last is the name of another unit"):
+        canvas.cells(both, columns(both, False, False))
 
 
 def test_before_any_unit_is_over_the_table_says_so() -> None:

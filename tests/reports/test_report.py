@@ -23,7 +23,10 @@ REPORT: dict[str, Any] = {
     "schema": "attention-from-scratch/report/v1",
     "course": "A course",
     "student": "ada",
-    "together": [],
+    "name": "Ada Doe",
+    "together": ["ada", "bob"],
+    "timezone": "Europe/Berlin",
+    "comments": [{"kind": "comment", "points": 0.0, "reason": "See me.", "exercise": None, "by": "Ms Roe"}],
     "commit": None,
     "suites": "hidden",
     "handed_in": True,
@@ -72,6 +75,7 @@ REPORT: dict[str, Any] = {
             },
             "digest": "1" * 64,
             "answers": "2" * 64,
+            "tests": "3" * 64,
         }
     },
     "messages": [

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grader.classes.collected import COLLECTED, SNAPSHOTS, read_collected
 from grader.classes.forget.person import read_rows
+from grader.reports.folder import NOT_GRADED
 from grader.reports.model import Report
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def without(path: Path, person: Person) -> Rewritten | None:
     """
     if path.name == COLLECTED:
         return _collected_without(path, person)
+    if path.name == NOT_GRADED:
+        return _reasons_without(path, person)
     if path.name == SNAPSHOTS:
         return _lines_without(path, person)
     if path.suffix.lower() == ".csv":
@@ -85,6 +88,19 @@ def _report_without(path: Path, person: Person) -> Rewritten | None:
         return None
     content = report.model_copy(update={"together": others if len(others) > 1 else []}).to_json()
     return Rewritten(content.encode(), _count(1, len(report.together), "member"))
+
+
+def _reasons_without(path: Path, person: Person) -> Rewritten | None:
+    """Return why students were not graded, without the student."""
+    try:
+        reasons = dict(json.loads(path.read_bytes()))
+    except (ValueError, TypeError):
+        return None
+    others = {student: reason for student, reason in reasons.items() if not person.is_called(student)}
+    if len(others) == len(reasons):
+        return None
+    content = json.dumps(others, indent=1, ensure_ascii=False) + "\n"
+    return Rewritten(content.encode(), _count(len(reasons) - len(others), len(reasons), "student"))
 
 
 def _lines_without(path: Path, person: Person) -> Rewritten | None:

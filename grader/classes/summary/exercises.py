@@ -43,13 +43,14 @@ class ExerciseRow:
 
 @dataclass
 class MisconceptionRow:
-    """A misconception in one exercise, and who has it."""
+    """A misconception in one exercise, the submissions with it, and all students who handed these in."""
 
     unit: str
     exercise: str
     name: str
     sentence: str
     rows: list[Row] = field(default_factory=list)
+    students: list[Row] = field(default_factory=list)
 
 
 def exercise_rows(gradebook: Gradebook) -> Iterator[ExerciseRow]:
@@ -57,7 +58,7 @@ def exercise_rows(gradebook: Gradebook) -> Iterator[ExerciseRow]:
     sums = {row.entry.student: _sums(row) for row in gradebook.rows}
     for unit in gradebook.possible:
         by_name: dict[str, list[tuple[Entry, float | None]]] = {}
-        for row in gradebook.rows:
+        for row in gradebook.hand_ins(unit):
             for entry in _begun(row, unit):
                 rest = _rest(*sums[row.entry.student], entry.exercise)
                 by_name.setdefault(entry.name, []).append((entry, rest))
@@ -121,12 +122,15 @@ def misconception_rows(gradebook: Gradebook) -> list[MisconceptionRow]:
     """Return each misconception in each exercise, the most frequent first."""
     found: dict[tuple[str, str, str], MisconceptionRow] = {}
     for unit in gradebook.possible:
+        counted = {row.entry.student for row in gradebook.hand_ins(unit)}
         for row in gradebook.rows:
             graded = row.grades[unit]
             exercises = graded.unit.exercises if graded.state == "graded" and graded.unit else {}
             for exercise, result in exercises.items():
                 for one in result.misconceptions:
                     empty = MisconceptionRow(unit, exercise, one.name, one.sentence)
-                    found.setdefault((unit, exercise, one.name), empty).rows.append(row)
+                    same = found.setdefault((unit, exercise, one.name), empty)
+                    same.students.append(row)
+                    same.rows += [row] if row.entry.student in counted else []
     # Those with the same number stay in the order of the course.
     return sorted(found.values(), key=lambda one: -len(one.rows))

@@ -12,7 +12,8 @@ from grader.text import in_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from grader.classes.gradebook import Gradebook, Row, UnitGrade
+    from grader.classes.gradebook import Gradebook, Row
+    from grader.classes.unit_grades import UnitGrade
     from grader.reports.model import Unit
 
 LOW, FALL = 50, 30
@@ -35,11 +36,9 @@ def total_percent(gradebook: Gradebook, row: Row) -> float | None:
 
 
 def handed_in_nothing(row: Row) -> bool:
-    """Return whether a student handed in no unit that counts, or only files as students receive them."""
+    """Return whether a student handed in no unit that counts."""
     asked = [grade for grade in row.grades.values() if grade.state not in ("exempt", "not due")]
-    reports = [grade.report for grade in asked if grade.state == "graded"]
-    is_graded = all(grade.state != "not graded" for grade in asked)
-    return bool(asked) and is_graded and not any(report and report.handed_in for report in reports)
+    return bool(asked) and all(grade.state == "not handed in" for grade in asked)
 
 
 def needs_help(gradebook: Gradebook) -> list[NeedsHelp]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from grader.classes.gradebook import Gradebook, Reports, gradebook_of, read_reports, units_begun
+from grader.classes.open_cases import OpenCase, open_cases
 from grader.classes.summary.exercises import exercise_rows, misconception_rows
 from grader.classes.summary.needs_help import RULES, handed_in_nothing, needs_help, total_percent
 from grader.classes.summary.quiz_items import item_rows
@@ -19,24 +21,23 @@ from grader.classes.summary.week import Change, change, newest
 from grader.errors import GraderError
 from grader.quizzes.sheet import heading
 from grader.quizzes.source import load_quizzes
+from grader.reports.changes import in_zone
 from grader.reports.exporters import course_text
 from grader.reports.exporters.html import STYLE
 from grader.reports.exporters.templates import environment, style
 from grader.reports.model import Report
-from grader.reports.reading import attempts
-from grader.text import printable
+from grader.text import printable, who
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from grader.classes.decisions import Decisions
     from grader.classes.gradebook import Row
-    from grader.classes.roster import Entry
     from grader.course.model import Course
     from grader.quizzes.source import Quiz
-    from grader.reports.model import Unit
 
 # The most that the page lists, so that it stays small for a large class. It says what it leaves out.
-MOST = {"names": 40, "misconceptions": 60, "help": 100, "shown": 15, "attempts": 50}
+MOST = {"names": 40, "misconceptions": 60, "help": 100, "shown": 15, "cases": 100}
 LITTLE = 0.2
 """An exercise with a smaller correlation tells strong and weak students apart too little."""
 _FOLDER = Path(__file__).parent
@@ -96,8 +97,7 @@ class Summary:
     @property
     def handed_in(self) -> int:
         """How many students have handed in a unit that is graded."""
-        busy = [row for row in self.rows if not handed_in_nothing(row)]
-        return sum(any(grade.state == "graded" for grade in row.grades.values()) for row in busy)
+        return sum(any(grade.state == "graded" for grade in row.grades.values()) for row in self.rows)
 
     @property
     def ungraded(self) -> int:
@@ -110,6 +110,17 @@ class Summary:
         graded = {name: [grade.unit for row in self.rows if (grade := row.grades[name]).unit] for name in self.units}
         return [name for name, units in graded.items() if any(one.quiz and one.quiz.points is None for one in units)]
 
+    @cached_property
+    def open_cases(self) -> list[OpenCase]:
+        """What is to be decided."""
+        return open_cases(self.gradebook, self.course.late)
+
+    @property
+    def groups(self) -> int:
+        """How many groups have handed in a unit together."""
+        reports = [grade.report for row in self.rows for grade in row.grades.values() if grade.state == "graded"]
+        return len({tuple(report.together) for report in reports if report and len(report.together) > 1})
+
     @property
     def units(self) -> list[str]:
         """The units that count."""
@@ -121,8 +132,9 @@ class Summary:
 
     def _unit_row(self, name: str) -> UnitRow:
         grades = [row.grades[name] for row in self.rows]
-        graded = [grade.unit for grade in grades if grade.state == "graded" and grade.unit]
-        percents = [100 * unit.points / unit.possible for unit in graded if unit.possible]
+        graded = [grade for grade in grades if grade.state == "graded"]
+        counted = [row.grades[name].unit for row in self.gradebook.hand_ins(name)]
+        percents = [100 * unit.points / unit.possible for unit in counted if unit and unit.possible]
         return UnitRow(
             name,
             self.course.units[name].title,
@@ -131,51 +143,33 @@ class Summary:
             sum(grade.state not in ("exempt", "not due") for grade in grades),
             sum(percents) / len(percents) if percents else None,
             quartiles(percents),
-            sum(map(_is_late, graded)),
+            sum(grade.is_late for grade in graded),
         )
 
-    def attempts(self) -> list[str]:
-        """Return a line on each student whose code tried something beyond the exercises."""
-        lines = []
-        for own in self.reports.values():
-            reports = {id(report): report for report in own.values() if isinstance(report, Report)}
-            lines += [line for report in reports.values() if (line := attempts(report))]
-        return sorted(lines, key=str.casefold)
 
-
-def _is_late(unit: Unit) -> bool:
-    """Return whether a unit came after its due date, or may have."""
-    if any(one.kind == "late" for one in unit.changes):
-        return True
-    if unit.received is None or unit.received.at is None or unit.due is None:
-        return unit.received is not None
-    return datetime.datetime.fromisoformat(unit.received.at) > datetime.datetime.fromisoformat(unit.due)
-
-
-def read_class(course: Course, entries: Sequence[Entry], reports: Path, unit: str | None = None) -> Summary:
+def read_class(decisions: Decisions, reports: Path, unit: str | None = None) -> Summary:
     """Read the reports of a class: reports/<student>.json, or reports/<unit>/<student>.json.
 
-    The time of the newest report decides which units are over, so that the same reports always give the same page.
-
     Args:
-        course: The course.
-        entries: The roster. If it is empty, every student with a report is in the class.
+        decisions: The course and the roster. Without a roster, every student with a report is in the class.
         reports: The folder of the reports.
         unit: Only this unit, even if it is not over.
 
     Raises:
-        GraderError: There are no reports, or those of a unit do not fit together.
+        GraderError: There are no reports.
     """
+    course = decisions.course
     found = read_reports(course, reports)
     made = newest(found)
     if made is None:
         raise GraderError(f"{reports} holds no report of this version: grade again.")
-    gradebook = gradebook_of(course, entries, found, made, [unit] if unit else [])
+    now = max(made, datetime.datetime.now(datetime.UTC))
+    gradebook = gradebook_of(decisions, found, now, [unit] if unit else [])
     is_early = not gradebook.possible
     if is_early:
         every = {id(report): report for own in found.values() for report in own.values() if isinstance(report, Report)}
         begun = units_begun(every.values())
-        gradebook = gradebook_of(course, entries, found, made, [name for name in course.units if name in begun])
+        gradebook = gradebook_of(decisions, found, now, [name for name in course.units if name in begun])
     quizzes = load_quizzes(course.solutions, [name for name in course.quizzes if name in gradebook.possible])
     return Summary(course, gradebook, quizzes, change(found, reports, made), found, made, is_early)
 
@@ -211,7 +205,11 @@ def page(summary: Summary, hides_names: bool = False) -> str:
         helped=[] if hides_names else found,
         rules={rule: sum(rule in one.reasons for one in found) for rule in RULES},
         needing=len(found),
-        tried=summary.attempts(),
+        cases=summary.open_cases,
+        kinds=Counter(kind for case in summary.open_cases for kind in [case.kind] * max(1, len(case.students))),
+        made=in_zone(summary.made, summary.course.timezone),
+        since=in_zone(summary.change.since, summary.course.timezone),
+        counted="submission" if summary.groups else "student",
         hides_names=hides_names,
     )
     return rendered
@@ -236,8 +234,7 @@ def _first_large(text: str) -> str:
 
 def _who(row: Row) -> str:
     """Return a student's name, and the one in reports."""
-    entry = row.entry
-    return f"{entry.name} ({entry.student})" if entry.name and entry.name != entry.student else entry.student
+    return who(row.entry.student, row.entry.name)
 
 
 @cache

@@ -99,7 +99,7 @@ def item_rows(gradebook: Gradebook, quizzes: Mapping[str, Quiz]) -> list[ItemRow
     rows = []
     for unit in gradebook.possible:
         by_name: dict[str, list[_Given]] = {}
-        for row in gradebook.rows:
+        for row in gradebook.hand_ins(unit):
             graded = row.grades[unit]
             quiz = graded.unit.quiz if graded.unit and graded.state == "graded" else None
             if quiz and quiz.points is not None and any(one.answered or one.problem for one in quiz.items.values()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -10,7 +11,7 @@ from rich.table import Table
 from grader.cli import console
 from grader.cli.console import say
 from grader.reports.changes import undated
-from grader.text import in_words, listed, log_line
+from grader.text import in_words, listed, log_line, who
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from grader.submissions.find import Submissions
 
 MOST_IGNORED = 50
+MOST_OF_A_CASE = 2000
 NOTHING = "-"
 
 
@@ -74,9 +76,7 @@ def _whose(students: list[str]) -> str:
 
 
 def print_class(batch: Batch) -> None:
-    """Print one line for each student: points by unit and the main issue; then what was tried, and the units."""
-    from grader.reports.reading import attempts
-
+    """Print one line for each student: points by unit and the main issue; then the units."""
     reports, course = batch.reports, batch.course
     if not reports:
         return
@@ -96,14 +96,11 @@ def print_class(batch: Batch) -> None:
         rows[report.student] = [*(_cell(report, name) for name in numbers), total, issue]
     first = {report.student for report in reports if any(map(undated, report.units.values()))}
     for student in sorted(rows, key=lambda name: (name not in first, name.casefold())):
-        table.add_row(escape(student), *rows[student])
+        table.add_row(escape(log_line(who(student, batch.decisions.entry(student).name))), *rows[student])
     console.out.print(table)
     console.out.print()
     for unit, number in numbers.items():
         say(_legend(batch, unit, number))
-    for report in sorted(reports, key=lambda one: one.student.casefold()):
-        if line := attempts(report):
-            say(line)
     say(f"Reports: {batch.into}/<student>.json")
     if not all(report.isolation.enough for report in reports):
         console.out.print("[bold red]These submissions were not isolated while they ran: the reports say so.[/]")
@@ -121,12 +118,31 @@ def _shown(batch: Batch) -> list[str]:
 
 
 def _cell(report: Report, name: str) -> str:
-    from grader.reports.reading import is_handed_in
+    from grader.classes.unit_grades import is_handed_in
 
     unit = report.units.get(name)
-    if unit and unit.exempt:
-        return "exempt"
-    return str(unit.points) if unit and report.handed_in and is_handed_in(name, unit) else NOTHING
+    if unit is None or unit.exempt:
+        return "exempt" if unit else NOTHING
+    # An adjustment can give points for what was handed in elsewhere.
+    return str(unit.points) if is_handed_in(report, name) or unit.points else NOTHING
+
+
+def print_open_cases(batch: Batch) -> None:
+    """Print what is to be decided about the students of this grading."""
+    from grader.classes.gradebook import Reports, gradebook_of
+    from grader.classes.open_cases import open_cases
+
+    found: Reports = {one.student: dict.fromkeys(one.units, one) for one in batch.reports}
+    units = _shown(batch) or [*batch.course.units]
+    found |= {student: dict.fromkeys(units, reason) for student, reason in batch.reasons.items()}
+    if not found:
+        return
+    decisions = replace(batch.decisions, entries=[one for one in batch.decisions.entries if one.student in found])
+    cases = open_cases(gradebook_of(decisions, found, batch.now, units), batch.course.late)
+    if cases:
+        say(f"Open cases ({len(cases)}), to decide before the grades are final:")
+    for case in cases:
+        say(f"- {log_line(case.text, MOST_OF_A_CASE)}")
 
 
 def _legend(batch: Batch, name: str, number: str) -> str:
@@ -178,10 +194,14 @@ def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
 
 
 def print_differences(differences: Sequence[Difference], total: int) -> None:
-    """Print whose points change, by exercise and test, and why."""
+    """Print whose points or possible points change, by exercise and test, and why."""
     for one in sorted(differences, key=lambda one: one.student.casefold()):
-        before = "no report" if one.before is None else str(one.before)
-        console.out.print(f"[bold]{escape(one.student)}[/]: {before} → {one.after} ({', '.join(one.reasons)})")
+        is_same = one.before is None or one.before[1] == one.after[1]
+        before, after = (
+            "no report" if points is None else str(points[0]) if is_same else f"{points[0]} of {points[1]}"
+            for points in (one.before, one.after)
+        )
+        console.out.print(f"[bold]{escape(one.student)}[/]: {before} → {after} ({', '.join(one.reasons)})")
         for line in one.lines:
             say(f"  {log_line(line)}" if not line.startswith("  ") else f"    {log_line(line.strip())}")
-    say(f"The points of {len(differences)} of {total} students change.")
+    say(f"The points or possible points of {len(differences)} of {total} students change.")

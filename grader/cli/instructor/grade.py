@@ -11,7 +11,7 @@ import typer
 
 from grader.classes.shards import Shard
 from grader.cli.console import CourseFolder, can_ask, err, one_of, out, progress, require_folder, say, stop
-from grader.cli.instructor.class_table import print_class, print_differences, print_reading
+from grader.cli.instructor.class_table import print_class, print_differences, print_open_cases, print_reading
 from grader.errors import IMPERFECT, INTERNAL, GraderError
 from grader.machine import RUNNING
 from grader.text import listed
@@ -74,6 +74,7 @@ def grade(
         say(f"Part {part.number} of {part.count}: {len(batch.found)} students. The others are left out.")
     print_class(batch)
     _print_notes(batch, came, part)
+    print_open_cases(batch)
     _stop_with_problems(batch, [*came.problems, *handed_in.problems])
     if strict and any(report.points < report.possible for report in batch.reports):
         raise typer.Exit(IMPERFECT)
@@ -91,6 +92,7 @@ def regrade(
 ) -> None:
     """Grade again, show whose points would change and why, and write the reports only then."""
     from grader.classes.differences import difference
+    from grader.reports.folder import says_something_else
 
     came, handed_in, batch = _prepare(submissions, into, unit, roster, None, layout, folder_of_course)
     batch.writes = False
@@ -99,8 +101,11 @@ def regrade(
     found = [difference(one.before, one.report, batch.course) for one in batch.graded]
     print_differences([one for one in found if one], len(batch.reports))
     _stop_with_problems(batch, [*came.problems, *handed_in.problems])
-    if not any(found):
+    changed = [one for one in batch.graded if one.before is None or says_something_else(one.before, one.report)]
+    if not changed:
         return
+    if others := len(changed) - sum(map(bool, found)):
+        say(f"Reports that change without the points, such as in comments, times or feedback: {others}.")
     if not write and not can_ask(out):
         raise stop(IMPERFECT, "Nothing was written: the same command with --write writes the reports.")
     if not write and not typer.confirm("Write these reports?"):

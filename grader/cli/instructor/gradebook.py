@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grader.classes.exports import Column
-    from grader.classes.gradebook import Gradebook, State
+    from grader.classes.gradebook import Gradebook
+    from grader.classes.unit_grades import State, UnitGrade
     from grader.course.model import Course
     from grader.integrations.nbgrader.gradebook import Update
 
@@ -62,9 +63,9 @@ def gradebook(
     graded has no points. For nbgrader, show first what would change in its gradebook.
     """
     from grader.classes.collected import read_collected
+    from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.exports import columns
     from grader.classes.gradebook import read_gradebook
-    from grader.classes.roster import read_roster
     from grader.course.find import find_course
 
     course = find_course(folder_of_course)
@@ -72,20 +73,19 @@ def gradebook(
         one_of(unit, list(course.units))
     _require_fitting(reader, roster, write, has_total_only or is_percent)
     found = read_gradebook(
-        course,
-        read_roster(roster, course.units) if roster else [],
+        read_decisions(roster, course) if roster else Decisions(course),
         reports,
         datetime.datetime.now(datetime.UTC),
         unit,
         read_collected(collected) if collected else None,
     )
-    if reader in KNOWN_STUDENTS:
-        found = replace(found, rows=found.rows[: len(found.rows) - len(found.strangers)])
     if reader is Format.nbgrader:
         _write_to_nbgrader(found, course, into, roster is not None, write)
         return
-    grades = columns(found, has_total_only, is_percent)
-    write_named(into, _content(found, grades, reader), "--out")
+    # A table for people shows also those who are not in the class, at its end.
+    shown = found if reader in KNOWN_STUDENTS else replace(found, rows=[*found.rows, *found.strangers])
+    grades = columns(shown, has_total_only, is_percent)
+    write_named(into, _content(shown, grades, reader), "--out")
     _print_written(found, grades, reader, into)
 
 
@@ -162,22 +162,31 @@ def _content(found: Gradebook, grades: Sequence[Column], reader: Format) -> str 
 
 def _print_written(found: Gradebook, grades: Sequence[Column], reader: Format, into: Path) -> None:
     """Print what was written, and what an instructor has to know. Raises typer.Exit if somebody is not graded."""
-    headings = ", ".join(f"{one.heading} of {one.possible}" for one in grades) or "no unit is over yet"
-    say(f"{into}: {len(found.rows)} students; {headings}.")
+    from grader.integrations.lms import canvas
+
+    unknown = found.unknown
+    headings = [f"{one.heading} of {'unknown points' if one.heading in unknown else one.possible}" for one in grades]
+    say(f"{into}: {len(found.rows)} students; {', '.join(headings) or 'no unit is over yet'}.")
+    renamed = [(one.heading, canvas.heading(one.heading)) for one in grades if reader is Format.canvas]
+    for name, heading in renamed:
+        if name != heading:
+            say(f"Canvas ignores a column with `final` in its name, so {name} is {heading} there.")
     if problem := _print_states(found, reader):
         raise problem
 
 
 def _print_states(found: Gradebook, reader: Format) -> typer.Exit | None:
     """Print who has no grade and why, and what is noticed. Return the exit to raise if somebody is not graded."""
-    points: dict[State, str] = {"exempt": "no points", "not due": "no points", "not handed in": "0 points"}
+    given = [row.entry.student for row in found.rows for one in row.grades.values() if _is_given(one)]
+    nothing = f"0 points{', except by adjustments' if given else ''}"
+    points: dict[State, str] = {"exempt": "no points", "not due": "no points", "not handed in": nothing}
     for state, meaning in points.items():
         if whom := _students(found, state):
             meaning = "left as it is in nbgrader" if reader is Format.nbgrader else meaning
             say(f"{state.capitalize()}, {meaning}: {whom}.")
     if found.strangers:
         where = "left out" if reader in KNOWN_STUDENTS else "at the end of the table"
-        say(f"Not in the roster, {where}: {listed(found.strangers, MOST)}.")
+        say(f"Not in the roster, {where}: {listed([row.entry.student for row in found.strangers], MOST)}.")
     if reader is Format.moodle:
         say("In Moodle, give each grade item the maximum above, and map the first column as the user.")
     for text in _notes(found, "graded"):
@@ -189,6 +198,11 @@ def _print_states(found: Gradebook, reader: Format) -> typer.Exit | None:
     if sentences:
         return stop(IMPERFECT, "Not graded, so without points:", *sentences)
     return None
+
+
+def _is_given(grade: UnitGrade) -> bool:
+    """Return whether an adjustment gives points for what is not handed in."""
+    return grade.state == "not handed in" and bool(grade.points)
 
 
 def _notes(found: Gradebook, state: State) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from grader.classes.exports import EXEMPT, Value
+from grader.classes.exports import EXEMPT, Value, require_points
 from grader.errors import GraderError
 from grader.text import listed
 
@@ -17,14 +18,27 @@ if TYPE_CHECKING:
 HEADINGS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 """Every other column becomes an assignment."""
 _EXCUSED = "EX"
+_FINAL = re.compile("final", re.IGNORECASE)
+
+
+def heading(name: str) -> str:
+    """Return what Canvas calls a column: it ignores those with `final` in their name, in any case."""
+    return _FINAL.sub("last", name)
 
 
 def cells(gradebook: Gradebook, columns: Sequence[Column]) -> list[list[Value]]:
     """Return the table: a row with the possible points, then one for each student.
 
     Raises:
-        GraderError: Canvas could not tell who a student is.
+        GraderError: Canvas could not tell who a student is, two columns would have the same name, or nobody has points.
     """
+    require_points(gradebook)
+    headings = [heading(one.heading) for one in columns]
+    if doubles := [name for name in headings if headings.count(name) > 1]:
+        raise GraderError(
+            f"Canvas ignores a column with `final` in its name, and {doubles[0]} is the name of another unit: export "
+            "one of the two alone with --unit."
+        )
     entries = [row.entry for row in gradebook.rows]
     nameless = [one.student for one in entries if not (one.id or one.sis_user_id or one.sis_login_id)]
     if nameless:
@@ -33,7 +47,7 @@ def cells(gradebook: Gradebook, columns: Sequence[Column]) -> list[list[Value]]:
             "none: add the column id, sis_user_id or sis_login_id to the roster, or use Canvas's own export as roster."
         )
     table: list[list[Value]] = [
-        [*HEADINGS, *(one.heading for one in columns)],
+        [*HEADINGS, *headings],
         ["    Points Possible", "", "", "", "", *(one.possible for one in columns)],
     ]
     for number, row in enumerate(gradebook.rows):

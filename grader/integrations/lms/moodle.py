@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.classes.exports import EXEMPT, Value
+from grader.classes.exports import EXEMPT, Value, require_points
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
@@ -25,8 +25,9 @@ def cells(gradebook: Gradebook, columns: Sequence[Column]) -> list[list[Value]]:
     """Return the table: one row for each student, found by e-mail address, ID number or user name.
 
     Raises:
-        GraderError: Moodle would refuse the file.
+        GraderError: Moodle would refuse the file, or nobody has points.
     """
+    require_points(gradebook)
     field = next((name for name in _FIELDS if all(getattr(row.entry, name) for row in gradebook.rows)), None)
     if field is None:
         without = [row.entry.student for row in gradebook.rows if not row.entry.email]

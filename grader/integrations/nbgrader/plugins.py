@@ -112,7 +112,8 @@ class ApplyDecisions(AssignLatePenalties):
                 write_extension(submission, entry, session.course)
                 # Without the file, extra credit is what somebody has entered.
                 if Path(self.parent.coursedir.root, ADJUSTMENTS).exists():
-                    write_adjustments(notebook, decisions.adjusted(entry.student, unit), exercises)
+                    adjusted = [*decisions.adjusted(entry.student, ""), *decisions.adjusted(entry.student, unit)]
+                    write_adjustments(notebook, adjusted, exercises)
             write_penalty(gradebook, notebook, session.course.late)
             if submission.total_seconds_late or notebook.late_submission_penalty:
                 self.log.warning(

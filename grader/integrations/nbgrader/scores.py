@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.reports.model import Change, Exercise, QuizItem, Unit
 
-_ADJUSTED = "Adjusted by "
-"""How a comment on an adjustment begins."""
+_ADJUSTED, _COMMENT = "Adjusted by ", "Comment by "
+"""How a comment on an adjustment begins, and one without points."""
 
 
 def score_of(submission: Any) -> float:
@@ -66,16 +66,17 @@ def write_adjustments(notebook: Any, changes: Iterable[Change], exercises: Itera
     extra: dict[str, Fraction] = {}
     comments: dict[str, list[str]] = {}
     for change in changes:
-        if change.kind == "adjustment":
+        if change.kind != "late":
             exercise = change.exercise or first
             cell = f"test_{exercise}"
             extra[cell] = extra.get(cell, Fraction(0)) + Fraction(str(change.points))
-            text = f"{_ADJUSTED}{change.by}: {change.points:+g} points. {change.reason}"
+            points = f"{change.points:+g} points. " if change.kind == "adjustment" else ""
+            text = f"{_ADJUSTED if points else _COMMENT}{change.by}: {points}{change.reason}"
             comments.setdefault(exercise, []).append(text)
     for grade in notebook.grades:
         grade.extra_credit = float(extra.get(grade.name, 0)) or None
     for comment in notebook.comments:
-        if comment.name in comments or (comment.auto_comment or "").startswith(_ADJUSTED):
+        if comment.name in comments or (comment.auto_comment or "").startswith((_ADJUSTED, _COMMENT)):
             comment.auto_comment = "\n".join(comments.get(comment.name, [])) or None
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from grader.quizzes.sheet import heading
-from grader.reports import reading
-from grader.reports.changes import change_sentences
+from grader.reports import changes, reading
 from grader.reports.exporters import course_text, summary
 from grader.reports.exporters.templates import environment, style
+from grader.text import who
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,6 +86,7 @@ def page(report: Report, pictures: Mapping[str, Picture] = NO_PICTURES, record: 
             pictures=pictures,
             record=record,
             style=style(STYLE),
+            who=who(report.student, report.name),
             output=lambda unit, exercise: _output(report, unit, exercise),
             most=most,
         )
@@ -137,7 +138,8 @@ def _template() -> Any:
         "points": reading.points,
     }
     templates.globals |= {
-        "change_sentences": change_sentences,
+        "graded_at": lambda report: changes.in_zone(report.started, report.timezone),
+        "changes": changes,
         "reading": reading,
         "marks": summary.MARKS,
         "state_of": summary.state_of,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grader.quizzes.formulas import as_text
 from grader.reports import reading
-from grader.reports.changes import change_sentences
+from grader.reports.changes import change_sentences, comments, exercise_comments
 from grader.reports.exporters.escape import code, markdown, sentence
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def _opening(report: Report) -> Iterator[str]:
     full = "Full marks: nothing is left to fix. " if all(one.state == "done" for one in found) else "Full marks. "
     yield f"## {'✔ ' if is_full else ''}{report.points} of {reading.points(report.possible)}"
     yield f"{full if is_full else ''}{reading.meaning(report)}"
+    yield from (markdown(comment, MOST_OF_AN_EXPLANATION) for comment in comments(report.comments))
     if entry := next_entry(found):
         yield from _pointer(entry)
     yield "### Unit by unit"
@@ -129,7 +130,7 @@ def _details(report: Report) -> Iterator[str]:
     yield "### Exercise by exercise"
     lacking = reading.not_handed_in(report)
     for name, unit in report.units.items():
-        if name in lacking:
+        if name in lacking and not (unit.changes or unit.exempt):
             continue
         own = list(reading.entries_of(report, name))
         title = (
@@ -147,7 +148,9 @@ def _details(report: Report) -> Iterator[str]:
 
 def _unit(report: Report, name: str, unit: Unit, own: list[reading.Entry]) -> Iterator[str]:
     """Yield the exercises with their points, then the remarks."""
-    remarks = [f"- {markdown(text)}" for text in [*change_sentences(unit), *unit.remarks]]
+    decided = change_sentences(unit, report.timezone)
+    remarks = [f"- {markdown(text, MOST_OF_AN_EXPLANATION)}" for text in decided]
+    remarks += [f"- {markdown(text)}" for text in unit.remarks]
     for message in reading.not_run(report, name):
         place = code(reading.place_of(message, unit).words())
         remarks.append(f"- A line could not be run, {place}: {markdown(reading.sentence_of(message))}")
@@ -186,7 +189,8 @@ def _exercises(own: list[reading.Entry]) -> str:
 
 
 def _exercise(entry: reading.Entry) -> list[str]:
-    lines = []
+    written = exercise_comments(entry.unit, entry.name)
+    lines = [f"- {markdown(comment, MOST_OF_AN_EXPLANATION)}" for comment in written]
     for line in entry.feedback():
         text = sentence(line.text) if line.is_course_text else markdown(line.text or "What was expected:")
         lines.append(f"{'  ' if line.is_nested else ''}- {text}{_where(entry, line.source)}")

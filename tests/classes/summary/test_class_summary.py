@@ -17,6 +17,7 @@ from made_reports import exercise, report, unit, unwritten
 from playwright.sync_api import Browser
 from typer.testing import CliRunner
 
+from grader.classes.decisions import Decisions
 from grader.classes.gradebook import Reports, gradebook_of
 from grader.classes.roster import Entry
 from grader.classes.summary.page import Summary, page, read_class
@@ -50,7 +51,8 @@ def course(tmp_path: Path) -> Course:
         (root / name).write_text(text, encoding="utf-8")
     settings = root / "autograder.yml"
     second = "  means:\n    title: Means\n    due: 2100-01-01T00:00:00+00:00\n    exercises:\n      mean: 1\n"
-    settings.write_text(settings.read_text(encoding="utf-8") + second, encoding="utf-8")
+    first = settings.read_text(encoding="utf-8").replace("add: 2", "add: 1")
+    settings.write_text(first + second, encoding="utf-8")
     for folder in ("solutions", "exercises"):
         (root / folder / "means.py").write_text("def mean(a):\n    raise NotImplementedError()\n", encoding="utf-8")
     set_due(root, LONG_PAST)
@@ -140,10 +142,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "reports"
 
 
-def shown(course: Course, folder: Path, *reports: Report, names: bool = True, entries: Any = ()) -> Page:
+def shown(
+    course: Course, folder: Path, *reports: Report, names: bool = True, entries: Any = (), only: str | None = None
+) -> Page:
     for one in reports:
         write_report(one, None, folder)
-    return Page(page(read_class(course, entries, folder), not names))
+    return Page(page(read_class(Decisions(course, [*entries]), folder, only), not names))
 
 
 def test_the_header_counts_who_handed_in_and_who_did_not(course: Course, folder: Path) -> None:
@@ -154,7 +158,8 @@ def test_the_header_counts_who_handed_in_and_who_did_not(course: Course, folder:
         of("bela", sums(course, 2), missing("means")),
         of("chen", missing("sums", answered(course, {})), missing("means")),
         of("dina", sums(course), means(), started=WEEK_AGO).model_copy(update={"suites": "visible"}),
-        entries=[Entry(name) for name in ("ada", "bela", "chen")],
+        of("emil", sums(course), means()),
+        entries=[Entry(name) for name in ("ada", "bela", "chen", "dina")],
     )
     assert made.tiles == {
         "students": "4",
@@ -163,8 +168,8 @@ def test_the_header_counts_who_handed_in_and_who_did_not(course: Course, folder:
         "not graded": "1",
         "median of the total": "50\xa0%",
     }
-    assert "1 of the students are not in the roster." in made.html
-    assert "The newest report was made on 2027-01-20 at 12:00 UTC." in made.html
+    assert "Not in the roster, so not in the class: emil." in made.html
+    assert "The newest report was made on 2027-01-20 12:00 UTC." in made.html
 
 
 def test_files_as_students_receive_them_are_nothing_handed_in(course: Course, folder: Path) -> None:
@@ -176,12 +181,33 @@ def test_files_as_students_receive_them_are_nothing_handed_in(course: Course, fo
     assert [one.get_text() for one in made.soup.select(".helped ul > li")] == ["Nothing is handed in."]
 
 
+def test_what_is_over_and_was_never_graded_is_an_open_case_and_no_total(course: Course, folder: Path) -> None:
+    made = shown(course, folder, of("ada", means()), of("bela", means(1)))
+    assert (made.tiles["not graded"], made.tiles["median of the total"]) == ("2", "–")
+    assert "sums: not graded. There is no report: grade again. ada, bela." in made.section("open")
+
+
+def test_a_group_is_counted_once_and_its_students_are_named(course: Course, folder: Path) -> None:
+    together = [
+        of(name, sums(course, 2, mistake="Not so."), means()).model_copy(update={"together": ["ada", "bela"]})
+        for name in ("ada", "bela")
+    ]
+    made = shown(course, folder, *together, of("chen", sums(course, 4), means(0)))
+    assert made.tiles["students"] == "3"
+    assert made.rows("units")[1] == "Means means, 2 points 3 of 3 0 50 % 50 % 25 to 75 %"
+    assert made.rows("exercises")[0] == "sums 2 submissions"
+    assert "1 submission A mistake add , sums Not so. Who ada bela" in made.section("misconceptions")
+    assert "2 submissions" in made.section("quizzes")
+    assert "1 group handed in together." in made.html
+
+
 def test_the_distribution_has_its_numbers_in_words(course: Course, folder: Path) -> None:
     made = shown(
         course,
         folder,
         *(of(f"s{number}", unit({"mean": exercise(number, 10 - number)}, path="means.py")) for number in range(1, 11)),
         of("idle", missing("means").model_copy(update={"possible": 10})),
+        only="means",
     )
     drawing = made.soup.select_one("svg.histogram")
     assert drawing
@@ -202,8 +228,11 @@ def test_a_unit_has_its_middle_and_who_was_late(course: Course, folder: Path) ->
     due = "2027-01-10T00:00:00+00:00"
     changes = [{"received": received(time), "due": due} for time in times]
     late = [means(number).model_copy(update=change) for number, change in enumerate(changes)]
-    made = shown(course, folder, *(of(f"s{number}", one) for number, one in enumerate(late)), of("x", missing("means")))
-    assert made.rows("units") == ["Means means, 2 points 3 of 4 2 50 % 50 % 25 to 75 %"]
+    reports = [*(of(f"s{number}", one) for number, one in enumerate(late)), of("x", missing("means"))]
+    made = shown(course, folder, *reports, only="means")
+    # A time that is not known is an open case, and not late.
+    assert made.rows("units") == ["Means means, 2 points 3 of 4 1 50 % 50 % 25 to 75 %"]
+    assert made.section("open").endswith("add the time to times.csv. s2.")
 
 
 def test_an_exercise_has_its_share_with_an_interval_and_whom_it_tells_apart(course: Course, folder: Path) -> None:
@@ -348,10 +377,10 @@ def test_last_week_is_compared_with_the_reports_from_then(course: Course, folder
     write_report(after, None, into)
     write_report(of("idle", sums(course), started=WEEK_AGO), None, into)
     write_report(of("new", sums(course)), None, into)
-    found = read_class(course, [], folder).change
+    found = read_class(Decisions(course), folder).change
     assert (found.compared, found.active, found.done, found.points) == (2, 1, 1, 3)
     assert list(found.units) == ["sums"]
-    assert Page(page(read_class(course, [], folder))).rows("change") == ["sums 1 1 +3"]
+    assert Page(page(read_class(Decisions(course), folder))).rows("change") == ["sums 1 1 +3"]
 
 
 def test_without_earlier_reports_nothing_is_compared(course: Course, folder: Path) -> None:
@@ -361,8 +390,8 @@ def test_without_earlier_reports_nothing_is_compared(course: Course, folder: Pat
 def test_attempts_have_a_line_for_each_student(course: Course, folder: Path) -> None:
     tried = [attempt("It tried to open a file: /etc/passwd"), attempt("It tried to open a file: /etc/shadow")]
     made = shown(course, folder, of("ada", sums(course), means(), messages=tried), of("bela", sums(course), means()))
-    assert "ada tried to open a file (2). It was isolated" in made.section("attempts")
-    assert "bela" not in made.section("attempts")
+    assert "ada tried to open a file (2). It was isolated" in made.section("open")
+    assert "bela" not in made.section("open")
 
 
 def test_before_a_unit_is_over_those_that_are_begun_count_without_quizzes(course: Course, folder: Path) -> None:
@@ -393,7 +422,7 @@ def test_without_names_no_student_is_on_the_page(course: Course, folder: Path) -
     assert not [name for name in [*NAMES, "bela"] if re.search(rf"\b{re.escape(name.casefold())}\b", words)]
     assert "1 student A mistake" in made.section("misconceptions")
     assert "1 At least half of the units are not handed in" in made.section("help")
-    assert "The code of 1 student tried something." in made.section("attempts")
+    assert "Attempts: 1" in made.section("open")
 
 
 ATTACKS = [
@@ -441,7 +470,7 @@ def test_a_folder_without_a_readable_report_is_an_error(course: Course, folder: 
     folder.mkdir()
     (folder / "ada.json").write_text("{}", encoding="utf-8")
     with pytest.raises(GraderError, match="holds no report of this version: grade again"):
-        read_class(course, [], folder)
+        read_class(Decisions(course), folder)
 
 
 @pytest.fixture(scope="module")
@@ -456,7 +485,7 @@ def class_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("class")
     made_class.write_class(folder / "reports", 25)
     for name, one in {"all": None, "unit": next(iter(COURSE.units))}.items():
-        made = page(read_class(COURSE, [], folder / "reports", one))
+        made = page(read_class(Decisions(COURSE), folder / "reports", one))
         (folder / f"{name}.html").write_text(made, encoding="utf-8")
     return folder / "all.html"
 
@@ -496,7 +525,7 @@ def test_the_page_of_a_thousand_students_is_smaller_than_a_megabyte() -> None:
     found: Reports = {f"{one.student}.{n}": dict.fromkeys(one.units, one) for n in range(25) for one in made}
     now = made_class.NOW + datetime.timedelta(days=1)
     class_of_1000 = Summary(
-        COURSE, gradebook_of(COURSE, [], found, now), {}, change(found, Path("nowhere"), now), found, now, False
+        COURSE, gradebook_of(Decisions(COURSE), found, now), {}, change(found, Path("nowhere"), now), found, now, False
     )
     assert len(class_of_1000.rows) == 1000
     assert len(page(class_of_1000).encode()) < 700_000  # and 250,000 for the texts of the quizzes

@@ -64,7 +64,12 @@ WHOLE = report(
             remarks=["word"],
             quiz=quiz(2, 4, problem="word", remarks=["word"], sentences=["word"], answer="word", explanation="word"),
         ).model_copy(
-            update={"changes": [Change(kind="adjustment", points=-1.0, reason="word", exercise=None, by="word")]}
+            update={
+                "changes": [
+                    Change(kind="adjustment", points=-1.0, reason="word", exercise=None, by="word"),
+                    Change(kind="comment", points=0, reason="word", exercise="total", by="word"),
+                ]
+            }
         ),
         "lost": unit({"gone": exercise(0, 1)}, path=None, remarks=["word"]),
     },

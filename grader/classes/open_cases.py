@@ -1,0 +1,81 @@
+"""What an instructor has to decide about a class before its grades are final, as one list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.reports.reading import attempts
+from grader.text import listed, who
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grader.classes.gradebook import Gradebook, Row
+    from grader.course.late import Late
+
+TIME_UNKNOWN, NOT_GRADED, ATTEMPTS = "time unknown", "not graded", "attempts"
+_MOST = 50
+
+
+@dataclass(frozen=True)
+class OpenCase:
+    """One case: its kind, the units, what it is, with what to do, and the students; none if it is the whole class."""
+
+    kind: str
+    units: Sequence[str]
+    sentence: str
+    students: Sequence[str] = ()
+
+    @property
+    def text(self) -> str:
+        """The case in words."""
+        where = f"{', '.join(self.units)}: " if self.units else ""
+        return f"{where}{self.sentence}{f' {listed(self.students, _MOST)}.' if self.students else ''}"
+
+
+def open_cases(gradebook: Gradebook, late: Late) -> list[OpenCase]:
+    """Return the open cases: work without a time, what is not graded, and attempts beyond the exercises."""
+    return [
+        *_undated_units(gradebook, late),
+        *_noted(gradebook, "graded", TIME_UNKNOWN),
+        *_noted(gradebook, "not graded", NOT_GRADED),
+        *(OpenCase(ATTEMPTS, (), line) for line in attempt_lines(gradebook)),
+    ]
+
+
+def attempt_lines(gradebook: Gradebook) -> list[str]:
+    """Return a line on each student whose code tried something beyond the exercises."""
+    lines = []
+    for row in (*gradebook.rows, *gradebook.strangers):
+        reports = {id(grade.report): grade.report for grade in row.grades.values() if grade.report}
+        lines += [line for report in reports.values() if (line := attempts(report))]
+    return sorted(lines, key=str.casefold)
+
+
+def _undated_units(gradebook: Gradebook, late: Late) -> Iterator[OpenCase]:
+    """Yield a case for the units of which nothing says when anybody handed them in, if late work costs points."""
+    units = [
+        unit
+        for unit in gradebook.possible
+        if (graded := [row.grades[unit].unit for row in gradebook.rows if row.grades[unit].state == "graded"])
+        and all(one is None or one.received is None for one in graded)
+    ]
+    if units and late.percent_per_day:
+        sentence = "Time unknown: nothing says when this was handed in, so all counts as in time. Write times.csv."
+        yield OpenCase(TIME_UNKNOWN, units, sentence)
+
+
+def _noted(gradebook: Gradebook, state: str, kind: str) -> Iterator[OpenCase]:
+    """Yield a case for each note on grades in a state, and the units that it is about."""
+    found: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
+    for row in (*gradebook.rows, *gradebook.strangers):
+        by_note: dict[str, list[str]] = {}
+        for unit, grade in row.grades.items():
+            if grade.state == state and grade.note:
+                by_note.setdefault(grade.note, []).append(unit)
+        for note, units in by_note.items():
+            found.setdefault((note, tuple(units)), []).append(row)
+    for (note, affected), rows in found.items():
+        sentence = f"not graded. {note}" if kind == NOT_GRADED else note
+        yield OpenCase(kind, affected, sentence, [who(row.entry.student, row.entry.name) for row in rows])

@@ -1,0 +1,163 @@
+"""The gradebook marks what is no grade: reports that are older than the course, and units that were never graded."""
+
+from __future__ import annotations
+
+import datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import courses
+import pytest
+from made_reports import exercise, report, unit
+
+from grader.classes.adjustments import Adjustment
+from grader.classes.decisions import Decisions
+from grader.classes.exports import columns
+from grader.classes.gradebook import Reports, gradebook_of, read_reports
+from grader.classes.open_cases import open_cases
+from grader.classes.roster import Entry
+from grader.classes.times import Time
+from grader.course.model import Course, load_course
+from grader.errors import GraderError
+from grader.integrations.lms import canvas, moodle
+from grader.reports.folder import record_not_graded, write_report
+from grader.reports.model import Change, Report, Unit
+from grader.submissions.names import missing_unit
+
+NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+DUE = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
+HOUR = datetime.timedelta(hours=1)
+LATE = "late:\n  percent_per_day: 10\n  most_percent: 50\n"
+SUMS = {"add": exercise(3, 1), "Scale": exercise(1)}
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """A course of two units without quizzes, both over."""
+    root = courses.make_small_course(tmp_path / "course")
+    settings = (root / "autograder.yml").read_text(encoding="utf-8").partition("units:")[0]
+    units = "".join(
+        f"  {name}:\n    title: {name}\n    due: {DUE.isoformat()}\n    exercises: {exercises}\n"
+        for name, exercises in (("sums", "{add: 1, Scale: 1}"), ("means", "{mean: 1}"))
+    )
+    (root / "autograder.yml").write_text(f"{settings}{LATE}units:\n{units}", encoding="utf-8")
+    (root / "solutions" / "means.py").write_text("def mean(a):\n    ...\n", encoding="utf-8")
+    return load_course(root)
+
+
+def of(course: Course, made: Unit, at: datetime.datetime = DUE, name: str = "sums", **given: Any) -> Report:
+    """A report on one unit of ada's, as `grader grade` makes it."""
+    decisions = Decisions(course, **{"entries": [Entry("ada")], **given})
+    return decisions.applied(report({name: made}, suites="hidden"), {name: Time(at, "push")})
+
+
+def state(course: Course, found: Reports, name: str = "sums", **given: Any) -> tuple[str, str]:
+    decisions = Decisions(course, **{"entries": [Entry("ada")], **given})
+    [row] = gradebook_of(decisions, found, NOW).rows
+    return row.grades[name].state, row.grades[name].note
+
+
+def test_a_report_that_fits_the_course_is_a_grade(course: Course) -> None:
+    found = of(course, unit(SUMS), DUE + HOUR)
+    assert state(course, {"ada": {"sums": found}}) == ("graded", "")
+    assert found.points == 3  # 4 - 0.4
+
+
+@pytest.mark.parametrize(
+    ("edit", "changed"),
+    [
+        (("add: 1", "add: 2"), "its weights"),
+        ((", Scale: 1", ""), "its exercises"),
+        (("percent_per_day: 10", "percent_per_day: 20"), "the rules for late work"),
+        (("2025-01-01", "2025-01-02"), "its due date"),
+        (("exercises: {add", "quiz: 1\n    exercises: {add"), "its quiz"),
+    ],
+)
+def test_a_report_from_before_a_change_of_the_course_is_no_grade(
+    course: Course, edit: tuple[str, str], changed: str
+) -> None:
+    found: Reports = {"ada": {"sums": of(course, unit(SUMS), DUE + HOUR)}}
+    settings = course.root / "autograder.yml"
+    settings.write_text(settings.read_text(encoding="utf-8").replace(*edit), encoding="utf-8")
+    sentence = f"It was graded before a change of {changed}: grade again."
+    assert state(load_course(course.root), found) == ("not graded", sentence)
+
+
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        ({"entries": [Entry("ada", due={"sums": DUE + HOUR})]}, "its extension"),
+        ({"adjustments": [Adjustment("ada", "sums", None, Fraction(-1), "Copied.", "Ms Roe")]}, "its adjustments"),
+    ],
+)
+def test_a_report_from_before_a_change_of_the_tables_is_no_grade(course: Course, given: Any, changed: str) -> None:
+    found: Reports = {"ada": {"sums": of(course, unit(SUMS), DUE + HOUR)}}
+    assert state(course, found, **given) == ("not graded", f"It was graded before a change of {changed}: grade again.")
+
+
+def test_a_report_by_other_hidden_tests_is_no_grade(course: Course) -> None:
+    other = of(course, unit(SUMS).model_copy(update={"tests": "1" * 64}))
+    assert state(course, {"ada": {"sums": other}})[1] == "It was graded before a change of its tests: grade again."
+
+
+def test_without_a_roster_the_report_says_what_was_decided(course: Course) -> None:
+    entry = Entry("ada", name="Ada Doe", due={"sums": DUE + HOUR}, exempt=frozenset({"means"}))
+    found = of(course, unit(SUMS), DUE + HOUR, entries=[entry])
+    exempt = of(course, unit({"mean": exercise(2)}), name="means", entries=[entry])
+    [row] = gradebook_of(Decisions(course), {"ada": {"sums": found, "means": exempt}}, NOW).rows
+    assert (row.entry, row.points) == (entry, 4)
+    assert [one.state for one in row.grades.values()] == ["graded", "exempt"]
+
+
+def test_a_unit_that_is_over_and_that_nobody_handed_in_was_never_graded(course: Course) -> None:
+    nothing = unit({"mean": exercise(0, 2)}, path=None, remarks=[missing_unit("means")])
+    both = report({"sums": unit(SUMS), "means": nothing}, suites="hidden")
+    assert state(course, {"ada": dict.fromkeys(both.units, both)}, "means")[1].startswith("It is over, and nobody has")
+    # A grading of this unit alone says that nobody did.
+    alone = of(course, nothing, name="means")
+    assert state(course, {"ada": {"sums": both, "means": alone}}, "means") == ("not handed in", "")
+
+
+def test_why_somebody_was_not_graded_stays_until_there_is_a_report(course: Course, tmp_path: Path) -> None:
+    folder = tmp_path / "reports"
+    write_report(of(course, unit(SUMS)), None, folder / "sums")
+    record_not_graded(folder / "sums", {"ada": "Two submissions fit."}, ())
+    assert read_reports(course, folder)["ada"] == {"sums": "Two submissions fit."}
+    record_not_graded(folder / "sums", {}, {"ada"})
+    assert isinstance(read_reports(course, folder)["ada"]["sums"], Report)
+
+
+def test_other_possible_points_than_in_the_newest_report_are_no_grade(course: Course) -> None:
+    old = of(course, unit({"add": exercise(3), "Scale": exercise(1)}))
+    new = of(course, unit(SUMS)).model_copy(update={"student": "bob"})
+    new = new.model_copy(update={"timing": old.timing.model_copy(update={"started": "2027-02-01T00:00:00+00:00"})})
+    found: Reports = {"ada": {"sums": old}, "bob": {"sums": new}}
+    gradebook = gradebook_of(Decisions(course), found, NOW, ["sums"])
+    assert [row.grades["sums"].state for row in gradebook.rows] == ["not graded", "graded"]
+    assert gradebook.possible == {"sums": 5}
+
+
+def test_a_platform_gets_no_unit_of_which_nobody_has_points(course: Course) -> None:
+    gradebook = gradebook_of(Decisions(course, [Entry("ada", email="a@x.org", id="1")]), {"bob": {}}, NOW)
+    for platform in (canvas, moodle):
+        with pytest.raises(GraderError, match="Nobody is graded in sums and means"):
+            platform.cells(gradebook, columns(gradebook, has_total_only=False, is_percent=False))
+
+
+def test_the_open_cases_are_one_list(course: Course) -> None:
+    unknown = of(course, unit(SUMS)).units["sums"].model_copy(update={"received": None})
+    tried = report({"sums": unknown}, suites="hidden")
+    found: Reports = {"ada": {"sums": tried}, "bob": {"sums": "Two submissions fit."}}
+    cases = open_cases(gradebook_of(Decisions(course), found, NOW, ["sums"]), course.late)
+    assert [case.text for case in cases] == [
+        "sums: Time unknown: nothing says when this was handed in, so all counts as in time. Write times.csv.",
+        "sums: not graded. Two submissions fit. bob.",
+    ]
+
+
+def test_comments_are_no_change_of_points(course: Course) -> None:
+    comment = Change(kind="comment", points=0, reason="Well done.", exercise=None, by="Ms Roe")
+    made = of(course, unit(SUMS))
+    commented = made.with_units({"sums": made.units["sums"].model_copy(update={"changes": [comment]})})
+    assert state(course, {"ada": {"sums": commented}}) == ("graded", "")
