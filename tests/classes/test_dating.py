@@ -170,6 +170,13 @@ def test_the_number_comes_before_the_name_and_another_number_is_another_assignme
     assert term.times == {"ada": [Time(None, "times_sums.csv")], "eve": [Time(on(29), "times_sums.csv")]}
 
 
+def test_a_worksheet_of_another_assignment_is_named(tmp_path: Path) -> None:
+    term = Term(tmp_path, {"friday": moodle("Ada Doe_511", "Bob Roe_512")}, {"times_sums": worksheet(n11=18, n12=18)})
+    [note] = term.dated("friday").notes
+    assert "times_sums.csv has none of the numbers in the names of" in note
+    assert term.times["ada"] == [Time(None, "times_sums.csv")]
+
+
 @pytest.mark.parametrize("header", [HEADER, HEADER.upper(), HEADER.lower()])
 def test_without_numbers_the_worksheet_is_matched_by_address_and_name(tmp_path: Path, header: str) -> None:
     rows = '7,A. Doe,ADA@x.org,,"Friday, 29 January 2027, 10:00"\n8,Bob Roe,,,"Monday, 18 January 2027, 10:00"\n'
@@ -228,6 +235,7 @@ def test_a_line_of_times_csv_is_about_one_submission(
     [
         ("", "line 2: it may be about 2 submissions of sums by ada, in 'monday' and 'friday'. Their times are unknown"),
         ("fridy", "line 2, submission: 'fridy' is no submission of ada here, and no download: correct the name."),
+        ("monday\nada,sums,2027-01-19T10:00Z,friday\nada,sums,2027-01-19T10:00Z,", "line 4: other lines are about all"),
         ("sunday", ""),  # a download that is not graded now
     ],
 )
