@@ -138,7 +138,10 @@ class Dating:
                 f"not graded now. If it is not, {remedy}."
             )
             return
-        holding = self._paths if len(self._paths) == 1 else [path for path in self._paths if self._may_hold(path, unit)]
+        holding = self._paths
+        if len(holding) > 1:  # numbers are those of one assignment
+            holding = [path for path in self._paths if self._numbers(path) & worksheet.numbers]
+            holding = holding or [path for path in self._paths if self._may_hold(path, unit)]
         if len(holding) > 1 or not {*holding} <= {*without}:
             raise TableError(
                 f"{worksheet.path}: it cannot be known which of {in_words([quoted(path) for path in self._paths])} it "
@@ -150,12 +153,16 @@ class Dating:
     def _note_worksheet(self, path: Path, worksheet: Worksheet) -> None:
         """Note what a worksheet does not say, and whether it is that of another assignment."""
         self.notes += worksheet.notes
-        numbers = {one.number for own in self._found.values() for one in own if one.path == path} - {""}
-        if numbers and numbers.isdisjoint(stamp.number for stamp in worksheet.stamps):
+        numbers = self._numbers(path)
+        if numbers and not numbers & worksheet.numbers:
             self.notes.append(
                 f"{worksheet.path} has none of the numbers in the names of {quoted(path)}: it is about another "
                 "assignment, so download the worksheet of this one."
             )
+
+    def _numbers(self, path: Path) -> set[str]:
+        """Return Moodle's numbers of the submissions in a download."""
+        return {one.number for own in self._found.values() for one in own if one.path == path} - {""}
 
     def _may_hold(self, path: Path, unit: str) -> bool:
         """Return whether submissions of a download may have a unit: by a name, or by names that say nothing."""

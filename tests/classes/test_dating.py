@@ -136,8 +136,16 @@ def test_a_worksheet_that_may_be_about_several_downloads_is_refused(
     assert sentence.format(tmp_path) in str(error.value)
 
 
-def test_a_worksheet_of_a_unit_belongs_to_the_only_download_with_that_unit(tmp_path: Path) -> None:
-    downloads = {"one": moodle(ADA, unit="means"), "two": moodle(ADA)}
+@pytest.mark.parametrize(
+    "downloads",
+    [
+        {"one": moodle("Ada Doe_511"), "two": moodle(ADA)},  # two assignments for one unit
+        {"one": {"ada/means.py": CODE}, "two": {"ada/sums.py": CODE}},
+    ],
+)
+def test_a_worksheet_of_a_unit_belongs_to_the_only_download_with_its_numbers_or_with_that_unit(
+    tmp_path: Path, downloads: dict[str, dict[str, str]]
+) -> None:
     term = Term(tmp_path, downloads, {"times_sums": worksheet(n11=18)})
     term.dated("one", "two")
     assert term.at("ada") == [None, on(18)]
