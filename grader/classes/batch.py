@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grader.classes.groups import Work, groups, once
 from grader.classes.hand_ins import HandIn, combined, comparable
 from grader.cluster.grading import ClusterGrading
 from grader.engine.grading import Grading, SandboxUnavailable
@@ -41,15 +42,6 @@ class Graded(NamedTuple):
 
 
 @dataclasses.dataclass
-class _Work:
-    """One student: the submissions to grade, with the time of each unit, and what came of them so far."""
-
-    before: Report | None
-    candidates: list[tuple[Submission, dict[str, Time | None]]]
-    done: list[tuple[int, Report, dict[str, Any] | None]] = dataclasses.field(default_factory=list)
-
-
-@dataclasses.dataclass
 class Batch:
     """Submissions, how to grade them into the folder `into`, and the results.
 
@@ -65,6 +57,7 @@ class Batch:
         redated: How many of the new reports differ by dates and adjustments alone, so that nothing was run.
         faults: Why submissions were not graded.
         changed: Units that were removed from a report because they have changed, with the students.
+        reasons: Why students were not graded, by student.
     """
 
     course: Course
@@ -84,7 +77,8 @@ class Batch:
     redated: int = 0
     faults: list[str] = dataclasses.field(default_factory=list)
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-    _works: dict[str, _Work] = dataclasses.field(default_factory=dict)
+    reasons: dict[str, str] = dataclasses.field(default_factory=dict)
+    _works: dict[str, Work] = dataclasses.field(default_factory=dict)
 
     def run(self, jobs: int, advance: Callable[[str, str], None], scheduler: str | None = None) -> None:
         """Grade the submissions, and write each report when it is ready.
@@ -108,7 +102,7 @@ class Batch:
                 for submission, outcome in grading.reports(self._outdated(advance), jobs, self.now):
                     if isinstance(outcome, str):
                         self.faults.append(f"{submission.student} was not graded: {outcome}.")
-                        self.withdraw(submission.student)
+                        self.withdraw(submission.student, self.faults[-1])
                     elif graded := self._finished(submission, outcome.report, outcome.pytest):
                         self._add(graded)
                         advance(submission.student, "graded")
@@ -132,8 +126,9 @@ class Batch:
             if report is None or set(asked) <= {*not_handed_in(report), *(set(asked) - report.units.keys())}:
                 self.found = {**self.found, student: [HandIn(Files(), Path())]}
 
-    def withdraw(self, student: str) -> None:
-        """Remove a report that says that a student handed in nothing, because there is a submission now."""
+    def withdraw(self, student: str, reason: str) -> None:
+        """Note why a student is not graded, and remove a report that says that nothing was handed in."""
+        self.reasons[student] = reason
         report = read_report(student, self.into)
         if report and self.writes and self._is_own_folder and len(not_handed_in(report)) == len(report.units):
             (self.into / f"{student}.json").unlink(missing_ok=True)
@@ -152,7 +147,7 @@ class Batch:
     @property
     def missed(self) -> set[str]:
         """The students who were not graded."""
-        return set(self.found) - {report.student for report in self.reports}
+        return {*self.found, *self.reasons} - {report.student for report in self.reports}
 
     def others(self) -> list[str]:
         """Return the students with a report in the folder and without a submission here."""
@@ -179,25 +174,35 @@ class Batch:
     def _outdated(self, advance: Callable[[str, str], None]) -> Iterator[Submission]:
         """Yield the submissions to grade, with the units of an earlier report to keep if one unit is graded."""
         is_own = self._is_own_folder
-        for student, hand_ins in self.found.items():
-            before = read_report(student, self.into) if is_own else None
-            usable = before if before and (before.isolation.enough or self.allow_unisolated) else None
-            work = self._work(student, hand_ins, before, usable)
-            for left_out in dict.fromkeys(name for one, _ in work.candidates for name in one.ignored):
-                self.ignored.setdefault(left_out, []).append(student)
-            last, times = work.candidates[-1]
-            # Of several that are compared, one report says too little.
-            is_comparable = usable and not self.force and len(work.candidates) == 1
-            if usable and is_comparable and is_up_to_date(usable, last, self.course, self.quizzes, self.now):
-                self._redate(usable, times)
-                advance(student, "skipped")
-            else:
-                self._works[student] = work
-                yield from (submission for submission, _ in work.candidates)
+        for group in groups(self.found):
+            works = {
+                student: self._work(student, read_report(student, self.into) if is_own else None) for student in group
+            }
+            outdated = []
+            for student, work in works.items():
+                same = sorted(other for other, theirs in works.items() if work.is_same(theirs))
+                work.together = same if len(same) > 1 else []
+                for left_out in dict.fromkeys(name for one, _ in work.candidates for name in one.ignored):
+                    self.ignored.setdefault(left_out, []).append(student)
+                if self._is_up_to_date(work):
+                    self._redate(work)
+                    advance(student, "skipped")
+                else:
+                    self._works[student] = work
+                    outdated.append(work)
+            yield from once(outdated)
 
-    def _redate(self, report: Report, times: Mapping[str, Time | None]) -> None:
-        """Keep a report that is up to date, or write it with dates and adjustments that have changed since."""
-        decided = self.decisions.applied(report, times)
+    def _is_up_to_date(self, work: Work) -> bool:
+        # Of several that are compared, one report says too little.
+        if self.force or not work.usable or len(work.candidates) > 1:
+            return False
+        return is_up_to_date(work.usable, work.candidates[0][0], self.course, self.quizzes, self.now)
+
+    def _redate(self, work: Work) -> None:
+        """Keep a report that is up to date, or write it with dates, adjustments or a group that have changed since."""
+        report = work.usable
+        assert report
+        decided = self.decisions.applied(report, work.candidates[0][1]).model_copy(update={"together": work.together})
         if decided == report:
             self.skipped.append(report)
         else:
@@ -214,19 +219,22 @@ class Batch:
         del self._works[submission.student]  # with the texts of the submissions
         kept = submission.kept.units if submission.kept else ()
         by_number = sorted(work.done, key=lambda one: one[0])
-        return Graded(best_of([report for _, report, _ in by_number]), by_number[-1][2], kept, work.before)
+        best = best_of([report for _, report, _ in by_number]).model_copy(update={"together": work.together})
+        return Graded(best, by_number[-1][2], kept, work.before)
 
-    def _work(self, student: str, hand_ins: Sequence[HandIn], before: Report | None, usable: Report | None) -> _Work:
+    def _work(self, student: str, before: Report | None) -> Work:
         """Read a student's submissions: those that are compared, or one that is put together from the last ones."""
+        usable = before if before and (before.isolation.enough or self.allow_unisolated) else None
+        hand_ins = self.found[student]
         read = [self._submission(student, one.tree, usable) for one in hand_ins]
         entry = self.decisions.entry(student)
         read = [dataclasses.replace(one, due=entry.due) for one in read]
         asked = [unit for unit in read[-1].units if self.unit in (None, unit)]
         times = self._times(student, hand_ins, read, asked)
         if len(read) > 1 and self.course.late.counts == "last":
-            together, chosen = combined(read, times)
-            return _Work(before, [(together, {unit: times[chosen[unit]][unit] for unit in asked})])
-        return _Work(before, [(one, times[number]) for number, one in comparable(read)])
+            last, chosen = combined(read, times)
+            return Work(before, usable, [(last, {unit: times[chosen[unit]][unit] for unit in asked})])
+        return Work(before, usable, [(one, times[number]) for number, one in comparable(read)])
 
     def _times(
         self, student: str, hand_ins: Sequence[HandIn], read: Sequence[Submission], units: Iterable[str]

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.classes.adjustments import Adjustment, read_adjustments
-from grader.classes.roster import Entry, Matcher, read_roster
+from grader.classes.matcher import Matcher
+from grader.classes.roster import Entry, read_roster
 from grader.classes.times import Time, Times, read_times
 from grader.reports.model import Change, Received, Report, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from grader.course.model import Course
 
@@ -33,12 +34,16 @@ class Decisions:
         entries: The students; none without a roster.
         times: What tables say about when units were handed in.
         adjustments: The instructor's changes of points.
+        staff: Who is in an exported roster and only teaches.
+        notes: Sentences on roles in it.
     """
 
     course: Course
     entries: list[Entry] = field(default_factory=list)
     times: Times = field(default_factory=Times)
     adjustments: list[Adjustment] = field(default_factory=list)
+    staff: Sequence[Entry] = ()
+    notes: Sequence[str] = ()
 
     def entry(self, student: str) -> Entry:
         """Return a student's line in the roster; one without extensions if there is none."""
@@ -46,13 +51,17 @@ class Decisions:
 
     @functools.cached_property
     def matcher(self) -> Matcher:
-        """What finds the students of submissions by their names."""
-        return Matcher(self.entries)
+        """What finds the people behind submissions by their names."""
+        return Matcher([*self.entries, *self.staff])
 
     @property
-    def folders(self) -> dict[str, str]:
-        """The students of folders and archives that the roster names."""
-        return {entry.folder: entry.student for entry in self.entries if entry.folder}
+    def folders(self) -> dict[str, list[str]]:
+        """The students of folders and archives that the roster names, several of a group."""
+        folders: dict[str, list[str]] = {}
+        for entry in self.entries:
+            if entry.folder:
+                folders.setdefault(entry.folder, []).append(entry.student)
+        return folders
 
     def adjusted(self, student: str, unit: str) -> list[Change]:
         """Return the adjustments of a student's points in a unit."""
@@ -135,4 +144,5 @@ def read_decisions(roster: Path, course: Course, downloads: Iterable[Path] = ())
     entries = read_roster(roster, course.units)
     times = read_times(roster.parent, entries, course, downloads)
     students = {entry.student for entry in entries}
-    return Decisions(course, entries, times, read_adjustments(roster.parent, students, course))
+    adjustments = read_adjustments(roster.parent, students, course)
+    return Decisions(course, entries, times, adjustments, entries.staff, entries.notes)

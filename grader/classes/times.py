@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.classes.collected import COLLECTED, LATE, Work, read_collected
-from grader.classes.roster import Entry, Matcher, parse_time
+from grader.classes.matcher import Matcher
+from grader.classes.roster import Entry, parse_time
 from grader.classes.tables import TableError, read_table
 from grader.submissions.names import student_id
 from grader.submissions.plain_files import UnreadableError, read_text
@@ -35,7 +36,7 @@ GRADESCOPE = "Gradescope"
 _COLUMNS = ("student", "unit", "time")
 _SUBMISSION = "submission"
 _PARTICIPANT, _NAME, _MODIFIED = "Identifier", "Full name", "Last modified (submission)"
-_ADDRESS = "email address"
+_ADDRESS = "Email address"
 _STAMP = "timestamp.txt"
 # Moodle writes times in the words of the reader's language. These are its English ones.
 _MOODLE_FORMATS = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, %Y, %I:%M %p")
@@ -192,9 +193,10 @@ def _worksheet(path: Path, entries: list[Entry], timezone: str | None) -> Worksh
     """Read a grading worksheet. Whoever is in no roster is known by the number."""
     table = read_table(path, f"{_PARTICIPANT},{_NAME},{_MODIFIED}")
     for name in (_PARTICIPANT, _MODIFIED):
-        if name.casefold() not in map(str.casefold, table.columns):
+        if not table.has(name):
             raise TableError(
-                f"{path}, line 1: there is no column {name!r}: download the grading worksheet again, in English."
+                f"{path}, line {table.header}: there is no column {name!r}: download the grading worksheet again, in "
+                "English."
             )
     if timezone is None:
         raise TableError(
@@ -204,8 +206,7 @@ def _worksheet(path: Path, entries: list[Entry], timezone: str | None) -> Worksh
     by_address = {entry.email.casefold(): entry.student for entry in entries if entry.email}
     worksheet = Worksheet(path)
     for row in table.rows:
-        cells = {column.casefold(): cell for column, cell in row.cells.items()}
-        participant, name, modified = (cells.get(one.casefold(), "") for one in (_PARTICIPANT, _NAME, _MODIFIED))
+        participant, name, modified = row[_PARTICIPANT], row[_NAME], row[_MODIFIED]
         number = participant.rpartition(" ")[2]
         found = matcher.match(f"{student_id(name)}_{number}")
         time = _moodle_time(modified)
@@ -221,7 +222,7 @@ def _worksheet(path: Path, entries: list[Entry], timezone: str | None) -> Worksh
             worksheet.notes.append(
                 f"{place}: clocks in {timezone} showed {modified!r} twice: write the time of {name} into {TIMES}."
             )
-        student = by_address.get(cells.get(_ADDRESS, "").casefold()) or (found[0].student if found else None)
+        student = by_address.get(row[_ADDRESS].casefold()) or (found[0].student if found else None)
         worksheet.stamps.append(Stamp(number, student, instants[0] if len(instants) == 1 else None))
     table.require_sound()
     return worksheet

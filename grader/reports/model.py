@@ -166,6 +166,10 @@ class Report(Model):
     )
     course: Text = Field("", description="The name of the course.")
     student: Text = Field(description="The student's name, from the folder or the roster.")
+    together: list[str] = Field(
+        default=[],
+        description="The students who handed this submission in together, this one included; empty for one alone.",
+    )
     commit: str | None = Field(description="The commit that was graded; None outside a git checkout.")
     suites: Suites = Field(
         description="Which tests gave the points: the hidden ones, or the visible ones that students have."

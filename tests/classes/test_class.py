@@ -142,7 +142,7 @@ def test_a_report_has_what_was_earned_and_each_change(a_class: Class) -> None:
 def test_a_change_of_dates_alone_runs_nothing_and_keeps_the_earlier_report(a_class: Class) -> None:
     (a_class.folder / "times.csv").write_text(TIMES.replace("2000-01-03T12", "2000-01-01T00"))
     done = a_class.grade()
-    assert "1 have other dates or adjustments" in done.stdout
+    assert "1 have other dates, adjustments or groups" in done.stdout
     assert "graded" not in done.stderr
     assert a_class.reports()["cyd"]["points"] == 2
     [earlier] = (a_class.folder / "reports" / "earlier" / "cyd").glob("*.json")
@@ -169,6 +169,21 @@ def test_of_two_submissions_that_seem_to_be_by_one_student_neither_is_graded(a_c
     assert "'Eve-Li_7' and 'lieve_8' both seem to be by 'eve', so neither was graded" in done.stderr
     # Until then there is no report that says that nothing was handed in.
     assert a_class.points().keys() == {"ada", "bob", "cyd", "dan", "Zoe-Z"}
+
+
+def test_a_submission_that_two_may_have_made_is_named_first_and_graded_for_neither(a_class: Class) -> None:
+    roster = ROSTER.replace("bob@x.org", "joe@x.org").replace("eve@x.org", "joe@y.org").replace("Bob Roe", "Joe Roe")
+    (a_class.folder / "roster.csv").write_text(roster.replace("bob,", "jr,"), encoding="utf-8")
+    (a_class.folder / "times.csv").unlink()
+    (a_class.folder / "class" / "bob").rename(a_class.folder / "class" / "joe")
+    done = a_class.grade()
+    assert done.returncode == 1
+    sentence = "'joe' fits Joe Roe (jr) and Eve Li (eve) in the roster, so it was not graded"
+    assert sentence in done.stdout.partition("Layout:")[0]
+    rows = {line.split()[0]: line for line in done.stdout.partition("\nstudent ")[2].splitlines() if line}
+    assert "not graded" in rows["jr"]
+    assert "not graded" in rows["eve"]
+    assert not {"jr", "eve"} & a_class.points().keys()
 
 
 @pytest.mark.parametrize(("counts", "points"), [("last", 1), ("best", 5)])

@@ -71,7 +71,7 @@ class Term:
         """Find out when all hand-ins in these downloads came."""
         paths = [self.folder / name for name in downloads]
         decisions = read_decisions(self.folder / "roster.csv", course(percent), paths)
-        found = hand_ins(find_submissions(paths, UNITS, folders=decisions.folders).found, decisions)
+        found = hand_ins(find_submissions(paths, UNITS, folders=decisions.folders), decisions)
         dating = Dating(decisions, paths, found.of, [unit])
         for student, own in found.of.items():
             self.times[student] = dating.times(student, unit, own, range(len(own)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.classes.decisions import Decisions, read_decisions
-from grader.classes.roster import Entry, Matcher
+from grader.classes.matcher import Matcher
+from grader.classes.roster import Entry
 from grader.submissions.names import student_id
 
 if TYPE_CHECKING:
