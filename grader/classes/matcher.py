@@ -27,7 +27,7 @@ def _local(text: str) -> str:
 
 
 def _whole(text: str) -> set[str]:
-    """Return a login or an address as it may be the name of a folder."""
+    """Return a login, an address or the name of an archive as it may be the name of a submission."""
     return {text.casefold(), student_id(text).casefold()}
 
 
@@ -52,7 +52,7 @@ def _unlinked(entry: Entry) -> set[str]:
 
 
 _RULES = (
-    _Rule("folder", lambda entry: {entry.folder.casefold()}),
+    _Rule("folder", lambda entry: _whole(entry.folder)),
     _Rule("student", lambda entry: {entry.student.casefold()}),
     _Rule("sis_login_id", lambda entry: _whole(entry.sis_login_id)),
     _Rule("email", lambda entry: _whole(entry.email)),

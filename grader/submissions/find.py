@@ -22,7 +22,7 @@ from grader.submissions.layouts import (
     is_marked,
 )
 from grader.submissions.members import CLASS
-from grader.submissions.names import SubmissionError, missing, quoted, require_folder, require_name
+from grader.submissions.names import SubmissionError, missing, quoted, require_folder, require_name, student_id
 from grader.submissions.plain_files import UnreadableError, read_bytes
 from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Mount, View
 
@@ -110,7 +110,7 @@ def find_submissions(
         unit_names: The units of the course.
         student: The name of the one submission that the only path is.
         layout: The layout to use, one of NAMES, if more than one might fit.
-        folders: The students of folders, archives or files, by their names. They come before the layouts.
+        folders: The students of folders, archives or files, by their names in any case. They come before the layouts.
 
     Raises:
         SubmissionError: A path cannot be read, holds nothing, or fits no layout. What is wrong with one submission
@@ -134,7 +134,7 @@ def find_submissions(
             result.found.append(
                 Found(one.student, tree, path, one.is_late, one.path, one.at, one.identifiers, one.is_named)
             )
-    result.unknown.extend(name for name in folders if name not in known)
+    result.unknown.extend(name for name in folders if known.isdisjoint({name.casefold(), student_id(name).casefold()}))
     if not result.found:
         none = f"{' and '.join(map(quoted, paths))} holds no submission: give the folder of a submission or of a class."
         raise SubmissionError("\n".join(result.problems) or none)
@@ -181,21 +181,22 @@ def _members(
             raise SubmissionError(f"{quoted(root.path)} cannot be listed: make it readable for the grader.") from None
     if layout is None:
         root = unwrapped(root)
+    students: dict[str, list[str]] = {}  # some disks, and people, ignore case
+    for name, own in folders.items():
+        students.setdefault(name.casefold(), []).extend(own)
     named = {
-        entry.name: [
-            Claim(student, student, entry.name, entry.name if entry.kind == "file" else "") for student in students
-        ]
+        entry.name: [Claim(name, name, entry.name, entry.name if entry.kind == "file" else "") for name in group]
         for entry in root.entries
-        if (students := folders.get(entry.name))
+        if (group := students.get(entry.name.casefold(), []))
     }
-    known.update(named)
+    known.update(name.casefold() for name in named)
     chosen = layout or layout_of(root, named)
     if chosen == SINGLE:
         whole = Entry(root.path.resolve().name, "archive" if isinstance(root.tree, Archive) else "folder")
         return chosen, [_Member(id_of(whole), root.path, root.tree)]
     result.ignored.extend(root.tree.refused)
     claims = [claim for entry in root.entries for claim in _claims(root, entry, chosen, named, result)]
-    known.update(claim.student for claim in claims)
+    known.update(claim.student.casefold() for claim in claims)
     members = _put_together(root, _without_rivals(claims, named, result), result)
     return chosen, [one._replace(is_named=one.path.name in named) for one in members]
 

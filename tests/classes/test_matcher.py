@@ -103,7 +103,7 @@ def test_the_first_of_a_group_is_matched_and_names_the_others() -> None:
     group = [Entry("ada", folder="group 7"), Entry("bob", folder="Group 7")]
     team = [Entry("cyd", repository="o/team"), Entry("dan", repository="O/Team"), Entry("eve", repository="p/team")]
     matcher = Matcher([*group, *team])
-    assert matcher.match("group 7") == (group[0], "folder")
+    assert matcher.match("group 7") == matcher.match("group-7") == (group[0], "folder")
     assert matcher.group(group[0], "folder") == group
     assert matcher.match("team") is None  # two repositories have this name
     assert Matcher(team[:2]).match("team") == (team[0], "repository")

@@ -483,7 +483,7 @@ def test_a_unit_that_a_student_has_twice_is_not_graded(tmp_path: Path) -> None:
 
 def test_a_folder_that_a_roster_names_and_that_is_missing_is_reported(tmp_path: Path) -> None:
     path = write(tmp_path / "class", {"x/self_attention.py": A, "group 7/self_attention.py": B})
-    found = find_submissions([path], UNITS, folders={"group 7": ["ada", "bo"], "y": ["eve"]})
+    found = find_submissions([path], UNITS, folders={"Group 7": ["ada"], "GROUP 7": ["bo"], "y": ["eve"]})
     assert [one.student for one in found.found] == ["ada", "bo", "x"]
     assert found.unknown == ["y"]
 
