@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.submissions.archives import Folder, Unopened
+from grader.submissions.archives import Folder, Unopened, open_archive
+from grader.submissions.members import CLASS
 from grader.submissions.names import FOLDER, STUDENT, SubmissionError, filenames, intended_name, quoted, student_id
 from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
 from grader.submissions.tree import ARCHIVE, walk
@@ -75,6 +77,14 @@ class ClassTree:
         """Return the tree of one entry. An archive, or a part of one, is opened only when it is read."""
         is_folder = isinstance(self.tree, Folder) and self.tree.kind(name) == "folder"
         return self.tree.below(name) if is_folder else Unopened(self.tree, name)
+
+    def within(self, entry: Entry) -> ClassTree:
+        """Return an entry as the tree of a class: an archive has the limits of a download."""
+        tree = self.below(entry.name)
+        if entry.kind == "archive":
+            with contextlib.suppress(UnreadableError):
+                tree = open_archive(self.tree.read_bytes(entry.name, CLASS.size) or b"", entry.name, 0, CLASS)
+        return ClassTree(tree, self.path / entry.name, self.units)
 
     def is_answer(self, entry: Entry) -> bool:
         """Return whether an entry is named like a unit's file."""
