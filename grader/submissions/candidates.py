@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.submissions.contents import code_in, defines
+from grader.submissions.contents import code_in, defines, other_unit
 from grader.submissions.kinds import MisnamedError
 from grader.submissions.names import (
+    RELEASED,
     exported_name,
     filenames,
     intended_name,
@@ -41,7 +42,8 @@ NEVER_READ = (
 )  # fmt: skip
 
 
-_MOST_READ, _MOST_TEXTS = 20, 100
+# Of the files that have one name, of those that have none of a unit, and of texts, so many are read.
+_MOST_TRIED, _MOST_READ, _MOST_TEXTS = 10, 20, 100
 # A sheet is text, under any name.
 _TEXT = re.compile(r"[^.]+|.*\.(?:md|markdown|mdown|txt|text|qmd|rmd)", re.IGNORECASE | re.DOTALL)
 
@@ -173,7 +175,7 @@ class Search:
             named = [(file, name_of(wanted, file)) for file in files if file.path not in known]
             found = [(file, name) for file, name in named if name in names]
             found.sort(key=lambda one: (one[0].folder, one[1].endswith(".ipynb")))
-            for file, name in found[:_MOST_READ]:
+            for file, name in found[:_MOST_TRIED]:
                 self.seen.add(file.path)
                 try:
                     candidate = self._candidate(wanted, file, name, {other.path for other in candidates})
@@ -243,8 +245,11 @@ class Search:
         known = {*self._sheets, *(file.path for file in self.walked.files if intended_name(file.name, self.units))}
         names = {*NEVER_READ, *self.course_files}
         others = [file for file in self.walked.files if file.path not in known and file.name not in names]
+        others = [file for file in others if not RELEASED.fullmatch(file.name)]
         scripts = [file for file in others if is_code(file.name)]
         texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
         most = [*scripts[:_MOST_READ], *texts[:_MOST_TEXTS]]
         found = [file for file in most if defines(code_in(file), self.only, self.course_files)]
-        return found or (scripts if len(scripts) == 1 else [])
+        if found or len(scripts) != 1:
+            return found
+        return [one for one in scripts if not other_unit(code_in(one), self.only, self.units, self.course_files)]

@@ -24,15 +24,17 @@ _FEWEST = 2
 
 def other_unit(code: str, unit: str, units: Collection[str], course_files: CourseFiles) -> str:
     """Return the other unit whose exercises code defines, if it names no exercise of `unit`; otherwise ""."""
-    own = _exercises(unit, course_files)
-    if not own or any(re.search(rf"\b{name}\b", code) for name in own):
+    own, defined = _exercises(unit, course_files), set(DEFINITION.findall(code))
+    fitting = [
+        other
+        for other in units
+        if other != unit
+        and (names := _exercises(other, course_files))
+        and len(names & defined) >= min(_FEWEST, len(names))
+    ]
+    if not own or not fitting or any(re.search(rf"\b{name}\b", code) for name in own):
         return ""
-    defined = set(DEFINITION.findall(code))
-    for other in units:
-        names = _exercises(other, course_files)
-        if other != unit and len(names & defined) >= min(_FEWEST, len(names) or 1):
-            return other
-    return ""
+    return fitting[0]
 
 
 def defines(code: str, unit: str, course_files: CourseFiles) -> bool:

@@ -26,6 +26,9 @@ PUBLISHED_FOLDER = "solutions"
 PUBLISHED = "# Published solutions: "
 """How the file of a unit in this folder begins. It is nobody's answer."""
 
+RELEASED = re.compile(r"requirements\.txt|constraints\.txt|machine\.py|timestamp\.txt|.*\.whl")
+"""The other files that come with a release of the course, or that nbgrader adds."""
+
 STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """A name that a student can have in reports."""
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.submissions.contents import cells_of, other_unit, text_of
 from grader.submissions.kinds import refuse_others
-from grader.submissions.names import filenames, intended_name, is_code, missing_sheet, missing_unit, quoted_name
+from grader.submissions.names import (
+    RELEASED,
+    filenames,
+    intended_name,
+    is_code,
+    missing_sheet,
+    missing_unit,
+    quoted_name,
+)
 from grader.submissions.notebook import code_lines
 from grader.submissions.plain_files import UnreadableError
 from grader.submissions.sheets import quiz_of, written_lines
@@ -21,11 +31,9 @@ if TYPE_CHECKING:
     from grader.submissions.names import CourseFiles
     from grader.submissions.tree import Found
 
-_MOST_READ, _MOST_NAMED = 20, 3
+_MOST_READ, _MOST_FOUND, _MOST_NAMED = 100, 10, 3
 # Copies that programs make beside the files themselves.
 _COPY = re.compile(r"\.ipynb_checkpoints|__MACOSX|__pycache__|\._.*", re.DOTALL)
-# They come with a release of the course, or a platform adds them.
-_RELEASED = re.compile(r"requirements\.txt|constraints\.txt|machine\.py|timestamp\.txt|.*\.whl")
 _LINK = re.compile(r"link\.html|.*\.(?:gdoc|gsheet|gslides|url|webloc|lnk|desktop)", re.IGNORECASE | re.DOTALL)
 _TYPED = ("onlinetext.html", "text.html")
 ANOTHER = "is the answer to another unit"
@@ -53,6 +61,7 @@ class WrongFiles:
         """Prepare to look at a submission."""
         self._by_path: dict[str, Ignored] = {}
         self._search = search
+        self._find = functools.cache(self._found)
 
     @property
     def ignored(self) -> list[Ignored]:
@@ -62,11 +71,17 @@ class WrongFiles:
     def instead_of(self, unit: str, is_quiz: bool = False) -> str:
         """Return the sentence on a unit, or its quiz, without a file: what is there instead, if something is."""
         script, notebook, sheet = filenames(unit)
-        wrong = [one for one in self._find(unit) if one.what == _QUIZ_OF_ANOTHER or not is_quiz]
+        found = [one for one in self._find(unit) if one.what == _QUIZ_OF_ANOTHER or not is_quiz]
+        # What lies in the folder of its own unit was handed in for that one.
+        if placed := [one for one in found if one.unit and one.path.startswith(f"{one.unit}/")]:
+            self.named(placed, "", instead_of=unit)
+        wrong = [one for one in found if one not in placed]
         if not wrong:
             return missing_sheet(unit) if is_quiz else missing_unit(unit)
         if is_quiz:
             return self.named(wrong, f"hand in {sheet}")
+        if self._search.only is None:  # it could be an attempt at any unit
+            return self.named(wrong, f"hand in the file of each unit, such as {script}", instead_of=unit)
         return self.named(wrong, f"hand in {script}", f" or {notebook}", instead_of=unit)
 
     def beside_stub(self, unit: str) -> list[str]:
@@ -84,15 +99,14 @@ class WrongFiles:
         others = f" (and {len(wrong) - len(first)} more)" if len(wrong) > len(first) else ""
         return f"{in_words(first)}{others}: {advice}{more}."
 
-    def _find(self, unit: str) -> list[Wrong]:
+    def _found(self, unit: str) -> list[Wrong]:
         """Return what was handed in that is no answer to a unit, without the course's own files."""
         files = self._search.walked.files
         kinds = _Kinds(unit, self._search.units, self._search.course_files)
-        relevant = [file for file in files if not _RELEASED.fullmatch(file.name)]
-        found = [wrong for file in relevant[:_MOST_READ] if (wrong := kinds.of(file))]
-        found += [Wrong(file.path, "was not looked at") for file in relevant[_MOST_READ:]]
+        relevant = [file for file in files if not RELEASED.fullmatch(file.name)]
         if files:
-            return found
+            wrong = (one for file in relevant[:_MOST_READ] if (one := kinds.of(file)))
+            return [*itertools.islice(wrong, _MOST_FOUND)]
         entries = self._search.tree.entries()
         empty = [Wrong(one.name, "holds no file that is read") for one in entries if one.kind == "archive"]
         copies = [Wrong(one.name, "is a copy that a program made") for one in entries if _COPY.fullmatch(one.name)]
