@@ -143,7 +143,8 @@ def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
     from grader.reports.reading import not_handed_in
 
     yield from (f"{name}: {text}" for name, unit in report.units.items() if (text := undated(unit)))
-    if not report.handed_in or len(not_handed_in(report)) == len(report.units):
+    asked = {name for name, unit in report.units.items() if not unit.exempt}
+    if not report.handed_in or (asked and asked <= {*not_handed_in(report)}):
         yield "nothing handed in yet"
     issues = [issue for name in shown if name in report.units for issue in _unit_issues(report, name)]
     yield from (text for _, text in sorted(issues, key=lambda issue: -issue[0]))
