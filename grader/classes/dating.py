@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,14 +25,13 @@ from grader.classes.times import (
 )
 from grader.reports.folder import INSTRUCTOR
 from grader.submissions.archives import Folder
-from grader.submissions.layouts import moodle_number
 from grader.submissions.names import intended_name, quoted
 from grader.submissions.tree import walk
 from grader.text import in_words
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from grader.classes.decisions import Decisions
     from grader.classes.hand_ins import HandIn
@@ -49,7 +49,7 @@ class Dating:
         decisions: Decisions,
         paths: Sequence[Path],
         found: Mapping[str, Sequence[HandIn]],
-        units: Iterable[str],
+        units: Collection[str],
     ) -> None:
         """Assign the worksheets to the downloads.
 
@@ -64,13 +64,13 @@ class Dating:
         """
         self.notes: list[str] = []
         self._course, self._times = decisions.course, decisions.times
-        self._paths, self._found = paths, found
+        self._paths, self._found, self._units = paths, found, units
         self._worksheets: dict[tuple[Path, str], Worksheet] = {}
         self._without: dict[tuple[Path, str], bool] = {}
         for unit in units:
             self._assign(unit)
-        for worksheet in {one.path: one for one in self._worksheets.values()}.values():
-            self.notes += worksheet.notes
+        for path, worksheet in {(path, one.path): (path, one) for (path, _), one in self._worksheets.items()}.values():
+            self._note_worksheet(path, worksheet)
         self._note_others()
 
     def times(self, student: str, unit: str, hand_ins: Sequence[HandIn], having: Collection[int]) -> list[Time | None]:
@@ -94,7 +94,7 @@ class Dating:
             times.append(time)
             if number in having:
                 place = one.path, unit
-                is_dated = time is not None and (time.source != NBGRADER or self._is_nbgraders(*place))
+                is_dated = time is not None and (time.source != NBGRADER or place in self._of_nbgrader)
                 self._without[place] = self._without.get(place, True) and not is_dated
         return times
 
@@ -138,7 +138,10 @@ class Dating:
                 f"not graded now. If it is not, {remedy}."
             )
             return
-        holding = self._paths if len(self._paths) == 1 else [path for path in self._paths if self._may_hold(path, unit)]
+        holding = self._paths
+        if len(holding) > 1:  # numbers are those of one assignment
+            holding = [path for path in self._paths if self._numbers(path) & worksheet.numbers]
+            holding = holding or [path for path in self._paths if self._may_hold(path, unit)]
         if len(holding) > 1 or not {*holding} <= {*without}:
             raise TableError(
                 f"{worksheet.path}: it cannot be known which of {in_words([quoted(path) for path in self._paths])} it "
@@ -146,6 +149,20 @@ class Dating:
             )
         for path in holding:
             self._worksheets[path, unit] = worksheet
+
+    def _note_worksheet(self, path: Path, worksheet: Worksheet) -> None:
+        """Note what a worksheet does not say, and whether it is that of another assignment."""
+        self.notes += worksheet.notes
+        numbers = self._numbers(path)
+        if numbers and not numbers & worksheet.numbers:
+            self.notes.append(
+                f"{worksheet.path} has none of the numbers in the names of {quoted(path)}: it is about another "
+                "assignment, so download the worksheet of this one."
+            )
+
+    def _numbers(self, path: Path) -> set[str]:
+        """Return Moodle's numbers of the submissions in a download."""
+        return {one.number for own in self._found.values() for one in own if one.path == path} - {""}
 
     def _may_hold(self, path: Path, unit: str) -> bool:
         """Return whether submissions of a download may have a unit: by a name, or by names that say nothing."""
@@ -200,7 +217,9 @@ class Dating:
                     f"{line.place}: it may be about {len(fitting)} submissions of {unit} by {student}, in {names}. "
                     "Their times are unknown: name one in the column `submission`."
                 )
-            elif line.submission and bare(line.submission).casefold() not in self._others:
+            elif not line.submission:
+                self.notes.append(f"{line.place}: other lines are about all submissions of {student}: remove this one.")
+            elif bare(line.submission).casefold() not in self._others:
                 self.notes.append(
                     f"{line.place}, submission: {line.submission!r} is no submission of {student} here, and no "
                     "download: correct the name."
@@ -218,7 +237,7 @@ class Dating:
     def _from_download(self, student: str, unit: str, one: HandIn) -> Time | None:
         """Return the time that the platform of a hand-in says; without a time if it says those of others alone."""
         if worksheet := self._worksheets.get((one.path, unit)):
-            return worksheet.time(moodle_number(one.place.name) if one.place else "", student)
+            return worksheet.time(one.number, student)
         if one.path in self._of_gradescope:
             return Time(one.at, GRADESCOPE)
         if time := pushed_time(one.path, student, unit):
@@ -228,15 +247,19 @@ class Dating:
         if one.is_late:
             return Time(None, CANVAS)
         stamp = stamped_time(one.tree, unit) if isinstance(one.tree, Path) else None
-        return stamp or (Time(None, NBGRADER) if self._is_nbgraders(one.path, unit) else None)
+        return stamp or (Time(None, NBGRADER) if (one.path, unit) in self._of_nbgrader else None)
 
     @functools.cached_property
     def _of_gradescope(self) -> set[Path]:
         return {one.path for own in self._found.values() for one in own if one.at}
 
-    @functools.cache  # noqa: B019 - it lives as long as one grading
-    def _is_nbgraders(self, path: Path, unit: str) -> bool:
-        """Return whether most submissions of a folder have nbgrader's time. One student could have written it."""
-        trees = [one.tree for own in self._found.values() for one in own if one.path == path]
-        stamps = [stamped_time(tree, unit) for tree in trees if isinstance(tree, Path)]
-        return sum(stamp is not None for stamp in stamps) * 2 > len(trees)
+    @functools.cached_property
+    def _of_nbgrader(self) -> set[tuple[Path, str]]:
+        """The folders and units in which most submissions have nbgrader's time. One student could have written it."""
+        found = set()
+        for path, unit in itertools.product(self._paths, self._units):
+            trees = [one.tree for own in self._found.values() for one in own if one.path == path]
+            stamps = [stamped_time(tree, unit) for tree in trees if isinstance(tree, Path)]
+            if sum(stamp is not None for stamp in stamps) * 2 > len(trees):
+                found.add((path, unit))
+        return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from grader.classes.collected import LATE
 from grader.classes.roster import Entry
 from grader.classes.times import bare, is_collected, late_work
-from grader.submissions.layouts import is_anonymous
+from grader.submissions.layouts import is_anonymous, moodle_number
 from grader.submissions.names import quoted
 from grader.text import in_words, listed
 
@@ -54,6 +54,11 @@ class HandIn:
         """The name of the download, for messages and the column `submission` of times.csv."""
         name = self.path.name or self.path.resolve().name
         return f"{LATE}/{name}" if is_collected(self.path.parent) else name
+
+    @property
+    def number(self) -> str:
+        """Moodle's number of it, which the grading worksheet has too; "" without any."""
+        return moodle_number(self.place.name) if self.place else ""
 
     def is_called(self, name: str) -> bool:
         """Return whether a name is that of the download, of the folder or archive in it, or of the student there."""

@@ -78,6 +78,11 @@ class Worksheet:
     stamps: list[Stamp] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def numbers(self) -> set[str]:
+        """The numbers of all rows."""
+        return {one.number for one in self.stamps}
+
     def time(self, number: str, student: str) -> Time:
         """Return the time of the submission with a number; of one without, as in a folder, the student's.
 

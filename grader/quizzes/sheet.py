@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markdown_it import MarkdownIt
 
 from grader.quizzes.answers import is_blank
+from grader.submissions.sheets import LONGEST_LINE, front_matter
 from grader.text import in_words
 
 if TYPE_CHECKING:
@@ -19,13 +20,8 @@ if TYPE_CHECKING:
     from grader.quizzes.questions import Question, Questions
 
 BLANK = "______"
-LONGEST_LINE = 200
-"""The most characters of a heading, or of a line above the title, that are read."""
-_MOST_FRONT_LINES = 20
 
 _NUMBERED = re.compile(r"[0-9]{1,4}[.)][ \t]*")
-# A formatter that does not know front matter may have turned it into `## quiz: … variant: …`.
-_FRONT = re.compile(r"\b(quiz|variant)[ \t]*:[ \t]*(\S*)", re.IGNORECASE)
 _EMPHASIS = str.maketrans("", "", "\\*_")
 
 # Blocks only: the text inside a line needs no parsing, and a hostile one would be slow to parse.
@@ -157,15 +153,7 @@ class Sections:
 
     def front_matter(self) -> dict[str, tuple[str, int]]:
         """Return the values above the title by key, each with its line's number."""
-        front: dict[str, tuple[str, int]] = {}
-        for number, line in enumerate(self.lines[:_MOST_FRONT_LINES], start=1):
-            if line.startswith("# ") or self._heading(line) in self.questions.items:
-                break
-            text = line[:LONGEST_LINE].lstrip("# \t")
-            if _FRONT.match(text):
-                for key, value in _FRONT.findall(text):
-                    front.setdefault(key.casefold(), (value.strip("\"'"), number))
-        return front
+        return front_matter(self.lines, lambda line: self._heading(line) in self.questions.items)
 
     @cached_property
     def by_item(self) -> dict[str, list[Section]]:

@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LEVELS = 2
-"""An archive in an archive is read, but none inside that one."""
+"""Of what a student hands in, an archive in an archive is read, but none inside that one."""
 _MOST_DEPTH = 20
 _MOST_LISTED = 100_000
 
 _DRIVE = re.compile(r"[A-Za-z]:")
+_OTHERS = {b"Rar!": "rar", b"7z\xbc\xaf": "7z"}
 _DAMAGES = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, ArithmeticError,
     RuntimeError, NotImplementedError, LookupError,
@@ -89,7 +90,7 @@ class Archive(Files):
 
     Attributes:
         name: What messages call it.
-        level: 1 for an archive, 2 for one in an archive.
+        level: 1 for an archive that a student handed in, 2 for one in it; 0 for the download of a class.
         root: The folder in it that is the tree; "" for all of it.
         members: Its files by path.
         folders: What each of its folders holds.
@@ -146,10 +147,8 @@ class Archive(Files):
         return open_archive(self.read_bytes(relative, SUBMISSION.size) or b"", relative, self.level + 1)
 
     def require(self, limits: Limits) -> None:
-        """Raise UnreadableError if the files below the root are too many or too large."""
-        below = f"{self.root}/" if self.root else ""
-        found = [member for path, member in self.members.items() if path.startswith(below)]
-        require_within(limits, found, self.root.rpartition("/")[2] or self.name)
+        """Raise UnreadableError if its files are too many or too large."""
+        require_within(limits, list(self.members.values()), self.name)
 
     def add(self, name: str, member: Member) -> None:
         """Add a file under its name in the archive, unless that name leads out of it."""
@@ -176,12 +175,14 @@ def open_archive(content: bytes, name: str, level: int = 1, limits: Limits = SUB
     Args:
         content: The file.
         name: What messages call it.
-        level: 2 for an archive in an archive.
+        level: 2 for an archive in an archive, 0 for the download of a class.
         limits: How large it may be.
 
     Raises:
         UnreadableError: It is neither, it is damaged, or it is too large.
     """
+    if what := next((what for start, what in _OTHERS.items() if content.startswith(start)), None):
+        raise UnreadableError(f"{name} is a {what} archive, which is not read: hand in a zip, or the files themselves.")
     archive = Archive(name, level)
     try:
         for path, member in members_of(content, name, limits):
@@ -193,6 +194,15 @@ def open_archive(content: bytes, name: str, level: int = 1, limits: Limits = SUB
     if limits == SUBMISSION:
         archive.require(limits)
     return archive
+
+
+def handed_in(archive: Archive) -> Files:
+    """Return an archive that was opened as a download and that one student handed in, with a student's limits."""
+    try:
+        archive.require(SUBMISSION)
+    except UnreadableError as error:
+        return Unreadable(str(error))
+    return dataclasses.replace(archive, level=1)
 
 
 @dataclass(frozen=True)
@@ -237,9 +247,6 @@ class Unopened(Files):
 @functools.lru_cache(maxsize=2)
 def _opened(tree: Files, relative: str) -> Files:
     try:
-        found = tree.below(relative)
-        if isinstance(found, Archive):
-            found.require(SUBMISSION)
+        return tree.below(relative)
     except UnreadableError as error:
         return Unreadable(str(error))
-    return found

@@ -1,14 +1,18 @@
-"""Finds the files that could be a unit's code or the answers to its quiz, and chooses the one that is graded."""
+"""Finds the files that could be a unit's code or the answers to its quiz."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.submissions.kinds import IS_DOCUMENT, MisnamedError
+from grader.submissions.contents import code_in, defines, other_unit
+from grader.submissions.kinds import MisnamedError
 from grader.submissions.names import (
+    RELEASED,
     exported_name,
     filenames,
     intended_name,
@@ -16,10 +20,12 @@ from grader.submissions.names import (
     is_published,
     missing_sheet,
     missing_unit,
+    quoted_name,
 )
 from grader.submissions.notebook import answer_lines, code_lines
-from grader.submissions.plain_files import UnreadableError
-from grader.submissions.source import DEFINITION
+from grader.submissions.plain_files import UnreadableError, read_text
+from grader.submissions.sheets import quiz_of, written_lines
+from grader.submissions.source import DEFINITION, SHEET_LIMIT
 from grader.submissions.tree import Mount, View, Walked, renamed, walk
 
 if TYPE_CHECKING:
@@ -29,12 +35,17 @@ if TYPE_CHECKING:
     from grader.submissions.source import UnitSource
     from grader.submissions.tree import Files, Found, Ignored
 
-_KINDS = {"py": "script", "ipynb": "notebook", "md": "sheet"}
 # Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
 NEVER_READ = (
     "conftest.py", "sitecustomize.py", "usercustomize.py", "autograder.yml",
     *(f"{library}{suffix}" for library in ("torch", "numpy", "pytest", "grader") for suffix in (".py", "")),
 )  # fmt: skip
+
+
+# Of the files that have one name, of those that have none of a unit, and of texts, so many are read.
+_MOST_TRIED, _MOST_READ, _MOST_TEXTS = 10, 20, 100
+# A sheet is text, under any name.
+_TEXT = re.compile(r"[^.]+|.*\.(?:md|markdown|mdown|txt|text|qmd|rmd)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,7 @@ class Wanted:
         if not self.is_quiz:
             lines = code_lines(source.cells)
         else:
-            lines = answer_lines(source.cells) if source.is_notebook else _written_lines(source.cells[0])
+            lines = answer_lines(source.cells) if source.is_notebook else written_lines(source.cells[0])
         return Candidate(own_path or path, source, lines, lines not in self._untouched)
 
     def _renamed(self, tree: Files, path: str, own_path: str | None, misnamed: MisnamedError) -> Candidate | None:
@@ -96,7 +107,7 @@ class Wanted:
         """The lines of the files that students receive."""
         if self.stub is None:
             return [[]] if self.is_quiz else []
-        return [[], _written_lines(self.stub)] if self.is_quiz else [code_lines([self.stub])]
+        return [[], written_lines(self.stub)] if self.is_quiz else [code_lines([self.stub])]
 
 
 @dataclass(frozen=True)
@@ -153,7 +164,7 @@ class Search:
         Returns:
             The candidates, and sentences on what could not be read.
         """
-        files, problems, _ = self._walked
+        files, problems, _ = self.walked
         names = (wanted.name, f"{wanted.unit}.ipynb")
         candidates: list[Candidate] = []
         unreadable: list[str] = []
@@ -161,9 +172,10 @@ class Search:
             if any(one.has_answers for one in candidates):
                 break
             known = {*places, *(one.own_path for one in candidates)}
-            named = [(file, name_of(wanted.unit, file)) for file in files if file.path not in known]
+            named = [(file, name_of(wanted, file)) for file in files if file.path not in known]
             found = [(file, name) for file, name in named if name in names]
-            for file, name in sorted(found, key=lambda one: (one[0].folder, one[1].endswith(".ipynb"))):
+            found.sort(key=lambda one: (one[0].folder, one[1].endswith(".ipynb")))
+            for file, name in found[:_MOST_TRIED]:
                 self.seen.add(file.path)
                 try:
                     candidate = self._candidate(wanted, file, name, {other.path for other in candidates})
@@ -185,115 +197,59 @@ class Search:
         try:
             return wanted.candidate(View({path: Mount(file.tree, file.relative, file.path)}), path, file.path)
         except UnreadableError as error:
-            raise UnreadableError(renamed(str(error), path, quoted(file.path))) from None
+            raise UnreadableError(renamed(str(error), path, quoted_name(file.path))) from None
 
     @functools.cached_property
-    def _walked(self) -> Walked:
+    def walked(self) -> Walked:
+        """The files of the submission."""
         walked = walk(self.tree)
         self.refused = walked.refused
         return walked
 
-    def _own_name(self, _: str, file: Found) -> str:
+    def _own_name(self, _: Wanted, file: Found) -> str:
         return file.name
 
-    def _near_name(self, unit: str, file: Found) -> str | None:
+    def _near_name(self, wanted: Wanted, file: Found) -> str | None:
         """Return the name that a misnamed file should have. In the folder of a unit, any notebook is the unit's."""
+        if file.path in self._sheets:
+            return filenames(self._sheets[file.path])[2]
         if file.name in self.course_files:
             return None
-        is_the_units = file.path.startswith(f"{unit}/") and file.name.lower().endswith(".ipynb")
-        return intended_name(file.name, self.units) or (f"{unit}.ipynb" if is_the_units else None)
+        is_the_units = file.path.startswith(f"{wanted.unit}/") and file.name.lower().endswith(".ipynb")
+        return intended_name(file.name, self.units) or (f"{wanted.unit}.ipynb" if is_the_units else None)
 
-    def _only_name(self, unit: str, file: Found) -> str | None:
+    def _only_name(self, wanted: Wanted, file: Found) -> str | None:
         """Return the name that a file of any name should have, if one unit is graded and no other file fits."""
         suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
-        return f"{unit}.{suffix}" if unit == self.only and self._unnamed == [file] else None
+        return f"{wanted.unit}.{suffix}" if wanted.unit == self.only and file in self._unnamed else None
 
-    def _exported_name(self, _: str, file: Found) -> str | None:
+    def _exported_name(self, _: Wanted, file: Found) -> str | None:
         """Return the name of what a document was made of, so that a sentence says what it is."""
-        return None if file.name in self.course_files else exported_name(file.name, self.units)
+        is_known = file.name in self.course_files or file.path in self._sheets
+        return None if is_known else exported_name(file.name, self.units)
+
+    @functools.cached_property
+    def _sheets(self) -> dict[str, str]:
+        """The unit of each sheet that says which quiz it is."""
+        texts = [file for file in self.walked.files if _TEXT.fullmatch(file.name)]
+        found = {}
+        for file in texts[:_MOST_TEXTS]:
+            with contextlib.suppress(UnreadableError):
+                found[file.path] = quiz_of(read_text(file.tree, file.relative, SHEET_LIMIT) or "")
+        return {path: unit for path, unit in found.items() if unit}
 
     @functools.cached_property
     def _unnamed(self) -> list[Found]:
-        """The scripts and notebooks that are not the course's own and whose names contain no unit's."""
-        return [
-            file
-            for file in self._walked.files
-            if is_code(file.name)
-            and file.name not in self.course_files
-            and file.name not in NEVER_READ
-            and intended_name(file.name, self.units) is None
-        ]
-
-
-def choose(candidates: Sequence[Candidate], problems: Sequence[str]) -> tuple[Candidate, list[str]]:
-    """Choose the first candidate with answers, or else the first.
-
-    Args:
-        candidates: One or more, the preferred ones first.
-        problems: Sentences on files that could not be read.
-
-    Returns:
-        The candidate, and remarks on the other files.
-    """
-    chosen, *others = [one for one in candidates if one.has_answers] or candidates
-    # Two copies of the same work need no choice.
-    rivals = [other for other in others if other.has_answers and other.lines != chosen.lines]
-    remarks = [_also_has_answers(chosen, other) for other in rivals]
-    return chosen, remarks + [f"{problem} {chosen.path} is graded." for problem in dict.fromkeys(problems)]
-
-
-def replace_untouched(
-    candidates: Sequence[Candidate], misplaced: Sequence[Candidate], name: str
-) -> tuple[Sequence[Candidate], list[str]]:
-    """Prefer files with answers in other places or under other names to files as students receive them.
-
-    Args:
-        candidates: The files under the right names, none of which has answers.
-        misplaced: The files found elsewhere.
-        name: The name that such a file should have.
-
-    Returns:
-        The candidates to choose from, and remarks on the choice.
-
-    Raises:
-        UnreadableError: There are no candidates, and it is not clear which of the misplaced files counts.
-    """
-    usable = [one for one in misplaced if one.has_answers] or ([] if candidates else misplaced)
-    if not usable:
-        return candidates, []
-    # Between a script and a notebook under their right names in one folder, `choose` decides.
-    is_one_place = (
-        not any(one.is_misnamed for one in usable) and len({one.own_path.rpartition("/")[0] for one in usable}) == 1
-    )
-    if len({tuple(one.lines) for one in usable}) > 1 and not is_one_place:
-        several = " and ".join(quoted(one.own_path) for one in usable[:3])
-        sentence = f"{several} may each be your {name}: hand in one of them under that name."
-        if candidates:
-            return candidates, [sentence]
-        raise UnreadableError(f"{name} is missing, and {sentence}")
-    first, remarks = usable[0], []
-    right = first.source.filename
-    if first.is_misnamed and any(IS_DOCUMENT in one for one in first.source.remarks):
-        named = tuple(renamed(one, first.path, quoted(first.own_path)) for one in first.source.remarks)
-        first = dataclasses.replace(first, source=dataclasses.replace(first.source, remarks=named))
-    elif first.is_misnamed:
-        remarks = [f"{quoted(first.own_path)} was graded as {right}: rename it to {right}."]
-    elif candidates:
-        remarks = [f"{quoted(first.own_path)} was graded, because {candidates[0].path} has no answers."]
-    return (usable if is_one_place else [first]), remarks
-
-
-def quoted(path: str) -> str:
-    """Quote a path that a student chose, so that it can be printed."""
-    return repr(path)[:100]
-
-
-def _also_has_answers(chosen: Candidate, other: Candidate) -> str:
-    kinds = [_KINDS[one.path.rpartition(".")[2]] for one in (chosen, other)]
-    graded = f"`{chosen.own_path}`" if kinds[0] == kinds[1] else f"the {kinds[0]}"
-    return f"Both `{chosen.own_path}` and `{other.own_path}` contain answers; only {graded} was graded."
-
-
-def _written_lines(text: str) -> list[str]:
-    """Return the lines of a sheet that are not blank."""
-    return [line.rstrip() for line in text.split("\n") if line.strip()]
+        """The files of other names that define an exercise; if there are none, the only script or notebook."""
+        assert self.only
+        known = {*self._sheets, *(file.path for file in self.walked.files if intended_name(file.name, self.units))}
+        names = {*NEVER_READ, *self.course_files}
+        others = [file for file in self.walked.files if file.path not in known and file.name not in names]
+        others = [file for file in others if not RELEASED.fullmatch(file.name)]
+        scripts = [file for file in others if is_code(file.name)]
+        texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
+        most = [*scripts[:_MOST_READ], *texts[:_MOST_TEXTS]]
+        found = [file for file in most if defines(code_in(file), self.only, self.course_files)]
+        if found or len(scripts) != 1:
+            return found
+        return [one for one in scripts if not other_unit(code_in(one), self.only, self.units, self.course_files)]

@@ -110,7 +110,7 @@ def unwrapped(root: ClassTree) -> ClassTree:
         [child] = trees
         if child.name in root.units or child.name == FOLDER or root.holds_answers(child):
             return root
-        inside = ClassTree(root.below(child.name), root.path / child.name, root.units)
+        inside = root.within(child)
         if not any(map(is_marked, inside.entries)) and _is_the_class(root, child, inside):
             return root
         root = inside

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.documents import nearest
-from grader.submissions.archives import Archive, Folder, open_archive
+from grader.submissions.archives import Archive, Folder, handed_in, open_archive
 from grader.submissions.detect import layout_of, unwrapped
 from grader.submissions.layouts import (
     ADVICE,
@@ -124,7 +124,7 @@ def find_submissions(
         if student is not None:
             require_name(student, path)
             chosen = SINGLE
-            members = [_Member(student, path, root.tree)]
+            members = [_Member(student, path, _whole(root.tree))]
         else:
             chosen, members = _members(root, layout, folders, known, result)
         if chosen not in result.layouts:
@@ -165,7 +165,7 @@ def _open(path: Path) -> Files:
         content = read_bytes(path.parent, path.name, CLASS.size)
         if content is None:
             raise missing(path)
-        return open_archive(content, path.name, limits=CLASS)
+        return open_archive(content, path.name, 0, CLASS)
     except UnreadableError as error:
         raise SubmissionError(str(error)) from None
 
@@ -193,7 +193,7 @@ def _members(
     chosen = layout or layout_of(root, named)
     if chosen == SINGLE:
         whole = Entry(root.path.resolve().name, "archive" if isinstance(root.tree, Archive) else "folder")
-        return chosen, [_Member(id_of(whole), root.path, root.tree)]
+        return chosen, [_Member(id_of(whole), root.path, _whole(root.tree))]
     result.ignored.extend(root.tree.refused)
     claims = [claim for entry in root.entries for claim in _claims(root, entry, chosen, named, result)]
     known.update(claim.student.casefold() for claim in claims)
@@ -211,6 +211,11 @@ def _without_rivals(claims: Iterable[Claim], named: Mapping[str, list[Claim]], r
             result.ignored.append(Ignored(claim.source, reason=reason))
         else:
             yield claim
+
+
+def _whole(tree: Files) -> Files:
+    """Return the tree of a download as one submission."""
+    return handed_in(tree) if isinstance(tree, Archive) else tree
 
 
 def _claims(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.submissions.archives import Folder, Unopened
+from grader.submissions.archives import Folder, Unopened, open_archive
+from grader.submissions.members import CLASS
 from grader.submissions.names import FOLDER, STUDENT, SubmissionError, filenames, intended_name, quoted, student_id
 from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
 from grader.submissions.tree import ARCHIVE, walk
@@ -27,9 +29,13 @@ WRAPPERS = {"submission", "src"}
 """Folders that students put their answers into."""
 
 _MOODLE = re.compile(r"(.*?)_(\d+)_assignsubmission_(file|onlinetext)(?:[_.](.*))?", re.DOTALL)
-_CANVAS = re.compile(r"(.+?)(_LATE)?_(\d+)_(?:(?:question_\d+_)?(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
-# The names of students are hidden in it; `LATE` comes first.
-_CANVAS_ANONYMOUS = re.compile(r"(LATE_)?(anon_[A-Za-z0-9]{5})_(?:(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
+# An assignment may hide the names of students: `LATE` comes first then.
+_CANVAS = re.compile(
+    r"(?:(?P<marked>LATE_)?(?P<anonymous>anon_[A-Za-z0-9]{5})|(?P<name>.+?)(?P<late>_LATE)?_(?P<user>\d+))"
+    r"_(?:(?:question_\d+_)?(?P<upload>\d+)_(?P<file>.+)|(?P<text>(?:text|link)\.html))",
+    re.DOTALL,
+)
+_ANONYMOUS = re.compile(r"(LATE_)?(anon_[A-Za-z0-9]{5})_(?:(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
 _ANONYMOUS = re.compile(r"Participant_\d+|anon_[A-Za-z0-9]{5}")
 _AGAIN = re.compile(r"-\d+(?=\.\w+$)")
 _GRADESCOPE = re.compile(r"submission_\d+")
@@ -102,6 +108,14 @@ class ClassTree:
         is_folder = isinstance(self.tree, Folder) and self.tree.kind(name) == "folder"
         return self.tree.below(name) if is_folder else Unopened(self.tree, name)
 
+    def within(self, entry: Entry) -> ClassTree:
+        """Return an entry as the tree of a class: an archive has the limits of a download."""
+        tree = self.below(entry.name)
+        if entry.kind == "archive":
+            with contextlib.suppress(UnreadableError):
+                tree = open_archive(self.tree.read_bytes(entry.name, CLASS.size) or b"", entry.name, 0, CLASS)
+        return ClassTree(tree, self.path / entry.name, self.units)
+
     def is_answer(self, entry: Entry) -> bool:
         """Return whether an entry is named like a unit's file."""
         return intended_name(entry.name, self.units) is not None
@@ -169,16 +183,13 @@ def _moodle(_: ClassTree, entry: Entry) -> list[Claim] | None:
 
 
 def _canvas(_: ClassTree, entry: Entry) -> list[Claim] | None:
-    if entry.kind not in ("file", "archive"):
-        return None
-    if found := _CANVAS_ANONYMOUS.fullmatch(entry.name):
-        place = _AGAIN.sub("", found[4]) if found[4] else found[5]
-        return [Claim(found[2], found[2], entry.name, place, int(found[3] or 0))]
     found = _CANVAS.fullmatch(entry.name)
-    if not found:
+    if not found or entry.kind not in ("file", "archive"):
         return None
-    place = _AGAIN.sub("", found[5]) if found[5] else found[6]
-    return [Claim(f"{found[1]}_{found[3]}", _with_number(found[1], found[3]), entry.name, place, int(found[4] or 0))]
+    place = _AGAIN.sub("", found["file"]) if found["file"] else found["text"]
+    key = found["anonymous"] or f"{found['name']}_{found['user']}"
+    student = found["anonymous"] or _with_number(found["name"], found["user"])
+    return [Claim(key, student, entry.name, place, int(found["upload"] or 0))]
 
 
 def _gradescope(root: ClassTree, entry: Entry) -> list[Claim] | None:
@@ -187,11 +198,10 @@ def _gradescope(root: ClassTree, entry: Entry) -> list[Claim] | None:
     # Without the metadata each folder is a student's like any other.
     if entry.kind != "folder" or not _GRADESCOPE.fullmatch(entry.name) or METADATA not in dict(root.entries):
         return None
-    people = root.submitters.get(entry.name)
+    people, at = root.submitters.get(entry.name), root.created.get(entry.name)
     if not people:
-        return [Claim(entry.name, entry.name, entry.name, at=root.created.get(entry.name))]
-    number = entry.name.removeprefix("submission_")
-    names, at = [one.name for one in people], root.created.get(entry.name)
+        return [Claim(entry.name, entry.name, entry.name, at=at)]
+    names, number = [one.name for one in people], entry.name.removeprefix("submission_")
     # Of two with one name in a group, the addresses are the names.
     called = [(one.name if names.count(one.name) == 1 else "") or one.email or one.sid or one.name for one in people]
     return [
@@ -258,7 +268,7 @@ def is_submission(tree: Files, units: Iterable[str]) -> bool:
 
 def is_marked(entry: Entry) -> bool:
     """Return whether only a learning platform can have made a name."""
-    is_canvas = entry.kind != "folder" and (_CANVAS.fullmatch(entry.name) or _CANVAS_ANONYMOUS.fullmatch(entry.name))
+    is_canvas = entry.kind != "folder" and _CANVAS.fullmatch(entry.name)
     return entry.name == METADATA or bool(is_canvas or _MOODLE.fullmatch(entry.name))
 
 
@@ -271,8 +281,7 @@ def moodle_number(name: str) -> str:
 def is_late(entry: Entry) -> bool:
     """Return whether Canvas marked an upload as late."""
     found = _CANVAS.fullmatch(entry.name)
-    anonymous = _CANVAS_ANONYMOUS.fullmatch(entry.name)
-    return bool((found and found[2]) or (anonymous and anonymous[1]))
+    return bool(found and (found["late"] or found["marked"]))
 
 
 def is_anonymous(student: str) -> bool:

@@ -28,7 +28,7 @@ class Limits(NamedTuple):
 
 SUBMISSION = Limits(20 * MEGABYTE, 1_000)
 CLASS = Limits(500 * MEGABYTE, 100_000)
-"""Of a download that holds a class; each submission in it has the limits of a submission."""
+"""Of a download that holds a class. Of the submissions in it, archives have the limits of one; a folder has none."""
 RATIO = 100
 """The highest compression ratio of an archive that unpacks to more than a megabyte."""
 
@@ -123,7 +123,8 @@ def _name(info: zipfile.ZipInfo) -> str:
 
 
 def _tar_members(content: bytes, name: str, limits: Limits) -> Iterator[tuple[str, Member]]:
-    unpacked = _decompressed(content, limits.size)
+    # What is beyond the ratio is refused below, and need not be unpacked.
+    unpacked = _decompressed(content, min(limits.size, max(MEGABYTE, RATIO * len(content))))
     if len(unpacked) > limits.size:
         raise UnreadableError(
             f"{name} unpacks to more than {size_text(limits.size)}, which is the most that is read: "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from grader.submissions.tree import Files
@@ -25,6 +25,9 @@ PUBLISHED_FOLDER = "solutions"
 """The folder of a student's repository in which the instructor publishes solutions."""
 PUBLISHED = "# Published solutions: "
 """How the file of a unit in this folder begins. It is nobody's answer."""
+
+RELEASED = re.compile(r"requirements\.txt|constraints\.txt|machine\.py|timestamp\.txt|.*\.whl")
+"""The other files that come with a release of the course, or that nbgrader adds."""
 
 STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """A name that a student can have in reports."""
@@ -55,16 +58,27 @@ class CourseFiles:
         """Return whether the course has a file of that name."""
         return name in self._paths
 
+    def __iter__(self) -> Iterator[str]:
+        """Yield the name of each file."""
+        return iter(self._paths)
+
     def text(self, name: str) -> str | None:
         """Return the text of the course's file of that name; None if there is none."""
-        path = self._paths.get(name)
-        return path.read_text(encoding="utf-8") if path else None
+        paths = self._paths.get(name)
+        return paths[0].read_text(encoding="utf-8") if paths else None
+
+    def has(self, name: str, text: str) -> bool:
+        """Return whether the course has a file of that name with that text."""
+        return any(_words(path) == text.split() for path in self._paths.get(name, ()))
 
     @functools.cached_property
-    def _paths(self) -> dict[str, Path]:
-        """The path of each file; the folder of stubs comes first."""
-        folders = [folder for folder in (self.stubs.parent, self.stubs) if folder.is_dir()]
-        return {path.name: path for folder in folders for path in folder.iterdir() if path.is_file()}
+    def _paths(self) -> dict[str, list[Path]]:
+        """The paths of each file; that in the folder of stubs comes first."""
+        folders = [folder for folder in (self.stubs, self.stubs.parent) if folder.is_dir()]
+        found: dict[str, list[Path]] = {}
+        for path in (path for folder in folders for path in folder.iterdir() if path.is_file()):
+            found.setdefault(path.name, []).append(path)
+        return found
 
 
 def student_id(name: str) -> str:
@@ -162,6 +176,18 @@ def require_name(student: str, path: Path) -> None:
 def quoted(path: Path) -> str:
     """Quote a path for messages: others may have chosen its name."""
     return repr(str(path))
+
+
+def quoted_name(path: str) -> str:
+    """Quote a path that a student chose, so that it can be printed."""
+    return repr(path)[:100]
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split()
+    except UnicodeDecodeError:
+        return []
 
 
 def _squeezed(name: str) -> str:

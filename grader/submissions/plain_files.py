@@ -35,11 +35,13 @@ _SIGNATURES = (
     (b"%PDF-", "a PDF document"),
     (b"{\\rtf", "an RTF document"),
     (b"\xd0\xcf\x11\xe0", "a document of Word or another Office program"),
-    (b"PK\x03\x04", "a zip archive, as documents of Word are"),
+    (b"PK\x03\x04", "a zip archive"),
     ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!"), "an archive"),
     ((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF"), "a picture"),
     (b"bplist00", "a web archive"),
 )
+# In the zip archives of Word and of LibreOffice.
+_OFFICE = (b"[Content_Types].xml", b"word/document.xml", b"application/vnd.oasis.opendocument")
 # Those of UTF-32 come first, because one of them begins like one of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF8, "UTF-8"),
@@ -113,6 +115,10 @@ def itself(relative: str) -> str:
 
 def _decoded(content: bytes, relative: str) -> Text:
     what = next((what for start, what in _SIGNATURES if content.startswith(start)), None)
+    if what == "a zip archive" and any(mark in content for mark in _OFFICE):
+        what = "a document of Word or another Office program"
+    if what is None and content[4:8] == b"ftyp":
+        what = "a picture or a video"
     if what is None and content[2:4] == b"\r\n" and b"\0" in content[:16]:
         what = "compiled Python"
     if what:

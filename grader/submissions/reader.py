@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.submissions.archives import Folder, Unopened
-from grader.submissions.candidates import NEVER_READ, Candidate, Search, Wanted, choose, replace_untouched
+from grader.submissions.candidates import NEVER_READ, Candidate, Search, Wanted
+from grader.submissions.choice import choose, replace_untouched
+from grader.submissions.contents import other_unit
 from grader.submissions.git_commit import read_commit
 from grader.submissions.kinds import code_of, refuse_others, require_script
 from grader.submissions.names import (
@@ -30,6 +32,7 @@ from grader.submissions.notebook_repairs import repaired
 from grader.submissions.plain_files import UnreadableError, read_remarked, read_text, refuse_beyond
 from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
 from grader.submissions.tree import Ignored, View, joined
+from grader.submissions.wrong_files import ANOTHER, Wrong, WrongFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -77,6 +80,9 @@ def read_submission(
         one.problem not in ("", missing_unit(name)) or one.quiz_problem not in ("", missing_sheet(name))
         for name, one in units.items()
     )
+    # Of a unit that is graded alone, it is said where its file is looked for.
+    if names and not (only or is_wrong or any(one.code or one.quiz for one in units.values())):
+        units[names[0]] = dataclasses.replace(units[names[0]], problem=reader.wrong.instead_of(names[0]))
     # An empty submission counts as handed in, so that somebody finds out why.
     handed_in = reader.has_answers or is_wrong or not any(one.code for one in units.values())
     return Submission(student, folder, read_commit(tree), units, siblings, handed_in, ignored=tuple(reader.ignored()))
@@ -136,6 +142,7 @@ class _Reader:
         self.has_answers = False
         # The paths that were graded, or that a sentence names.
         self.named = self.search.seen
+        self.wrong = WrongFiles(self.search)
         self.own_notebook: Callable[[str], Notebook | None] = functools.cache(functools.partial(read_notebook, tree))
 
     def read(self, unit: str, has_quiz: bool) -> UnitSubmission:
@@ -157,7 +164,7 @@ class _Reader:
         """Return the file that is graded as a unit's code or as its quiz, with remarks. Raises UnreadableError."""
         script, _, sheet = filenames(unit)
         stub = self.course_files.text(sheet if is_quiz else script)
-        read = functools.partial(self._answers, sheet) if is_quiz else functools.partial(self._code, stub or "")
+        read = functools.partial(self._answers, sheet) if is_quiz else functools.partial(self._code, unit, stub or "")
         return self._choose(Wanted(unit, is_quiz, stub, read))
 
     def ignored(self) -> list[Ignored]:
@@ -166,7 +173,7 @@ class _Reader:
         for unit in self.units:
             script, _, sheet = filenames(unit)
             read.update(places(self.tree, unit, script), places(self.tree, unit, sheet))
-        above = {path.partition("/")[0] for path in self.named}
+        above = {path.partition("/")[0] for path in [*self.named, *(one.path for one in self.search.refused)]}
         ignored: list[Ignored] = []
         for folder in ("", FOLDER, *(unit for unit in self.units if self.tree.kind(unit) == "folder")):
             for entry in self.tree.entries(folder)[:_MOST_NAMES]:
@@ -178,7 +185,7 @@ class _Reader:
                 ignored.append(
                     Ignored(f"{path}/" if entry.kind == "folder" else path, f"rename it to {name}" if name else "")
                 )
-        return [*ignored, *self.tree.refused, *self.search.refused]
+        return [*self.wrong.ignored, *ignored, *self.tree.refused, *self.search.refused]
 
     def _choose(self, wanted: Wanted) -> tuple[Candidate, tuple[str, ...]]:
         """Choose the wanted file; if none under the right names has answers, search the whole submission."""
@@ -194,8 +201,14 @@ class _Reader:
             # The unit's remarks have these as well.
             problems = [] if found and wanted.is_quiz else problems
         if not found:
-            raise UnreadableError([*of_notebooks, *problems, wanted.missing][0])
+            problems = [*of_notebooks, *problems]
+            is_missing = wanted.unit == self.search.only and not problems
+            missing = self.wrong.instead_of(wanted.unit, wanted.is_quiz) if is_missing else wanted.missing
+            raise UnreadableError([*problems, missing][0])
         chosen, remarks = choose(found, problems)
+        if wanted.unit == self.search.only and not (chosen.has_answers or self.has_answers or wanted.is_quiz):
+            elsewhere += (beside := self.wrong.beside_stub(wanted.unit))
+            self.has_answers |= bool(beside)
         self.has_answers |= chosen.has_answers
         self.named.update(one.path for one in found)
         return chosen, (*elsewhere, *chosen.source.remarks, *remarks)
@@ -215,7 +228,7 @@ class _Reader:
                 found += [candidate] if candidate else []
         return found, errors
 
-    def _code(self, stub: str, tree: Files, path: str) -> UnitSource | None:
+    def _code(self, unit: str, stub: str, tree: Files, path: str) -> UnitSource | None:
         """Read the code in a script or a notebook; None if there is no file. Raises UnreadableError."""
         if path.endswith(".ipynb"):
             notebook = self._notebook(tree, path)
@@ -227,6 +240,8 @@ class _Reader:
         if not code_lines(source.cells):
             fault = "holds only comments" if any(cell.strip() for cell in source.cells) else fault
             raise UnreadableError(f"{path} {fault}: write your answers there and save it.")
+        if other := other_unit("\n".join(source.cells), unit, self.units, self.course_files):
+            raise UnreadableError(self.wrong.named([Wrong(path, ANOTHER, other)], f"hand in your answer to {unit}"))
         return repaired(source, stub) if source.is_notebook else source
 
     def _script(self, tree: Files, path: str) -> UnitSource | None:

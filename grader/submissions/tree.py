@@ -32,11 +32,15 @@ class Ignored(NamedTuple):
         path: The file or folder; if several are meant, what they are.
         advice: What to do to have it graded; empty if it is not an answer.
         reason: Why it was ignored, if that needs an explanation.
+        instead_of: The unit that was handed in as this file, if there is no other one.
+        unit: The other unit that it answers, if it does.
     """
 
     path: str
     advice: str = ""
     reason: str = ""
+    instead_of: str = ""
+    unit: str = ""
 
     def __str__(self) -> str:
         """Return the name with the reason and the advice."""
@@ -128,8 +132,11 @@ class View(Files):
 
     def below(self, relative: str) -> Files:
         """Return the tree of a folder or of an archive. Raises UnreadableError."""
-        tree, inside, _ = self._mount(relative)
-        return tree.below(inside)
+        tree, inside, label = self._mount(relative)
+        try:
+            return tree.below(inside)
+        except UnreadableError as error:
+            raise UnreadableError(renamed(str(error), inside, label)) from None
 
     def _mount(self, relative: str) -> Mount:
         if relative in self.mounts:
@@ -212,7 +219,10 @@ def _opened(tree: Files, inside: str, label: str, result: Walked, is_allowed: bo
             raise UnreadableError(f"{inside} is one archive too many: hand in one.")
         opened = tree.below(inside)
     except UnreadableError as error:
-        result.problems.append(renamed(str(error), inside, label))
+        problem = renamed(str(error), inside, label)
+        result.problems.append(problem)
+        reason, _, advice = problem.removeprefix(f"{label} ").removesuffix(".").partition(": ")
+        result.refused.append(Ignored(label, advice, reason.removeprefix("is ")))
         return []
     result.refused.extend(opened.refused)
     return [(opened, "", label)]

@@ -116,7 +116,7 @@ def test_everybody_of_the_roster_has_a_report_and_a_line(a_class: Class) -> None
     assert "Nothing handed in here: eve." in printed
     assert a_class.points().keys() == {"ada", "bob", "cyd", "dan", "eve", "Zoe-Z"}
     [row] = [line.split() for line in printed.splitlines() if line.startswith("Eve Li (eve) ")]
-    assert row == ["Eve", "Li", "(eve)", "-", "0/18"]
+    assert row == ["Eve", "Li", "(eve)", "-", "0/18", "nothing", "handed", "in", "yet"]
 
 
 def test_the_line_of_a_student_who_handed_in_nothing_says_whether_the_unit_counts(a_class: Class) -> None:

@@ -136,8 +136,16 @@ def test_a_worksheet_that_may_be_about_several_downloads_is_refused(
     assert sentence.format(tmp_path) in str(error.value)
 
 
-def test_a_worksheet_of_a_unit_belongs_to_the_only_download_with_that_unit(tmp_path: Path) -> None:
-    downloads = {"one": moodle(ADA, unit="means"), "two": moodle(ADA)}
+@pytest.mark.parametrize(
+    "downloads",
+    [
+        {"one": moodle("Ada Doe_511"), "two": moodle(ADA)},  # two assignments for one unit
+        {"one": {"ada/means.py": CODE}, "two": {"ada/sums.py": CODE}},
+    ],
+)
+def test_a_worksheet_of_a_unit_belongs_to_the_only_download_with_its_numbers_or_with_that_unit(
+    tmp_path: Path, downloads: dict[str, dict[str, str]]
+) -> None:
     term = Term(tmp_path, downloads, {"times_sums": worksheet(n11=18)})
     term.dated("one", "two")
     assert term.at("ada") == [None, on(18)]
@@ -168,6 +176,13 @@ def test_the_number_comes_before_the_name_and_another_number_is_another_assignme
     term = Term(tmp_path, downloads, {"times_sums": sheet, "roster": "student,name,folder\n" + "".join(folders)})
     term.dated("sums")
     assert term.times == {"ada": [Time(None, "times_sums.csv")], "eve": [Time(on(29), "times_sums.csv")]}
+
+
+def test_a_worksheet_of_another_assignment_is_named(tmp_path: Path) -> None:
+    term = Term(tmp_path, {"friday": moodle("Ada Doe_511", "Bob Roe_512")}, {"times_sums": worksheet(n11=18, n12=18)})
+    [note] = term.dated("friday").notes
+    assert "times_sums.csv has none of the numbers in the names of" in note
+    assert term.times["ada"] == [Time(None, "times_sums.csv")]
 
 
 @pytest.mark.parametrize("header", [HEADER, HEADER.upper(), HEADER.lower()])
@@ -228,6 +243,7 @@ def test_a_line_of_times_csv_is_about_one_submission(
     [
         ("", "line 2: it may be about 2 submissions of sums by ada, in 'monday' and 'friday'. Their times are unknown"),
         ("fridy", "line 2, submission: 'fridy' is no submission of ada here, and no download: correct the name."),
+        ("monday\nada,sums,2027-01-19T10:00Z,friday\nada,sums,2027-01-19T10:00Z,", "line 4: other lines are about all"),
         ("sunday", ""),  # a download that is not graded now
     ],
 )

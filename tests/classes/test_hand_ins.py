@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
+import pytest
 from courses import COURSE, hand_in
 
 from grader.classes.decisions import Decisions
-from grader.classes.hand_ins import HandIns, comparable, described_matches, hand_ins
+from grader.classes.hand_ins import HandIns, combined, comparable, described_matches, hand_ins
 from grader.classes.roster import Entry
+from grader.classes.times import Time
 from grader.submissions.find import find_submissions
 from grader.submissions.reader import read_submission
 
@@ -33,6 +36,23 @@ def test_without_the_unit_in_any_submission_the_last_one_is_graded(tmp_path: Pat
     folders = [hand_in(tmp_path / name, "first = 1\n", "sums") for name in ("1", "2")]
     read = [read_submission("ada", folder, ["means"], tmp_path, UNITS) for folder in folders]
     assert [number for number, _ in comparable(read)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("hours", "chosen"),
+    [((2, 1), 0), ((1, 2), 1), ((1, 1), 1), ((2, None), 1), ((None, None), 1)],
+)
+def test_the_last_submission_is_that_of_the_latest_time_or_the_last_one_given_if_a_time_is_unknown(
+    tmp_path: Path, hours: tuple[int | None, ...], chosen: int
+) -> None:
+    folders = [hand_in(tmp_path / name, f"first = {name}\n", "sums") for name in ("1", "2", "3")]
+    (folders[2] / "sums.py").unlink()  # this one has no file of the unit
+    read = [read_submission("ada", folder, ["sums"], tmp_path, UNITS) for folder in folders]
+    day = datetime.datetime(2027, 1, 25, tzinfo=datetime.UTC)
+    at = [None if hour is None else day + datetime.timedelta(hours=hour) for hour in (*hours, 3)]
+    submission, numbers = combined(read, [{"sums": Time(one, "times.csv")} for one in at])
+    assert numbers == {"sums": chosen}
+    assert submission.units["sums"].code == read[chosen].units["sums"].code
 
 
 ROSTER = [

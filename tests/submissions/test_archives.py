@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from downloads import tarred, write, zipped
 
-from grader.submissions.archives import Archive, Folder, open_archive
-from grader.submissions.members import CLASS, SUBMISSION
-from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
+from grader.submissions.archives import Folder, open_archive
+from grader.submissions.find import find_submissions
+from grader.submissions.plain_files import MEGABYTE, UnreadableError
+from grader.submissions.reader import read_submission
 from grader.submissions.tree import Ignored, walk
 
 UNIT = "unit.py"
@@ -70,7 +71,8 @@ DEEP = zipped({"c.zip": zipped({UNIT: "x"})})
     [
         (lambda: zipped({"a": b"\0" * 2 * MEGABYTE}), "hw unpacks to more than 100 times its size"),
         (lambda: tarred({"a": b"\0" * 2 * MEGABYTE}), "hw unpacks to more than 100 times its size"),
-        (lambda: tarred({"a": b"\0" * 30 * MEGABYTE}, "xz"), "hw unpacks to more than 20.0 MB"),
+        (lambda: tarred({"a": b"\0" * 30 * MEGABYTE}, "xz"), "hw unpacks to more than 100 times its size"),
+        (lambda: tarred({"a": NOISE * 21}, "xz"), "hw unpacks to more than 20.0 MB"),
         (lambda: zipped({str(n): NOISE for n in range(21)}), "hw unpacks to 21.0 MB; at most 20.0 MB are read"),
         (lambda: zipped({str(n): "" for n in range(1001)}), "hw holds more than 1,000 files"),
         (lambda: zipped({str(n): "" for n in range(2001)}), "hw holds more than 1,000 files"),
@@ -86,7 +88,11 @@ DEEP = zipped({"c.zip": zipped({UNIT: "x"})})
         (lambda: bent(tarred({"a": "", UNIT: ""}, "")), "hw is not a zip or tar file, or is damaged"),
         (slow, "hw is not a zip or tar file, or is damaged"),
         (lambda: b"", "hw is not a zip or tar file, or is damaged"),
-        (lambda: b"7z\xbc\xaf\x27\x1c", "hw is not a zip or tar file, or is damaged"),
+        (
+            lambda: b"7z\xbc\xaf\x27\x1c",
+            "hw is a 7z archive, which is not read: hand in a zip, or the files themselves.",
+        ),
+        (lambda: b"Rar!\x1a\7\0", "hw is a rar archive, which is not read: hand in a zip, or the files themselves."),
     ],
 )
 def test_an_archive_that_is_too_large_or_damaged_is_refused_before_it_is_unpacked(
@@ -160,15 +166,75 @@ def test_no_link_on_disk_is_followed_on_a_walk(tmp_path: Path) -> None:
             file.tree.read_bytes(file.relative, LIMIT)
 
 
-def test_a_class_may_be_larger_than_a_submission_but_each_submission_in_it_may_not() -> None:
-    content = zipped({**{f"ada/{n}": "" for n in range(1001)}, "eve/unit.py": "x"})
-    archive = open_archive(content, "class.zip", limits=CLASS)
-    with pytest.raises(UnreadableError, match="ada holds more than 1,000 files"):
-        archive.below("ada").require(SUBMISSION)  # type: ignore[attr-defined]
-    eve = archive.below("eve")
-    assert isinstance(eve, Archive)
-    eve.require(SUBMISSION)
-    assert read_text(eve, UNIT, LIMIT) == "x"
+# What a student handed in, and the beginning of the sentence why it is not read; "" if it is.
+HANDED_IN: dict[str, tuple[dict[str, str | bytes], str]] = {
+    "a zip": ({"hw.zip": zipped({UNIT: "x"})}, ""),
+    "a zip in a zip": ({"hw.zip": zipped({"a.zip": zipped({UNIT: "x"})})}, ""),
+    "a zip in a tar": ({"hw.tgz": tarred({"a.zip": zipped({UNIT: "x"})})}, ""),
+    "three levels": ({"hw.zip": zipped({"b.zip": DEEP})}, "hw.zip/b.zip/c.zip is an archive in an archive in an"),
+    "many files": ({UNIT: "x", **{f"data/{n}": "" for n in range(1001)}}, ""),
+    "a zip with many files": (
+        {"hw.zip": zipped({UNIT: "x", **{str(n): "" for n in range(1001)}})},
+        "hw.zip holds more than 1,000 files",
+    ),
+    "large files": ({UNIT: "x", **{f"{n}.bin": NOISE for n in range(21)}}, ""),
+    "a zip that is large": (
+        {"hw.zip": zipped({UNIT: "x", **{str(n): NOISE for n in range(21)}})},
+        "hw.zip is 21.0 MB; at most 20 MB are read",
+    ),
+    "a zip that unpacks to much": (
+        {"hw.zip": zipped({UNIT: "x", **{str(n): NOISE[: 2**14] * 2**7 for n in range(11)}})},
+        "hw.zip unpacks to 22.0 MB; at most 20.0 MB are read",
+    ),
+    "a bomb": (
+        {"hw.zip": zipped({"a": b"\0" * 2 * MEGABYTE})},
+        "hw.zip unpacks to more than 100 times its size",
+    ),
+    "a bomb in a zip": (
+        {"hw.zip": zipped({"a.zip": zipped({"a": b"\0" * 2 * MEGABYTE})})},
+        "hw.zip/a.zip unpacks to more than 100 times its size",
+    ),
+    "many archives": ({f"{n:02}.zip": zipped({"a": ""}) for n in range(11)}, "10.zip is one archive too many"),
+    "archives without end": (
+        {"hw.zip": zipped({f"{n}.zip": zipped({f"{m}.zip": zipped({UNIT: "x"}) for m in range(9)}) for n in range(9)})},
+        "hw.zip/0.zip/0.zip is one archive too many: hand in one.",
+    ),
+}
+STUDENT = "Ada Doe_1_assignsubmission_file_"
+
+
+@pytest.mark.parametrize("name", HANDED_IN)
+def test_limits_count_from_what_a_student_handed_in_whatever_is_around_it(name: str, tmp_path: Path) -> None:
+    tree, sentence = HANDED_IN[name]
+    download = {f"{STUDENT}/{path}": content for path, content in tree.items()}
+    download["Bo Li_2_assignsubmission_file_/unit.py"] = "y"
+    around = {
+        "a folder": write(tmp_path / "folder", download),
+        "a zip": write(tmp_path / "class.zip", zipped(download)),
+        "a zip in a folder": write(tmp_path / "downloads", {"class.zip": zipped(download)}),
+        "a zip in a zip": write(tmp_path / "all.zip", zipped({"class.zip": zipped(download)})),
+    }
+    for where, path in around.items():
+        found = {one.student: one.tree for one in find_submissions([path], ["unit"]).found}
+        unit = read_submission("ada", found["Ada-Doe_1"], ["unit"], tmp_path / "stubs", only="unit").units["unit"]
+        assert (unit.code is None) == bool(sentence), where
+        assert unit.problem.startswith(sentence), where
+
+
+@pytest.mark.parametrize("name", [name for name, (tree, _) in HANDED_IN.items() if "hw.zip" in tree])
+def test_an_archive_that_is_a_submission_of_its_own_has_the_same_limits(name: str, tmp_path: Path) -> None:
+    tree, sentence = HANDED_IN[name]
+    content = tree["hw.zip"]
+    assert isinstance(content, bytes)
+    path = write(tmp_path / "hw.zip", content)
+    folder = write(tmp_path / "class", {"hw.zip": tree["hw.zip"], "eve/unit.py": "y"})
+    problems = set()
+    for source in ([path], [folder]):
+        found = find_submissions(source, ["unit"], layout="single" if source == [path] else None).found
+        unit = read_submission("ada", found[-1].tree, ["unit"], tmp_path / "stubs", only="unit").units["unit"]
+        assert (unit.code is None) == bool(sentence)
+        problems.add(unit.problem)
+    assert len(problems) == 1 or "large" in name
 
 
 def test_a_utf8_name_is_read_even_without_the_flag_for_it() -> None:

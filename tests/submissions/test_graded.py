@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 
 import courses
-from courses import read_reports, run_grader
+import pytest
+from courses import REPOSITORY, read_reports, run_grader
 from downloads import tarred, write, zipped
 from typer.testing import CliRunner
 
 from grader.cli.instructor import app
 
+OTHER = (REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
 SOLUTION = courses.SMALL_COURSE["solutions/sums.py"]
 STUB = courses.SMALL_COURSE["exercises/sums.py"]
 
@@ -37,8 +39,10 @@ def test_a_moodle_download_with_many_kinds_of_submissions_is_graded(small_course
     layout, ignored = done.stdout.split("\n\n")[0].splitlines()
     assert layout.startswith("Layout: moodle (")
     assert ignored == (
-        "Ignored: grades.csv, '../evil.py' in work.zip (not a name that a file may have) (Jane-Doe_2), "
-        "essay.pdf (Ed-Ny_5), onlinetext/ (Ann-Yu_7)."
+        "Ignored: essay.pdf (empty: hand in the file of each unit, such as sums.py) (Ed-Ny_5), "
+        "onlinetext/onlinetext.html (text that was typed on the learning platform: hand in the file of each unit, such "
+        "as sums.py) (Ann-Yu_7), "
+        "grades.csv, '../evil.py' in work.zip (not a name that a file may have) (Jane-Doe_2)."
     )
     assert "'a.zip/sums.py' is locked with a password" in " ".join(done.stdout.split())
     assert "'Sums (1).py' was graded as sums.py" in " ".join(done.stdout.split())
@@ -66,12 +70,42 @@ def test_many_empty_submissions_are_reported_first_and_ungraded_ones_last(small_
     assert first.startswith("3 of 4 submissions hold none of the course's files and get no points")
     assert second.startswith("Layout: folders (")
     # The list is cut, but always contains the files that could be answers.
-    assert third.startswith("Ignored: sums (1).py (rename it to sums.py) (ada), draft0.txt (ada), ")
+    assert third.startswith("Ignored: notes.txt (")
+    assert ") (ann, eve, joe), sums (1).py (rename it to sums.py) (ada), draft0.txt (ada), " in third
     assert third.endswith(" and 12 more.")
     problems = done.stderr.splitlines()[-3:]
     assert "'Bo-L'" in problems[0]
     assert "___' cannot be graded under its name" in problems[1]
     assert done.returncode == 1
+
+
+def test_a_wrong_file_is_in_the_table_in_the_list_of_ignored_files_and_on_the_students_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    path = write(tmp_path / "class", {"bo/self_attention.py": OTHER, "cy/essay.pdf": b"%PDF-1.7", "dee/": ""})
+    reports = tmp_path / "reports"
+    done = run_grader(REPOSITORY, "grade", path, "--unit", "simple_attention", "--out", reports)
+    rows = {words[0]: " ".join(words[1:]) for line in done.stdout.splitlines() if (words := line.split())}
+    hand_in = "hand in simple_attention.py or simple_attention.ipynb."
+    assert rows["bo"] == f"0 0/44 self_attention.py is the answer to another unit: {hand_in}"
+    assert rows["cy"] == f"0 0/44 essay.pdf is a PDF document: {hand_in}"
+    assert rows["dee"] == "- 0/44 nothing handed in yet"
+    assert rows["Ignored:"] == (
+        "essay.pdf (a PDF document: hand in simple_attention.py) (cy), "
+        "self_attention.py (the answer to another unit: hand in simple_attention.py) (bo)."
+    )
+    for reader in ("html", "summary", "gradescope", "annotations"):
+        shown = run_grader(REPOSITORY, "export", reader, reports / "bo.json").stdout
+        assert f"self_attention.py is the answer to another unit: {hand_in}" in shown, reader
+
+
+def test_a_wrong_unit_for_most_of_a_download_is_said_first(tmp_path: Path) -> None:
+    path = write(tmp_path / "class", {"ada/self_attention.py": OTHER, "bo/hw.py": OTHER, "cy/simple_attention.py": ""})
+    done = run_grader(REPOSITORY, "grade", path, "--unit", "simple_attention", "--out", tmp_path / "reports")
+    first, second, *_ = done.stdout.splitlines()
+    assert first == ("2 of 3 submissions hold self_attention and 1 simple_attention: grade with --unit self_attention?")
+    assert second.startswith("Layout: ")
 
 
 def test_an_empty_or_unclear_class_exits_with_2(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
             "anon_qq7Rs_text.html": "",
         },
         "canvas",
-        {"anon_ab1Cd": A, "anon_12345": B, "anon_xYz99": A, "anon_qq7Rs": MISSING},
+        {"anon_ab1Cd": A, "anon_12345": B, "anon_xYz99": A, "anon_qq7Rs": "text.html is text that was typed"},
     ),
     "moodle, with a file that its student has named like one of another student": (
         "class",
@@ -153,7 +153,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
             "Al_1_assignsubmission_onlinetext_/onlinetext.html": "",
         },
         "moodle",
-        {"Jane-Doe_4711": A, "Al_1": MISSING},
+        {"Jane-Doe_4711": A, "Al_1": "'onlinetext/onlinetext.html' is text that was typed on the learning platform"},
     ),
     "canvas, flat": (
         "submissions",
@@ -181,7 +181,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         "submissions",
         {"doejane_11_901_hw.zip": zipped({"self_attention.py": A}), "roe_12_text.html": "<p>"},
         "canvas",
-        {"doejane_11": A, "roe_12": MISSING},
+        {"doejane_11": A, "roe_12": "text.html is text that was typed on the learning platform: hand in"},
     ),
     "gradescope": (
         "assignment_55_export",
@@ -297,7 +297,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
     ),
     "the untouched repository in a folder, and the work beside it": (
         "class",
-        {**below("ada/attention-main/exercises", {UNIT: STUB}), "ada/self_attention (1).py": A, "eve/x.txt": ""},
+        {**below("ada/attention-main/exercises", {UNIT: STUB}), "ada/self_attention (1).py": A, "eve/": ""},
         "folders",
         {"ada": A, "eve": MISSING},
     ),
@@ -329,7 +329,12 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         "folders",
         {"ada": "may each be your self_attention.py: hand in one of them under that name.", "eve": B},
     ),
-    "nobody's files": ("class", {"ada/essay.txt": "", "eve/": ""}, "folders", {"ada": MISSING, "eve": MISSING}),
+    "nobody's files": (
+        "class",
+        {"ada/essay.txt": "", "eve/": ""},
+        "folders",
+        {"ada": "essay.txt is empty: hand in self_attention.py or self_attention.ipynb.", "eve": MISSING},
+    ),
     "archives that cannot be read": (
         "class",
         {
@@ -343,7 +348,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         {
             "ada": "is locked with a password",
             "eve": "eve.zip is not a zip",
-            "joe": "joe.rar is not a zip or tar file, or is damaged",
+            "joe": "joe.rar is a rar archive, which is not read: hand in a zip, or the files themselves.",
             "liz": "liz.tar.gz is not a zip",
             "max": A,
         },
@@ -519,10 +524,10 @@ def test_ignored_files_are_listed_with_advice_for_possible_answers(tmp_path: Pat
     ]
     [(student, source, *_)] = found.found
     assert read(stubs, student, source).ignored == (
-        Ignored("hw.zip"),
         Ignored("old/"),
         Ignored("self_attention (1).py", "rename it to self_attention.py"),
         Ignored("exercises/data.bin"),
+        Ignored("hw.zip", "hand in one that can be opened", "not a zip or tar file, or is damaged"),
     )
 
 
@@ -569,8 +574,13 @@ def test_a_folder_with_nothing_but_an_export_of_a_unit_is_one_submission(tmp_pat
 def test_the_only_file_is_graded_under_any_name_if_one_unit_is_graded(tmp_path: Path, stubs: Path) -> None:
     write_notebook(write(tmp_path / "ada", {"exercises/test_self_attention.py": ""}) / "Homework.ipynb", code(A))
     assert read(stubs, "ada", tmp_path / "ada").sources["self_attention"].cells == (A,)
-    write(tmp_path / "ada", {"more.py": A})
-    assert text_of(stubs, "ada", tmp_path / "ada").startswith(MISSING)
+    write(tmp_path / "ada", {"more.py": "import torch\n"})  # defines no exercise
+    assert read(stubs, "ada", tmp_path / "ada").sources["self_attention"].cells == (A,)
+    write(tmp_path / "ada", {"more.py": B})
+    assert text_of(stubs, "ada", tmp_path / "ada") == (
+        f"{UNIT} is missing, and 'more.py' and 'Homework.ipynb' may each be your {UNIT}: hand in one of them under "
+        "that name."
+    )
 
 
 def test_nothing_is_searched_if_answers_have_the_right_name(

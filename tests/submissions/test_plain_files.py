@@ -136,7 +136,9 @@ def test_a_declaration_in_another_place_is_none(folder: Path, text: str) -> None
     [
         (b"%PDF-1.7\n%\xe2\xe3", "a PDF document"),
         (b"{\\rtf1\\ansi def f(x): return x}", "an RTF document"),
-        (b"PK\x03\x04\x14\0word/document.xml", "a zip archive, as documents of Word are"),
+        (b"PK\x03\x04\x14\0word/document.xml", "a document of Word or another Office program"),
+        (b"PK\x03\x04\x14\0unit.py", "a zip archive"),
+        (b"\0\0\0\x18ftypheic", "a picture or a video"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a document of Word or another Office program"),
         (b"\x1f\x8b\x08\0", "an archive"),
         (b"\x89PNG\r\n\x1a\n", "a picture"),

@@ -278,7 +278,7 @@ def test_control_characters_in_a_name_are_escaped(folder: Path) -> None:
 
 def test_a_file_named_after_the_unit_is_not_its_folder(folder: Path) -> None:
     write(folder / "unit", ANSWER)
-    assert problem(folder).startswith("unit.py is missing")
+    assert problem(folder).startswith("unit is not a script, a notebook or a sheet of the course: hand in")
 
 
 def test_a_link_in_place_of_a_units_folder_is_not_followed(folder: Path) -> None:

@@ -148,7 +148,7 @@ def read_rows(text: str) -> list[list[str]]:
         return []
 
 
-def is_found(pattern: re.Pattern[str], content: bytes, name: str, level: int = 1) -> bool:
+def is_found(pattern: re.Pattern[str], content: bytes, name: str, level: int = 0) -> bool:
     """Return whether a student is in a file or in an archive. Raises UnreadableError if that cannot be read."""
     if is_named(pattern, _text(content)):
         return True

@@ -32,11 +32,17 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     from grader.classes.differences import outranked
     from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
+    from grader.submissions.wrong_files import another_unit, other_units
 
     for sentence in handed_in.problems:
         say(sentence)
     given = [report for report in batch.reports if report.student not in handed_in.absent]
-    empty = [report.student for report in given if all(is_missing(name, unit) for name, unit in report.units.items())]
+    wrong = other_units(batch.ignored)
+    missing = {report.student for report in given if all(is_missing(name, one) for name, one in report.units.items())}
+    empty = missing | {report.student for report in given if report.student in wrong.get("", ())}
+    right = len(given) - len(empty.union(*wrong.values()))
+    if batch.unit and (sentence := another_unit(wrong, batch.unit, len(given), right)):
+        say(sentence)
     if 2 * len(empty) > len(given) and came.layouts != ["single"]:
         say(
             f"{len(empty)} of {len(given)} submissions hold none of the course's files and get no points: "
@@ -45,8 +51,8 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     _print_matches(came, handed_in, batch)
     pairs = [(one.before, one.report, one.kept) for one in batch.graded]
-    missing = outranked(pairs, batch.course.late.counts)
-    for sentence in filter(None, [*batch.dating.notes, batch.dating.undated(batch.now), missing]):
+    earlier = outranked(pairs, batch.course.late.counts)
+    for sentence in filter(None, [*batch.dating.notes, batch.dating.undated(batch.now), earlier]):
         say(sentence)
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
@@ -159,8 +165,11 @@ def _legend(batch: Batch, name: str, number: str) -> str:
 
 def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
     """Yield the issues of a report: late work without a time, then those that cost most points."""
+    from grader.reports.reading import not_handed_in
+
     yield from (f"{name}: {text}" for name, unit in report.units.items() if (text := undated(unit)))
-    if not report.handed_in:
+    asked = {name for name, unit in report.units.items() if not unit.exempt}
+    if not report.handed_in or (asked and asked <= {*not_handed_in(report)}):
         yield "nothing handed in yet"
     issues = [issue for name in shown if name in report.units for issue in _unit_issues(report, name)]
     yield from (text for _, text in sorted(issues, key=lambda issue: -issue[0]))
@@ -168,12 +177,13 @@ def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
 
 def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
     """Yield what each issue of a unit costs, and its text."""
-    from grader.reports.reading import entries_of, is_missing
+    from grader.reports.reading import entries_of, is_handed_in, is_missing
 
     unit = report.units[name]
-    if not is_missing(name, unit):
+    if is_handed_in(name, unit):
         unread = sum(one.possible for one in unit.exercises.values()) if unit.path is None else 0
         yield from ((unread, remark) for remark in unit.remarks)
+    if not is_missing(name, unit):
         for entry in entries_of(report, name):
             if entry.state != "done":
                 named = [one.name.replace("_", " ") for one in entry.exercise.misconceptions]
@@ -184,7 +194,7 @@ def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
                 lost = entry.exercise.possible - entry.exercise.points
                 yield 0 if entry.state == "not written yet" else lost, f"{entry.name}: {text}"
     yield from ((-change.points, f"{name}: {change.reason}") for change in unit.changes if change.points < 0)
-    if unit.quiz and not is_missing(name, unit):
+    if unit.quiz and is_handed_in(name, unit):
         lost = unit.quiz.possible - unit.quiz.points if unit.quiz.points is not None else 0
         yield from ((lost, remark) for remark in unit.quiz.remarks)
         # The rest of the problem quotes the student, and a log could read that as a command.
