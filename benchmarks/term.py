@@ -101,7 +101,10 @@ def begin(root: Path, count: int, units: list[str]) -> Term:
     """Copy the course, set its dates, and write the class with its tables."""
     copy_course(root)
     settings = root / "autograder.yml"
-    text = re.sub(r"(?m)^( +due: )\d{4}-", rf"\g<1>{YEAR}-", settings.read_text(encoding="utf-8"))
+    # Only the units that are graded are over.
+    text = re.sub(r"(?m)^( +due: )\d{4}-", r"\g<1>2100-", settings.read_text(encoding="utf-8"))
+    for unit in units:
+        text = re.sub(rf"(?ms)^(  {unit}:\n.*?due: )\d{{4}}-", rf"\g<1>{YEAR}-", text, count=1)
     settings.write_text(text.replace("\nlate:", "\ntimezone: Etc/GMT-1\nlate:"), encoding="utf-8")
     due = {unit: COURSE.units[unit].due.replace(year=int(YEAR)) for unit in units}
     a_class = term_class.make(count, units, root / "build" / "class", due)

@@ -98,12 +98,13 @@ def run(root: Path, script: str, **more: str) -> subprocess.CompletedProcess[str
 
 
 def make_course(folder: Path) -> Path:
-    """A copy of the course whose dates are past, with what every clone has: a repository."""
+    """A copy of the course whose first unit is over, with what every clone has: a repository."""
     root = courses.copy_course(folder / "course")
     if (signatures := REPOSITORY / "build" / "signatures").is_dir():  # it takes a minute to make
         shutil.copytree(signatures, root / "build" / "signatures")
     settings = root / "autograder.yml"
-    settings.write_text(settings.read_text(encoding="utf-8").replace(": 2027-", ": 2000-"), encoding="utf-8")
+    text = settings.read_text(encoding="utf-8").replace(": 2027-", ": 2000-", 1)
+    settings.write_text(text.replace(": 2027-", ": 2100-"), encoding="utf-8")
     return root
 
 
@@ -165,9 +166,11 @@ def test_the_class_has_the_points_that_the_rules_of_the_page_give(term: Term) ->
     assert emil["received"]["source"] == "times.csv"
     assert int(rows["emil"][UNIT]) == emil["points"] == emil["earned"] * 80 // 100
     regraded = said(term, "Change grades", "grader regrade")
-    assert f"  {UNIT}: +1, The text did not say this." in regraded
-    assert "The points of 1 of 5 students change." in regraded
-    assert "The points of 0 of 5 students change." in said(term, "The end of the term", "grader regrade")
+    assert f"  {UNIT}: +2, The text did not say this." in regraded
+    assert "The points or possible points of 1 of 5 students change." in regraded
+    assert "The points or possible points of 0 of 5 students change." in said(
+        term, "The end of the term", "grader regrade"
+    )
 
 
 @pytest.mark.proof(part="full")
