@@ -130,7 +130,7 @@ class Matcher:
     def _identified(self, identifier: str) -> list[Entry]:
         return self._by_identifier.get(identifier.casefold(), [])
 
-    def prefixes(self, names: Sequence[str]) -> set[str]:
+    def prefixes(self, names: Sequence[str]) -> list[str]:
         """Return what the names of clones begin with, before the login: two students share it, or it is the only name.
 
         `gh classroom clone` and `gh teacher download` write `attention-ada` and `class-attention-ada`.
@@ -142,7 +142,7 @@ class Matcher:
                 own = students.setdefault(name[: dash.start()].casefold(), [])
                 others, _ = _narrowed(name[dash.end() :], self._by_login)
                 own += [entry for entry in others if entry not in own]
-        return {prefix for prefix, own in students.items() if len(own) > 1 or (own and len(names) == 1)}
+        return [prefix for prefix, own in students.items() if len(own) > 1 or (own and len(names) == 1)]
 
 
 class _Index:

@@ -168,7 +168,11 @@ def test_of_two_submissions_that_seem_to_be_by_one_student_neither_is_graded(a_c
         courses.hand_in(a_class.folder / "class" / name, RIGHT)
     done = a_class.grade()
     assert done.returncode == 1
-    assert "'Eve-Li_7' and 'lieve_8' both seem to be by 'eve', so neither was graded" in done.stderr
+    assert (
+        "'Eve-Li_7' and 'lieve_8' both seem to be by 'eve', so neither was graded"
+        in done.stdout.partition("Layout:")[0]
+    )
+    assert "Not graded, for the reason above: eve." in done.stderr
     # Until then there is no report that says that nothing was handed in.
     assert a_class.points().keys() == {"ada", "bob", "cyd", "dan", "Zoe-Z"}
 

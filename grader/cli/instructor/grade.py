@@ -75,7 +75,7 @@ def grade(
     print_class(batch)
     _print_notes(batch, came, part)
     print_open_cases(batch)
-    _stop_with_problems(batch, [*came.problems, *handed_in.problems])
+    _stop_with_problems(batch, came, handed_in)
     if strict and any(report.points < report.possible for report in batch.reports):
         raise typer.Exit(IMPERFECT)
 
@@ -100,7 +100,7 @@ def regrade(
     print_reading(came, handed_in, batch)
     found = [difference(one.before, one.report, batch.course) for one in batch.graded]
     print_differences([one for one in found if one], len(batch.reports))
-    _stop_with_problems(batch, [*came.problems, *handed_in.problems])
+    _stop_with_problems(batch, came, handed_in)
     changed = [one for one in batch.graded if one.before is None or says_something_else(one.before, one.report)]
     if not changed:
         return
@@ -189,8 +189,11 @@ def _run(batch: Batch, jobs: int | None, scheduler: str | None = None) -> None:
         raise SandboxUnavailable([*error.missing, option], error.where) from None
 
 
-def _stop_with_problems(batch: Batch, problems: list[str]) -> None:
+def _stop_with_problems(batch: Batch, came: Submissions, handed_in: HandIns) -> None:
     """Raise typer.Exit if somebody was not graded."""
+    # What is not clear was printed first.
+    unclear = [f"Not graded, for the reason above: {listed(sorted(handed_in.unclear), 50)}."]
+    problems = [*came.problems, *(unclear if handed_in.unclear else handed_in.problems)]
     if batch.faults:
         rest = f"{len(batch.missed)} of {len(batch.found)} were not graded: the same command again continues with them."
         raise stop(INTERNAL, *problems, *batch.faults, rest)
