@@ -12,6 +12,7 @@ from grader.cluster.grading import ClusterGrading
 from grader.engine.grading import Grading, SandboxUnavailable
 from grader.errors import InternalError
 from grader.files import FolderInUse
+from grader.reports.changes import undated
 from grader.reports.fingerprint import is_up_to_date, up_to_date_part
 from grader.reports.folder import keep_earlier, read_report, reports_folder, reports_of_others, write_report
 from grader.reports.reading import not_handed_in
@@ -268,17 +269,20 @@ class Batch:
 
 
 def best_of(reports: Sequence[Report]) -> Report:
-    """Return a report with each unit from the one that has the most points for it; the last of equal ones."""
+    """Return a report with each unit from the one that has the most points for it.
+
+    Of equal ones it is the last one whose time is known, or else the last one.
+    """
     last = reports[-1]
-    chosen = {
-        name: max(enumerate(reports), key=lambda one, name=name: (one[1].units[name].points, one[0]))[1]  # type: ignore[misc]
-        for name in last.units
-    }
-    units = {}
-    for name, report in chosen.items():
-        remark = f"{len(reports)} submissions were graded. An earlier one counts, because it has more points."
-        unit = report.units[name]
-        units[name] = unit if report is last else unit.model_copy(update={"remarks": [*unit.remarks, remark]})
+    units, chosen = {}, {}
+    for name in last.units:
+        ranks = [(one.units[name].points, not undated(one.units[name]), number) for number, one in enumerate(reports)]
+        best = max(ranks)
+        chosen[name], units[name] = reports[best[2]], reports[best[2]].units[name]
+        if best is not ranks[-1]:
+            why = "it has more points" if best[0] > ranks[-1][0] else "it has as many points, and its time is known"
+            remark = f"{len(reports)} submissions were graded. An earlier one counts, because {why}."
+            units[name] = units[name].model_copy(update={"remarks": [*units[name].remarks, remark]})
     messages = [one for name, report in chosen.items() for one in report.messages if one.unit == name]
     # Of one unit, the commit and the digest are those of the submission that counts.
     base = next(iter(chosen.values())) if len(units) == 1 else last
