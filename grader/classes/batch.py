@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from grader.classes.groups import Work, groups, once
+from grader.classes.groups import groups
 from grader.classes.hand_ins import HandIn, combined, comparable
+from grader.classes.work import Graded, Work, once, settled
 from grader.cluster.grading import ClusterGrading
 from grader.engine.grading import Grading, SandboxUnavailable
 from grader.errors import InternalError
 from grader.files import FolderInUse
-from grader.reports.changes import undated
 from grader.reports.fingerprint import is_up_to_date, up_to_date_part
 from grader.reports.folder import keep_earlier, read_report, reports_folder, reports_of_others, write_report
 from grader.reports.reading import not_handed_in
@@ -21,7 +21,7 @@ from grader.submissions.tree import Files
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from grader.classes.dating import Dating
     from grader.classes.decisions import Decisions
@@ -31,15 +31,6 @@ if TYPE_CHECKING:
     from grader.reports.model import Report
     from grader.submissions.source import Submission
     from grader.submissions.tree import Ignored
-
-
-class Graded(NamedTuple):
-    """A new report, pytest's own, the units that were not graded again, and the report before it, if any."""
-
-    report: Report
-    pytest: dict[str, Any] | None
-    kept: Collection[str]
-    before: Report | None
 
 
 @dataclasses.dataclass
@@ -104,9 +95,10 @@ class Batch:
                     if isinstance(outcome, str):
                         self.faults.append(f"{submission.student} was not graded: {outcome}.")
                         self.withdraw(submission.student, self.faults[-1])
-                    elif graded := self._finished(submission, outcome.report, outcome.pytest):
-                        self._add(graded)
-                        advance(submission.student, "graded")
+                        group = self._note(submission, None, None)
+                    else:
+                        group = self._note(submission, outcome.report, outcome.pytest)
+                    self._settle(group, advance)
         except (FolderInUse, SandboxUnavailable):
             raise
         except InternalError as error:
@@ -176,22 +168,17 @@ class Batch:
         """Yield the submissions to grade, with the units of an earlier report to keep if one unit is graded."""
         is_own = self._is_own_folder
         for group in groups(self.found):
-            works = {
-                student: self._work(student, read_report(student, self.into) if is_own else None) for student in group
-            }
-            outdated = []
-            for student, work in works.items():
-                same = sorted(other for other, theirs in works.items() if work.is_same(theirs))
-                work.together = same if len(same) > 1 else []
+            works = [self._work(student, read_report(student, self.into) if is_own else None) for student in group]
+            for work in works:
+                work.group = works
                 for left_out in dict.fromkeys(name for one, _ in work.candidates for name in one.ignored):
-                    self.ignored.setdefault(left_out, []).append(student)
-                if self._is_up_to_date(work):
-                    self._redate(work)
-                    advance(student, "skipped")
+                    self.ignored.setdefault(left_out, []).append(work.student)
+                if work.usable and self._is_up_to_date(work):
+                    work.kept = self.decisions.applied(work.usable, work.candidates[0][1])
                 else:
-                    self._works[student] = work
-                    outdated.append(work)
-            yield from once(outdated)
+                    self._works[work.student] = work
+            self._settle(works, advance)
+            yield from once(work for work in works if work.is_open)
 
     def _is_up_to_date(self, work: Work) -> bool:
         # Of several that are compared, one report says too little.
@@ -199,29 +186,27 @@ class Batch:
             return False
         return is_up_to_date(work.usable, work.candidates[0][0], self.course, self.quizzes, self.now)
 
-    def _redate(self, work: Work) -> None:
-        """Keep a report that is up to date, or write it with dates, adjustments or a group that have changed since."""
-        report = work.usable
-        assert report
-        decided = self.decisions.applied(report, work.candidates[0][1]).model_copy(update={"together": work.together})
-        if decided == report:
-            self.skipped.append(report)
-        else:
-            self.redated += 1
-            self._add(Graded(decided, None, (), report))
-
-    def _finished(self, submission: Submission, report: Report, pytest: dict[str, Any] | None) -> Graded | None:
-        """Return the report on a student when all the student's submissions are graded; None until then."""
+    def _note(self, submission: Submission, report: Report | None, pytest: dict[str, Any] | None) -> list[Work]:
+        """Note what came of a submission, with the decisions about its student; return the work on the group."""
         work = self._works[submission.student]
-        number = next(n for n, (one, _) in enumerate(work.candidates) if one is submission)
-        work.done.append((number, self.decisions.applied(report, work.candidates[number][1]), pytest))
-        if len(work.done) < len(work.candidates):
-            return None
-        del self._works[submission.student]  # with the texts of the submissions
-        kept = submission.kept.units if submission.kept else ()
-        by_number = sorted(work.done, key=lambda one: one[0])
-        best = best_of([report for _, report, _ in by_number]).model_copy(update={"together": work.together})
-        return Graded(best, by_number[-1][2], kept, work.before)
+        number = work.number(submission)
+        work.done[number] = report and self.decisions.applied(report, work.candidates[number][1]), pytest
+        return work.group
+
+    def _settle(self, group: list[Work], advance: Callable[[str, str], None]) -> None:
+        """Keep or write the reports on a group, mostly of one student, when all its submissions are graded."""
+        if any(work.is_open for work in group):
+            return
+        for work in group:
+            self._works.pop(work.student, None)
+        for work, report in settled(group):
+            if work.kept and report == work.usable:
+                self.skipped.append(report)
+            else:
+                self.redated += bool(work.kept)
+                self._add(Graded(report, work.pytest, () if work.kept else work.kept_units, work.before))
+            advance(work.student, "skipped" if work.kept else "graded")
+        group.clear()  # with the texts of the submissions
 
     def _work(self, student: str, before: Report | None) -> Work:
         """Read a student's submissions: those that are compared, or one that is put together from the last ones."""
@@ -234,8 +219,8 @@ class Batch:
         times = self._times(student, hand_ins, read, asked)
         if len(read) > 1 and self.course.late.counts == "last":
             last, chosen = combined(read, times)
-            return Work(before, usable, [(last, {unit: times[chosen[unit]][unit] for unit in asked})])
-        return Work(before, usable, [(one, times[number]) for number, one in comparable(read)])
+            return Work(student, before, usable, [(last, {unit: times[chosen[unit]][unit] for unit in asked})])
+        return Work(student, before, usable, [(one, times[number]) for number, one in comparable(read)])
 
     def _times(
         self, student: str, hand_ins: Sequence[HandIn], read: Sequence[Submission], units: Iterable[str]
@@ -266,24 +251,3 @@ class Batch:
         asked = [unit for unit in self.course.units if unit in units]
         sheets = [unit for unit in asked if unit in self.quizzes]
         return read_submission(name, folder, asked, self.course.exercises, self.course.units, sheets, self.unit)
-
-
-def best_of(reports: Sequence[Report]) -> Report:
-    """Return a report with each unit from the one that has the most points for it.
-
-    Of equal ones it is the last one whose time is known, or else the last one.
-    """
-    last = reports[-1]
-    units, chosen = {}, {}
-    for name in last.units:
-        ranks = [(one.units[name].points, not undated(one.units[name]), number) for number, one in enumerate(reports)]
-        best = max(ranks)
-        chosen[name], units[name] = reports[best[2]], reports[best[2]].units[name]
-        if best is not ranks[-1]:
-            why = "it has more points" if best[0] > ranks[-1][0] else "it has as many points, and its time is known"
-            remark = f"{len(reports)} submissions were graded. An earlier one counts, because {why}."
-            units[name] = units[name].model_copy(update={"remarks": [*units[name].remarks, remark]})
-    messages = [one for name, report in chosen.items() for one in report.messages if one.unit == name]
-    # Of one unit, the commit and the digest are those of the submission that counts.
-    base = next(iter(chosen.values())) if len(units) == 1 else last
-    return base.with_units(units).model_copy(update={"messages": messages})

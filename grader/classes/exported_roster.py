@@ -81,7 +81,13 @@ def _is_canvas(table: Table) -> bool:
 
 
 def read_exported(table: Table) -> Exported:
-    """Read the students of an export. Rows of one person are one student; rows that contradict are reported."""
+    """Read the students of an export. Rows of one person are one student; rows that contradict are reported.
+
+    Raises:
+        TableError: A column is there twice.
+    """
+    known = [*(name for names in (*_EXPORTED.values(), *_FIRST_AND_LAST) for name in names), _IDENTIFIER]
+    table.require_single(known)
     of_canvas = _is_canvas(table)
     rows = [_ours(table, row) for row in table.rows if not (of_canvas and _is_of_canvas(row))]
     for row in rows:

@@ -68,14 +68,24 @@ class Table:
         """Raise TableError unless the columns are these, with or without optional ones, in any order and case."""
         needed = list(columns)
         known = list(dict.fromkeys([*needed, *optional]))
-        here = [name.casefold() for name in self.columns]
         problems = [f"the column {name!r} is missing." for name in needed if not self.has(name)]
-        problems += [f"there are two columns {name!r}." for name in known if here.count(name.casefold()) > 1]
+        problems += self._doubled(known)
         unknown = [name for name in self.columns if name.casefold() not in map(str.casefold, known)]
         problems += [f"{name!r} is not a column of this file.{nearest(name, known)}" for name in unknown]
         if problems:
             can_be = f"The columns can be {', '.join(known)}."
             raise TableError("\n".join(f"{self.path}, line {self.header}: {one} {can_be}" for one in problems))
+
+    def require_single(self, columns: Iterable[str]) -> None:
+        """Raise TableError if a column of these is there twice."""
+        if problems := self._doubled(columns):
+            raise TableError("\n".join(f"{self.path}, line {self.header}: {one} Remove one." for one in problems))
+
+    def _doubled(self, columns: Iterable[str]) -> list[str]:
+        here = [name.casefold() for name in self.columns]
+        return [
+            f"there are two columns {name!r}." for name in dict.fromkeys(columns) if here.count(name.casefold()) > 1
+        ]
 
 
 def read_table(path: Path, example: str) -> Table:

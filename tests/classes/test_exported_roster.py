@@ -131,6 +131,7 @@ def test_teachers_and_assistants_are_left_out_and_named_unless_they_are_students
         (f"sep=,\n{MOODLE}Jane,Doe,j@x.org,\n,,,B\n", "line 4, name: nothing says who this is: add a name,"),
         (f"{MOODLE}小龙,李,,\n", "line 2, name: no name for reports can be made of '小龙 李': add a login"),
         ("sep=;\nVorname;Nachname\n", "line 2: there is no column 'student'."),
+        ("Name,Email,email\nJane,j@x.org,k@x.org\n", "line 1: there are two columns 'Email'. Remove one."),
     ],
 )
 def test_what_is_not_clear_is_refused_with_its_lines(tmp_path: Path, text: str, sentence: str) -> None:

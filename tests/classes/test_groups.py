@@ -146,13 +146,13 @@ def test_moodle_writes_the_groups_name_before_each_members(term: Term) -> None:
 
 
 def test_of_several_each_members_best_counts(term: Term) -> None:
-    together = write(term.folder / "monday", {"group 7/sums.py": WRONG})
+    together = write(term.folder / "monday", {"group 7/sums.py": WRONG, "chen/sums.py": WRONG})
     alone = write(term.folder / "friday", {f"{name}/sums.py": RIGHT for name in ("bela", "chen", "dina", "hal")})
     done = term.run("grade", together, alone)
     assert done.returncode == 0, done.stderr
     points = {student: report["units"]["sums"]["earned"] for student, report in term.reports().items()}
     assert (points["ada"], points["bela"]) == (1, 5)
-    # As `grader collect` writes it: a folder for each member of a repository.
+    # As `grader collect` writes it: a folder for each member. What counts of chen is the same as of dina.
     assert term.together() == {"chen": ["chen", "dina"], "dina": ["chen", "dina"]}
 
 
