@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.engine.client import request_for
 from grader.engine.messages import to_line
+from grader.reports.changes import undated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -104,17 +105,20 @@ def _has_same_answers(report: Report, other: Report) -> bool:
 
 
 def best_of(reports: Sequence[Report]) -> Report:
-    """Return a report with each unit from the one that has the most points for it; the last of equal ones."""
+    """Return a report with each unit from the one that has the most points for it.
+
+    Of equal ones it is the last one whose time is known, or else the last one.
+    """
     last = reports[-1]
-    chosen = {
-        name: max(enumerate(reports), key=lambda one, name=name: (one[1].units[name].points, one[0]))[1]  # type: ignore[misc]
-        for name in last.units
-    }
-    units = {}
-    for name, report in chosen.items():
-        remark = f"{len(reports)} submissions were graded. An earlier one counts, because it has more points."
-        unit = report.units[name]
-        units[name] = unit if report is last else unit.model_copy(update={"remarks": [*unit.remarks, remark]})
+    units, chosen = {}, {}
+    for name in last.units:
+        ranks = [(one.units[name].points, not undated(one.units[name]), number) for number, one in enumerate(reports)]
+        best = max(ranks)
+        chosen[name], units[name] = reports[best[2]], reports[best[2]].units[name]
+        if best is not ranks[-1]:
+            why = "it has more points" if best[0] > ranks[-1][0] else "it has as many points, and its time is known"
+            remark = f"{len(reports)} submissions were graded. An earlier one counts, because {why}."
+            units[name] = units[name].model_copy(update={"remarks": [*units[name].remarks, remark]})
     messages = [one for name, report in chosen.items() for one in report.messages if one.unit == name]
     # Of one unit, the commit and the digest are those of the submission that counts.
     base = next(iter(chosen.values())) if len(units) == 1 else last

@@ -219,19 +219,24 @@ def test_each_of_several_submissions_is_as_late_as_its_own_worksheet_says(
         ("monday", in_time, "Friday, 31 December 1999"),
         ("friday", RIGHT, "Friday, 7 January 2000"),
     ):
-        for student in ("Eve Li_15", "Cyd Ny_13"):
-            courses.hand_in(a_class.folder / day / f"{student}_assignsubmission_file_", text)
+        for student, answers in {"Eve Li_15": text, "Cyd Ny_13": text, "Bob Roe_12": RIGHT}.items():
+            courses.hand_in(a_class.folder / day / f"{student}_assignsubmission_file_", answers)
         sheet = f'Identifier,Full name,Last modified (submission)\nParticipant 15,Eve Li,"{date}, 10:00"\n'
         (a_class.folder / f"times_{day}.csv").write_text(sheet)
+    with (a_class.folder / "times_monday.csv").open("a") as file:
+        file.write(f'Participant 12,Bob Roe,"{date}, 10:00"\n')
     (a_class.folder / "times.csv").unlink()
     downloads = ("--out", "again", "--roster", "roster.csv")
     done = a_class.run("grade", "monday", "friday", *downloads)
     reports = read_reports(a_class.folder / "again")
     assert reports["eve"]["points"] == points
     assert reports["cyd"]["units"]["sums"]["received"] == {"at": None, "source": "times_friday.csv"}
+    # Of equal ones, the best one is that whose time is known.
+    known = {"best": "2000-01-07T10:00:00+00:00", "last": None}[counts]
+    assert reports["bob"]["units"]["sums"]["received"]["at"] == known
     table = done.stdout.partition("\nstudent ")[2].splitlines()
-    assert table[1].startswith("Cyd Ny (cyd) ")
-    assert "sums: Time unknown: times_friday.csv does not say when it came" in table[1]
+    assert table[1 if counts == "best" else 2].startswith("Cyd Ny (cyd) ")
+    assert "sums: Time unknown: times_friday.csv does not say when it came" in table[1 if counts == "best" else 2]
     # A report on fewer submissions than before says so.
     done = a_class.run("grade", "friday" if counts == "best" else "monday", *downloads)
     why = "has more points: eve (sums: 4, now 2)" if counts == "best" else "came later: eve (sums: 2, now 4)"
