@@ -35,6 +35,7 @@ _MOST_READ, _MOST_FOUND, _MOST_NAMED = 100, 10, 3
 # Copies that programs make beside the files themselves.
 _COPY = re.compile(r"\.ipynb_checkpoints|__MACOSX|__pycache__|\._.*", re.DOTALL)
 _LINK = re.compile(r"link\.html|.*\.(?:gdoc|gsheet|gslides|url|webloc|lnk|desktop)", re.IGNORECASE | re.DOTALL)
+_QUIZ = re.compile(r"quiz|answer[^/]*\Z", re.IGNORECASE)
 _TYPED = ("onlinetext.html", "text.html")
 ANOTHER = "is the answer to another unit"
 _QUIZ_OF_ANOTHER = "is the quiz of another unit"
@@ -52,6 +53,11 @@ class Wrong(NamedTuple):
     path: str
     what: str
     unit: str = ""
+
+    @property
+    def is_about_a_quiz(self) -> bool:
+        """Whether it is a sheet, or a document that is called one."""
+        return self.what == _QUIZ_OF_ANOTHER or (not self.unit and bool(_QUIZ.search(self.path)))
 
 
 class WrongFiles:
@@ -71,7 +77,7 @@ class WrongFiles:
     def instead_of(self, unit: str, is_quiz: bool = False) -> str:
         """Return the sentence on a unit, or its quiz, without a file: what is there instead, if something is."""
         script, notebook, sheet = filenames(unit)
-        found = [one for one in self._find(unit) if one.what == _QUIZ_OF_ANOTHER or not is_quiz]
+        found = [one for one in self._find(unit) if one.is_about_a_quiz or not is_quiz]
         # What lies in the folder of its own unit was handed in for that one.
         if placed := [one for one in found if one.unit and one.path.startswith(f"{one.unit}/")]:
             self.named(placed, "", instead_of=unit)
@@ -80,7 +86,7 @@ class WrongFiles:
             return missing_sheet(unit) if is_quiz else missing_unit(unit)
         if is_quiz:
             return self.named(wrong, f"hand in {sheet}")
-        if self._search.only is None:  # it could be an attempt at any unit
+        if self._search.only is None and len(self._search.units) > 1:  # it could be an attempt at any unit
             return self.named(wrong, f"hand in the file of each unit, such as {script}", instead_of=unit)
         return self.named(wrong, f"hand in {script}", f" or {notebook}", instead_of=unit)
 
@@ -161,10 +167,10 @@ class _Kinds(NamedTuple):
             return Wrong(file.path, _what(error, file.path))
         if self.course_files.has(file.name, text):
             return None
-        return self._of_sheet(file, text) if quiz_of(text) in self.units else self._of_code(file, cells)
+        quiz = "" if is_code(file.name) else quiz_of(text, self.units, self.course_files)
+        return self._of_sheet(file, text, quiz) if quiz else self._of_code(file, cells)
 
-    def _of_sheet(self, file: Found, text: str) -> Wrong | None:
-        quiz = quiz_of(text)
+    def _of_sheet(self, file: Found, text: str, quiz: str) -> Wrong | None:
         sheet = self.course_files.text(filenames(quiz)[2])
         is_blank = sheet is not None and written_lines(sheet) == written_lines(text)
         return None if quiz == self.unit or is_blank else Wrong(file.path, _QUIZ_OF_ANOTHER, quiz)
