@@ -77,7 +77,7 @@ class WrongFiles:
     def instead_of(self, unit: str, is_quiz: bool = False) -> str:
         """Return the sentence on a unit, or its quiz, without a file: what is there instead, if something is."""
         script, notebook, sheet = filenames(unit)
-        found = [one for one in self._find(unit) if one.is_about_a_quiz or not is_quiz]
+        found = [one for one in self._find(unit, is_quiz) if one.is_about_a_quiz or not is_quiz]
         # What lies in the folder of its own unit was handed in for that one.
         if placed := [one for one in found if one.unit and one.path.startswith(f"{one.unit}/")]:
             self.named(placed, "", instead_of=unit)
@@ -92,7 +92,7 @@ class WrongFiles:
 
     def beside_stub(self, unit: str) -> list[str]:
         """Return a sentence on what lies beside the file of a unit without answers, if something does."""
-        found = self._find(unit)
+        found = self._find(unit, False)
         wrong = [one for one in found if not one.unit and one.path.rpartition("/")[2] not in self._search.course_files]
         return [self.named(wrong, f"write your answers into {filenames(unit)[0]}")] if wrong else []
 
@@ -105,11 +105,11 @@ class WrongFiles:
         others = f" (and {len(wrong) - len(first)} more)" if len(wrong) > len(first) else ""
         return f"{in_words(first)}{others}: {advice}{more}."
 
-    def _found(self, unit: str) -> list[Wrong]:
-        """Return what was handed in that is no answer to a unit, without the course's own files."""
+    def _found(self, unit: str, is_quiz: bool) -> list[Wrong]:
+        """Return what was handed in that is no answer to a unit, or to its quiz, without the course's own files."""
         files = self._search.walked.files
         kinds = _Kinds(unit, self._search.units, self._search.course_files)
-        relevant = [file for file in files if not RELEASED.fullmatch(file.name)]
+        relevant = [file for file in files if not (RELEASED.fullmatch(file.name) or (is_quiz and is_code(file.name)))]
         if files:
             wrong = (one for file in relevant[:_MOST_READ] if (one := kinds.of(file)))
             return [*itertools.islice(wrong, _MOST_FOUND)]
