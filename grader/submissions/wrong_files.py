@@ -14,6 +14,7 @@ from grader.submissions.names import (
     filenames,
     intended_name,
     is_code,
+    is_published,
     missing_sheet,
     missing_unit,
     quoted_name,
@@ -165,7 +166,7 @@ class _Kinds(NamedTuple):
             cells = cells_of(text, file.path)
         except UnreadableError as error:
             return Wrong(file.path, _what(error, file.path))
-        if self.course_files.has(file.name, text):
+        if self.course_files.has(file.name, text) or is_published(text):
             return None
         quiz = "" if is_code(file.name) else quiz_of(text, self.units, self.course_files)
         return self._of_sheet(file, text, quiz) if quiz else self._of_code(file, cells)

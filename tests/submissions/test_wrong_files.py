@@ -131,6 +131,7 @@ def test_a_file_that_is_no_answer_is_named_with_what_to_do(name: str, stubs: Pat
         {"README.md": "The course.\n", "test_sums.py": "# test\r\n"},
         {"scales.py": OTHER_STUB, "scales_quiz.md": SHEET.format("scales")},
         {"copy/scales.py": OTHER_STUB, "sheet.txt": SHEET.format("sums")},
+        {"solutions/scales.py": f"# Published solutions: scales\n{OTHER}"},
         {"requirements.txt": "torch\n", "course/machine.py": "", "timestamp.txt": "2026-11-28"},
     ],
 )
@@ -216,8 +217,8 @@ def test_a_sheet_is_read_under_any_name_if_it_says_which_quiz_it_is(stubs: Path,
 
 
 def test_a_sheet_without_these_lines_is_known_by_its_title(stubs: Path) -> None:
-    for unit in ("sums", "scales"):
-        write(stubs, {f"{unit}_quiz.md": SHEET.format(unit).replace("# Quiz", f"# Quiz on {unit}")})
+    for name in ("sums", "scales"):
+        write(stubs, {f"{name}_quiz.md": SHEET.format(name).replace("# Quiz", f"# Quiz on {name}")})
     text = SUMS.replace("# Quiz", "# Quiz on sums").partition("---\n\n")[2]
     unit = read(stubs, {"sums.py": ANSWER, "quiz.md": text}).units["sums"]
     assert unit.quiz
