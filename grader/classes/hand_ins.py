@@ -249,7 +249,9 @@ def comparable(submissions: Sequence[Submission]) -> list[tuple[int, Submission]
         found.append((number, dataclasses.replace(one, siblings=dict(before))))
         before |= one.sources
     having = [(number, one) for number, one in found if any(unit.code or unit.quiz for unit in one.units.values())]
-    return having or found[-1:]
+    number, last = (having or found)[-1]
+    ignored = tuple(dict.fromkeys(name for one in submissions for name in one.ignored))
+    return [*having[:-1], (number, dataclasses.replace(last, ignored=ignored))]
 
 
 def combined(

@@ -235,7 +235,8 @@ class Search:
         found = {}
         for file in texts[:_MOST_TEXTS]:
             with contextlib.suppress(UnreadableError):
-                found[file.path] = quiz_of(read_text(file.tree, file.relative, SHEET_LIMIT) or "")
+                text = read_text(file.tree, file.relative, SHEET_LIMIT) or ""
+                found[file.path] = quiz_of(text, self.units, self.course_files)
         return {path: unit for path, unit in found.items() if unit}
 
     @functools.cached_property

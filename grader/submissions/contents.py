@@ -25,6 +25,8 @@ _FEWEST = 2
 def other_unit(code: str, unit: str, units: Collection[str], course_files: CourseFiles) -> str:
     """Return the other unit whose exercises code defines, if it names no exercise of `unit`; otherwise ""."""
     own, defined = _exercises(unit, course_files), set(DEFINITION.findall(code))
+    if not own or own & defined:
+        return ""
     fitting = [
         other
         for other in units
@@ -32,7 +34,7 @@ def other_unit(code: str, unit: str, units: Collection[str], course_files: Cours
         and (names := _exercises(other, course_files))
         and len(names & defined) >= min(_FEWEST, len(names))
     ]
-    if not own or not fitting or any(re.search(rf"\b{name}\b", code) for name in own):
+    if not fitting or any(re.search(rf"\b{name}\b", code) for name in own):
         return ""
     return fitting[0]
 

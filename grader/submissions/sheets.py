@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from grader.submissions.names import SHEET_SUFFIX
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from grader.submissions.names import CourseFiles
 
 LONGEST_LINE = 200
 """The most characters of a heading, or of a line above the title, that are read."""
@@ -32,9 +36,19 @@ def front_matter(lines: Sequence[str], is_item: Callable[[str], bool] = lambda _
     return front
 
 
-def quiz_of(text: str) -> str:
-    """Return the unit whose quiz a sheet says it is; "" if it says none."""
-    return front_matter(text.split("\n", _MOST_FRONT_LINES)).get("quiz", ("", 0))[0]
+def quiz_of(text: str, units: Iterable[str], course_files: CourseFiles) -> str:
+    """Return the unit whose quiz a sheet is, by the lines above its title, or else by the title; "" if by neither."""
+    lines = text.removeprefix("\ufeff").split("\n", _MOST_FRONT_LINES)[:_MOST_FRONT_LINES]
+    named, title = front_matter(lines).get("quiz", ("", 0))[0], _title(lines)
+    if named or not title:
+        return named if named in units else ""
+    sheets = {unit: course_files.text(f"{unit}{SHEET_SUFFIX}") or "" for unit in units}
+    same = [unit for unit, sheet in sheets.items() if _title(sheet.split("\n", _MOST_FRONT_LINES)) == title]
+    return same[0] if len(same) == 1 else ""
+
+
+def _title(lines: Sequence[str]) -> str:
+    return next((line.rstrip() for line in lines if line.startswith("# ")), "")
 
 
 def written_lines(text: str) -> list[str]:

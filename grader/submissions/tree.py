@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from grader.submissions.plain_files import UnreadableError
+from grader.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ class Ignored(NamedTuple):
     def __str__(self) -> str:
         """Return the name with the reason and the advice."""
         note = ": ".join(filter(None, (self.reason, self.advice)))
-        return f"{self.path} ({note})" if note else self.path
+        return plain(f"{self.path} ({note})" if note else self.path)
 
 
 class Entry(NamedTuple):

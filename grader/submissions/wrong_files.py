@@ -14,6 +14,7 @@ from grader.submissions.names import (
     filenames,
     intended_name,
     is_code,
+    is_published,
     missing_sheet,
     missing_unit,
     quoted_name,
@@ -35,6 +36,7 @@ _MOST_READ, _MOST_FOUND, _MOST_NAMED = 100, 10, 3
 # Copies that programs make beside the files themselves.
 _COPY = re.compile(r"\.ipynb_checkpoints|__MACOSX|__pycache__|\._.*", re.DOTALL)
 _LINK = re.compile(r"link\.html|.*\.(?:gdoc|gsheet|gslides|url|webloc|lnk|desktop)", re.IGNORECASE | re.DOTALL)
+_QUIZ = re.compile(r"quiz|answer[^/]*\Z", re.IGNORECASE)
 _TYPED = ("onlinetext.html", "text.html")
 ANOTHER = "is the answer to another unit"
 _QUIZ_OF_ANOTHER = "is the quiz of another unit"
@@ -52,6 +54,11 @@ class Wrong(NamedTuple):
     path: str
     what: str
     unit: str = ""
+
+    @property
+    def is_about_a_quiz(self) -> bool:
+        """Whether it is a sheet, or a document that is called one."""
+        return self.what == _QUIZ_OF_ANOTHER or (not self.unit and bool(_QUIZ.search(self.path)))
 
 
 class WrongFiles:
@@ -71,7 +78,7 @@ class WrongFiles:
     def instead_of(self, unit: str, is_quiz: bool = False) -> str:
         """Return the sentence on a unit, or its quiz, without a file: what is there instead, if something is."""
         script, notebook, sheet = filenames(unit)
-        found = [one for one in self._find(unit) if one.what == _QUIZ_OF_ANOTHER or not is_quiz]
+        found = [one for one in self._find(unit, is_quiz) if one.is_about_a_quiz or not is_quiz]
         # What lies in the folder of its own unit was handed in for that one.
         if placed := [one for one in found if one.unit and one.path.startswith(f"{one.unit}/")]:
             self.named(placed, "", instead_of=unit)
@@ -80,13 +87,13 @@ class WrongFiles:
             return missing_sheet(unit) if is_quiz else missing_unit(unit)
         if is_quiz:
             return self.named(wrong, f"hand in {sheet}")
-        if self._search.only is None:  # it could be an attempt at any unit
+        if self._search.only is None and len(self._search.units) > 1:  # it could be an attempt at any unit
             return self.named(wrong, f"hand in the file of each unit, such as {script}", instead_of=unit)
         return self.named(wrong, f"hand in {script}", f" or {notebook}", instead_of=unit)
 
     def beside_stub(self, unit: str) -> list[str]:
         """Return a sentence on what lies beside the file of a unit without answers, if something does."""
-        found = self._find(unit)
+        found = self._find(unit, False)
         wrong = [one for one in found if not one.unit and one.path.rpartition("/")[2] not in self._search.course_files]
         return [self.named(wrong, f"write your answers into {filenames(unit)[0]}")] if wrong else []
 
@@ -99,11 +106,11 @@ class WrongFiles:
         others = f" (and {len(wrong) - len(first)} more)" if len(wrong) > len(first) else ""
         return f"{in_words(first)}{others}: {advice}{more}."
 
-    def _found(self, unit: str) -> list[Wrong]:
-        """Return what was handed in that is no answer to a unit, without the course's own files."""
+    def _found(self, unit: str, is_quiz: bool) -> list[Wrong]:
+        """Return what was handed in that is no answer to a unit, or to its quiz, without the course's own files."""
         files = self._search.walked.files
         kinds = _Kinds(unit, self._search.units, self._search.course_files)
-        relevant = [file for file in files if not RELEASED.fullmatch(file.name)]
+        relevant = [file for file in files if not (RELEASED.fullmatch(file.name) or (is_quiz and is_code(file.name)))]
         if files:
             wrong = (one for file in relevant[:_MOST_READ] if (one := kinds.of(file)))
             return [*itertools.islice(wrong, _MOST_FOUND)]
@@ -159,12 +166,12 @@ class _Kinds(NamedTuple):
             cells = cells_of(text, file.path)
         except UnreadableError as error:
             return Wrong(file.path, _what(error, file.path))
-        if self.course_files.has(file.name, text):
+        if self.course_files.has(file.name, text) or is_published(text):
             return None
-        return self._of_sheet(file, text) if quiz_of(text) in self.units else self._of_code(file, cells)
+        quiz = "" if is_code(file.name) else quiz_of(text, self.units, self.course_files)
+        return self._of_sheet(file, text, quiz) if quiz else self._of_code(file, cells)
 
-    def _of_sheet(self, file: Found, text: str) -> Wrong | None:
-        quiz = quiz_of(text)
+    def _of_sheet(self, file: Found, text: str, quiz: str) -> Wrong | None:
         sheet = self.course_files.text(filenames(quiz)[2])
         is_blank = sheet is not None and written_lines(sheet) == written_lines(text)
         return None if quiz == self.unit or is_blank else Wrong(file.path, _QUIZ_OF_ANOTHER, quiz)

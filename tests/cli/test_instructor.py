@@ -138,7 +138,7 @@ def test_every_report_fits_the_published_schema(graded: tuple[Done, Path], stude
     ("student", "words"),
     [
         ("empty", "is empty"),
-        ("missing", "is missing"),
+        ("missing", "notes.txt is not a script, a notebook or a sheet of the course: hand in sums.py or sums.ipynb."),
         ("latin", "is not UTF-8"),
         ("binary", "has only zero bytes"),
         ("folder", "is a folder"),
@@ -150,7 +150,7 @@ def test_every_report_fits_the_published_schema(graded: tuple[Done, Path], stude
 def test_an_unreadable_file_is_reported(graded: tuple[Done, Path], student: str, words: str) -> None:
     unit = read_reports(graded[1])[student]["units"]["sums"]
     [remark] = unit["remarks"]
-    assert remark.startswith("sums.py")
+    assert remark.startswith("notes.txt" if student == "missing" else "sums.py")
     assert words in remark
     assert {test["reason"] for exercise in unit["exercises"].values() for test in exercise["tests"]} == {remark}
 
@@ -255,7 +255,7 @@ def test_without_a_terminal_the_output_is_a_plain_table(graded: tuple[Done, Path
     reading, table, _ = done.stdout.split("\n\n")
     assert reading.splitlines() == [
         "Layout: folders (a folder or an archive for each student).",
-        "Ignored: notes.txt (missing).",
+        "Ignored: notes.txt (not a script, a notebook or a sheet of the course: hand in sums.py) (missing).",
     ]
     header, *rows = table.splitlines()
     assert header.split() == ["student", "1", "total", "main", "issue"]

@@ -131,6 +131,7 @@ def test_a_file_that_is_no_answer_is_named_with_what_to_do(name: str, stubs: Pat
         {"README.md": "The course.\n", "test_sums.py": "# test\r\n"},
         {"scales.py": OTHER_STUB, "scales_quiz.md": SHEET.format("scales")},
         {"copy/scales.py": OTHER_STUB, "sheet.txt": SHEET.format("sums")},
+        {"solutions/scales.py": f"# Published solutions: scales\n{OTHER}"},
         {"requirements.txt": "torch\n", "course/machine.py": "", "timestamp.txt": "2026-11-28"},
     ],
 )
@@ -164,6 +165,12 @@ def test_the_quiz_of_another_unit_beside_the_right_code_is_named(stubs: Path) ->
     unit = read(stubs, {"sums.py": ANSWER, "scales_quiz.md": FILLED.format("scales")}).units["sums"]
     assert unit.code
     assert unit.quiz_problem == "scales_quiz.md is the quiz of another unit: hand in sums_quiz.md."
+
+
+@pytest.mark.parametrize("name", ["my quiz.docx", "answers.docx"])
+def test_a_document_that_is_called_a_quiz_is_named_where_the_sheet_is_missing(stubs: Path, name: str) -> None:
+    unit = read(stubs, {"sums.py": ANSWER, name: WORD, "report.pdf": PDF}).units["sums"]
+    assert unit.quiz_problem.endswith(" is a document of Word or another Office program: hand in sums_quiz.md.")
 
 
 def test_if_all_units_are_graded_a_file_that_fits_none_is_named_once(stubs: Path) -> None:
@@ -207,6 +214,15 @@ def test_a_sheet_is_read_under_any_name_if_it_says_which_quiz_it_is(stubs: Path,
     assert unit.quiz
     assert unit.quiz.cells == (SUMS,)
     assert unit.quiz.remarks == (f"{name!r} was graded as sums_quiz.md: rename it to sums_quiz.md.",)
+
+
+def test_a_sheet_without_these_lines_is_known_by_its_title(stubs: Path) -> None:
+    for name in ("sums", "scales"):
+        write(stubs, {f"{name}_quiz.md": SHEET.format(name).replace("# Quiz", f"# Quiz on {name}")})
+    text = SUMS.replace("# Quiz", "# Quiz on sums").partition("---\n\n")[2]
+    unit = read(stubs, {"sums.py": ANSWER, "quiz.md": text}).units["sums"]
+    assert unit.quiz
+    assert unit.quiz.cells == (text,)
 
 
 @pytest.mark.parametrize(

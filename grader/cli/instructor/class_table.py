@@ -37,10 +37,11 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     for sentence in handed_in.problems:
         say(sentence)
     given = [report for report in batch.reports if report.student not in handed_in.absent]
-    wrong = other_units(batch.ignored)
+    unread = {report.student for report in given if all(unit.path is None for unit in report.units.values())}
+    wrong = {other: students & unread for other, students in other_units(batch.ignored).items()}
     missing = {report.student for report in given if all(is_missing(name, one) for name, one in report.units.items())}
-    empty = missing | {report.student for report in given if report.student in wrong.get("", ())}
-    right = len(given) - len(empty.union(*wrong.values()))
+    right = len(given) - len(missing.union(*wrong.values()))
+    empty = (missing | wrong.pop("", set())).difference(*wrong.values())
     if batch.unit and (sentence := another_unit(wrong, batch.unit, len(given), right)):
         say(sentence)
     if 2 * len(empty) > len(given) and came.layouts != ["single"]:
