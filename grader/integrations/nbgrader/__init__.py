@@ -37,6 +37,7 @@ def configure(c: Any, course: str | None = None) -> None:
     warnings.filterwarnings("ignore", r"Object of type <\w+> not in session", module=r"nbgrader\.api")
     # Classes are given by name because every command of nbgrader reads this, and few need them.
     ours, theirs = "grader.integrations.nbgrader", "nbgrader.preprocessors"
+    c.GenerateAssignment.exporter_class = f"{ours}.generating.SourceExporter"
     c.GenerateAssignment.preprocessors = [
         f"{theirs}.IncludeHeaderFooter",
         f"{theirs}.InstantiateTests",
@@ -45,7 +46,7 @@ def configure(c: Any, course: str | None = None) -> None:
         f"{theirs}.ClearOutput",
         f"{theirs}.CheckCellMetadata",
         f"{theirs}.ComputeChecksums",
-        f"{theirs}.SaveCells",
+        f"{ours}.generating.SaveCells",
         f"{theirs}.ClearHiddenTests",
         f"{theirs}.ClearMarkScheme",
         f"{theirs}.ComputeChecksums",

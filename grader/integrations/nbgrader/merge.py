@@ -80,7 +80,7 @@ class Merge:
         if base is not None and content(own) == content(base):
             return _taken(new, own)
         if content(own) != content(new) and (base is None or content(new) != content(base)):
-            self._note_conflict(name, own, new)
+            self._note_conflict(name, base, own, new)
         return own
 
     def _without_new(self, name: str, base: NotebookNode, own: NotebookNode) -> NotebookNode | None:
@@ -93,13 +93,15 @@ class Merge:
             self.kept.append(f"{_described(own)} is as you edited it; the course no longer has this text.")
         return own
 
-    def _note_conflict(self, name: str, own: NotebookNode, new: NotebookNode) -> None:
+    def _note_conflict(self, name: str, base: NotebookNode | None, own: NotebookNode, new: NotebookNode) -> None:
         """Refuse a cell that is different on both sides. Of a text, say that it stays."""
         if not self._is_base_known:
             self._refuse(name, own, "it differs from the course, and nothing says who has changed it.")
         elif name_of(new) is None:
             self.kept.append(f"{_described(own)} is as you edited it; the course has changed this text too.")
-        elif _points(own) != _points(self._base[name]):
+        elif base is None:
+            self._refuse(name, own, "the course has a cell of this name now. Rename yours.")
+        elif _points(own) != _points(base):
             self._refuse_points(name, own, new)
         else:
             self._refuse(
