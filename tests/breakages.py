@@ -239,6 +239,15 @@ BREAKAGES = {
             "tests/integrations/nbgrader/test_nbgrader_decisions.py::"
             "test_autograde_gives_the_points_of_reports_and_everybody_a_row"),
         Change(
+            "a release replaces what an instructor has edited", "grader/integrations/nbgrader/merge.py",
+            "if base is not None and content(own) == content(base):", "if base is not None:",
+            "tests/integrations/nbgrader/test_merge.py::test_a_text_that_both_changed_is_the_instructors_and_is_named"),
+        Change(
+            "the notebook before a release is not kept", "grader/integrations/nbgrader/update.py",
+            "write_atomically(kept, self._path.read_bytes())", "write_atomically(kept, b'')",
+            "tests/integrations/nbgrader/test_nbgrader_update.py::"
+            "test_new_points_are_written_beside_a_note_and_the_old_notebook_is_kept"),
+        Change(
             "HTML in a student's prose stays on the page", "grader/integrations/nbgrader/repair.py",
             '_LINK.sub("] ", _TAG.sub("< ", source))', '_LINK.sub("] ", source)',
             "tests/integrations/nbgrader/test_repair.py::test_prose_of_a_student_is_plain_text_on_nbgraders_pages"),

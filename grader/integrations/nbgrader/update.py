@@ -93,9 +93,11 @@ class _Update:
             self._merged = merge.cells
             self.refused = [f"{self._path}, {sentence}" for sentence in merge.refused]
             self.kept = [f"{self._path}, {sentence}" for sentence in merge.kept]
-            if self.refused and base is None:
+            if self.refused:
                 self.refused.append(
-                    f"There is no {self._base_path} to compare with: move {self._path} to another folder, release "
+                    f"The cells of the last release are in {self._base_path}."
+                    if base
+                    else f"There is no {self._base_path} to compare with: move {self._path} to another folder, release "
                     "again, and copy your own cells into the new notebook."
                 )
 

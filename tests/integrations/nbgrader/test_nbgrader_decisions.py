@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import courses
 import pytest
-from handed_in import grade_id, read_notebook, solved, text_of, write_notebook
 from nbgrader.api import Gradebook
-from terms import COURSE_ID, SMALL_SOURCE, exported, run, run_each
+from terms import COURSE_ID, exported, hand_in_solved, make_small_term, run_each
 
 pytestmark = pytest.mark.proof(part="nbgrader")
 
@@ -96,23 +94,12 @@ class Term:
 
 def make_term(root: Path) -> Term:
     """The course, released and generated, with the class's submissions and tables."""
-    courses.set_due(courses.make_small_course(root), DUE)
-    settings = root / "autograder.yml"
-    settings.write_text(settings.read_text(encoding="utf-8").replace("units:", f"{RULES}units:"), encoding="utf-8")
-    (root / "solutions" / "sums.py").write_text(SMALL_SOURCE, encoding="utf-8")
-    folder = root / "term"
-    folder.mkdir()
-    run(root, folder, root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
+    folder = make_small_term(root, DUE, RULES)
     term = Term(root, "")
     log, code = term.nbgrader("generate_assignment", "sums")
     assert code == 0, log
-    source = read_notebook(folder / "source" / "sums" / "sums.ipynb")
     for student, time in HANDED_IN.items():
-        notebook = solved(source, source)
-        for cell in notebook["cells"]:
-            cell["source"] = MISTAKES.get(student, {}).get(grade_id(cell), text_of(cell))
-        submission = folder / "submitted" / student / "sums"
-        write_notebook(submission / "sums.ipynb", notebook)
+        submission = hand_in_solved(folder, student, MISTAKES.get(student, {}))
         (submission / "timestamp.txt").write_text(time, encoding="utf-8")
     (folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
     (folder / "adjustments.csv").write_text(ADJUSTMENTS, encoding="utf-8")
