@@ -138,11 +138,13 @@ def _read(path: Path) -> NotebookNode | None:
         notebook: NotebookNode = nbformat.read(path, as_version=4)
         if notebook.nbformat_minor < 5:
             notebook = nbformat.v4.upgrade(notebook)
-        nbformat.validate(notebook)
+        is_notebook = all(isinstance(cell.source, str) and isinstance(cell.metadata, dict) for cell in notebook.cells)
     except (ValueError, AttributeError, KeyError, TypeError, nbformat.ValidationError):
+        is_notebook = False
+    if not is_notebook:
         raise ReleaseError(
             f"Nothing was written. {path} is not a notebook: move it to another folder, and release again."
-        ) from None
+        )
     return notebook
 
 

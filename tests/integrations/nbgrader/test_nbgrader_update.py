@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Mapping
@@ -73,6 +74,22 @@ def test_new_points_are_written_beside_a_note_and_the_old_notebook_is_kept(
     kept = released.replaced[source]
     assert kept.read_bytes() == before
     assert kept.is_relative_to(tmp_path / HISTORY)  # outside source/, whose files students receive
+
+
+def test_a_notebook_that_another_program_saved_without_ids_is_merged(
+    tmp_path: Path, source: Path, rubric: Rubric
+) -> None:
+    add_note(source)
+    notebook = json.loads(source.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        del cell["id"]
+    source.write_text(json.dumps(notebook | {"nbformat_minor": 0}), encoding="utf-8")
+    texts, points = [cell.source for cell in nbformat.read(source, as_version=4).cells], points_in(source)
+    release_nbgrader(tmp_path, DOUBLED, rubric)
+    merged = nbformat.read(source, as_version=4)
+    nbformat.validate(merged)
+    assert [cell.source for cell in merged.cells] == texts
+    assert points_in(source) == {name: 2 * value for name, value in points.items()}
 
 
 def test_each_release_keeps_the_notebook_before_it(tmp_path: Path, source: Path, rubric: Rubric) -> None:
