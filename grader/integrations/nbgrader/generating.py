@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,16 @@ from nbgrader import preprocessors
 from nbgrader.api import Comment, Grade, Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 from nbgrader.utils import is_grade, is_locked, is_solution, is_task
+from sqlalchemy.exc import DatabaseError
 
+from grader.submissions.notebook import grade_id_of
 from grader.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nbformat import NotebookNode
+    from nbgrader.coursedir import CourseDirectory
 
 _KINDS = {
     "grade_cells": is_grade,
@@ -40,15 +44,18 @@ class SourceExporter(NotebookExporter):
         generate: Any = self.parent
         if generate.no_database:
             return
-        with Gradebook(generate.coursedir.db_url, generate.coursedir.course_id) as gradebook:
-            for path in (Path(path) for paths in generate.assignments.values() for path in paths):
-                if gone := _gone(gradebook, path):
-                    problem = (
-                        f"Nothing was generated. Students were graded on cells that {path} no longer has: "
-                        f"{listed(gone)}. Put them back: nbgrader can only add cells now."
-                    )
-                    self.log.error(problem)
-                    raise NbGraderException(problem)
+        for path in (Path(path) for paths in generate.assignments.values() for path in paths):
+            gone: list[str] = []
+            # What cannot be read, nbgrader reports by itself.
+            with contextlib.suppress(DatabaseError, OSError, ValueError):
+                gone = _gone(generate.coursedir, path)
+            if gone:
+                problem = (
+                    f"Nothing was generated. Students were graded on cells that {path} no longer has: {listed(gone)}. "
+                    "Put them back: nbgrader can only add cells now."
+                )
+                self.log.error(problem)
+                raise NbGraderException(problem)
 
 
 class SaveCells(preprocessors.SaveCells):
@@ -79,17 +86,16 @@ class SaveCells(preprocessors.SaveCells):
         self.gradebook.db.commit()
 
 
-def _gone(gradebook: Gradebook, path: Path) -> list[str]:
+def _gone(place: CourseDirectory, path: Path) -> list[str]:
     """Return the cells with submissions that a source notebook no longer has."""
-    try:
-        notebook = gradebook.find_notebook(path.stem, path.parent.name)
-    except MissingEntry:
-        return []
-    if not notebook.submissions:
-        return []
+    with Gradebook(place.db_url, place.course_id) as gradebook:
+        try:
+            notebook = gradebook.find_notebook(path.stem, path.parent.name)
+        except MissingEntry:
+            return []
+        if not notebook.submissions:
+            return []
+        known = {kind: [cell.name for cell in getattr(notebook, kind)] for kind in _KINDS}
     cells = nbformat.read(path, as_version=4).cells
-    names = {
-        kind: {cell.metadata.nbgrader["grade_id"] for cell in cells if test(cell)} for kind, test in _KINDS.items()
-    }
-    gone = (cell.name for kind in _KINDS for cell in getattr(notebook, kind) if cell.name not in names[kind])
-    return list(dict.fromkeys(gone))
+    here = {kind: {grade_id_of(cell) for cell in cells if test(cell)} for kind, test in _KINDS.items()}
+    return list(dict.fromkeys(name for kind, names in known.items() for name in names if name not in here[kind]))
