@@ -236,13 +236,17 @@ BREAKAGES = {
             "late work also costs a part of an adjustment", "grader/integrations/nbgrader/scores.py",
             "math.floor(earned * (100 - percent) / 100 + extra)",
             "math.floor((earned + extra) * (100 - percent) / 100)",
-            "tests/integrations/nbgrader/test_gradebook_of_nbgrader.py::"
+            "tests/integrations/nbgrader/test_nbgrader_decisions.py::"
             "test_autograde_gives_the_points_of_reports_and_everybody_a_row"),
         Change(
-            "what would change in nbgrader's gradebook is written at once", "grader/integrations/nbgrader/gradebook.py",
-            "                if not writes:\n", "                if writes is None:\n",
-            "tests/integrations/nbgrader/test_gradebook_of_nbgrader.py::"
-            "test_the_gradebook_shows_first_what_would_change_and_writes_only_then"),
+            "a release replaces what an instructor has edited", "grader/integrations/nbgrader/merge.py",
+            "if base is not None and content(own) == content(base):", "if base is not None:",
+            "tests/integrations/nbgrader/test_merge.py::test_a_text_that_both_changed_is_the_instructors_and_is_named"),
+        Change(
+            "the notebook before a release is not kept", "grader/integrations/nbgrader/update.py",
+            "write_atomically(kept, self._path.read_bytes())", "write_atomically(kept, b'')",
+            "tests/integrations/nbgrader/test_nbgrader_update.py::"
+            "test_new_points_are_written_beside_a_note_and_the_old_notebook_is_kept"),
         Change(
             "HTML in a student's prose stays on the page", "grader/integrations/nbgrader/repair.py",
             '_LINK.sub("] ", _TAG.sub("< ", source))', '_LINK.sub("] ", source)',

@@ -1,4 +1,4 @@
-"""`grader gradebook`: the grades of a class for a spreadsheet, a learning platform or nbgrader."""
+"""`grader gradebook`: the grades of a class for a spreadsheet or a learning platform."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, can_ask, one_of, out, say, stop, write_named
+from grader.cli.console import CourseFolder, one_of, say, stop, write_named
 from grader.errors import IMPERFECT, GraderError
 from grader.text import listed
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grader.classes.exports import Column
     from grader.classes.gradebook import Gradebook
     from grader.classes.unit_grades import State, UnitGrade
-    from grader.course.model import Course
-    from grader.integrations.nbgrader.gradebook import Update
 
 MOST = 20
 
@@ -34,16 +32,15 @@ class Format(enum.StrEnum):
     xlsx = "xlsx"
     canvas = "canvas"
     moodle = "moodle"
-    nbgrader = "nbgrader"
 
 
-KNOWN_STUDENTS = (Format.canvas, Format.moodle, Format.nbgrader)
+KNOWN_STUDENTS = (Format.canvas, Format.moodle)
 """The formats for programs that have students of their own. They get nobody who is not in the roster."""
 
 
 def gradebook(
     reports: Annotated[Path, typer.Option(help="The folder of <student>.json, or of <unit>/<student>.json.")],
-    into: Annotated[Path, typer.Option("--out", help="The file to write, or nbgrader's gradebook.db.")],
+    into: Annotated[Path, typer.Option("--out", help="The file to write.")],
     reader: Annotated[Format, typer.Option("--format", help="Who reads it.")] = Format.csv,
     roster: Annotated[
         Path | None, typer.Option(help="The students, as CSV. Without it, all who have a report.")
@@ -54,13 +51,12 @@ def gradebook(
     collected: Annotated[
         Path | None, typer.Option(help="The collected.json of `grader collect`: only reports on its commits count.")
     ] = None,
-    write: Annotated[bool, typer.Option("--write", help="Write into nbgrader's gradebook without a question.")] = False,
     folder_of_course: CourseFolder = None,
 ) -> None:
     """Write the grades of the units that are over. Exit 1 if somebody is not graded.
 
     A unit that a student of the roster did not hand in counts as 0 points. What is exempt, not due for a student or not
-    graded has no points. For nbgrader, show first what would change in its gradebook.
+    graded has no points.
     """
     from grader.classes.collected import read_collected
     from grader.classes.decisions import Decisions, read_decisions
@@ -71,7 +67,8 @@ def gradebook(
     course = find_course(folder_of_course)
     if unit is not None:
         one_of(unit, list(course.units))
-    _require_fitting(reader, roster, write, has_total_only or is_percent)
+    if roster is None and reader in KNOWN_STUDENTS:
+        raise GraderError(f"--roster: {reader} needs to know who the students are: give roster.csv, or its own export.")
     found = read_gradebook(
         read_decisions(roster, course) if roster else Decisions(course),
         reports,
@@ -79,65 +76,11 @@ def gradebook(
         unit,
         read_collected(collected) if collected else None,
     )
-    if reader is Format.nbgrader:
-        _write_to_nbgrader(found, course, into, roster is not None, write)
-        return
     # A table for people shows also those who are not in the class, at its end.
     shown = found if reader in KNOWN_STUDENTS else replace(found, rows=[*found.rows, *found.strangers])
     grades = columns(shown, has_total_only, is_percent)
     write_named(into, _content(shown, grades, reader), "--out")
     _print_written(found, grades, reader, into)
-
-
-def _require_fitting(reader: Format, roster: Path | None, write: bool, is_summed: bool) -> None:
-    """Raise GraderError if an option is missing or has no meaning for a format."""
-    if roster is None and reader in (Format.canvas, Format.moodle):
-        raise GraderError(f"--roster: {reader} needs to know who the students are: give roster.csv, or its own export.")
-    if write and reader is not Format.nbgrader:
-        raise GraderError(f"--write is for --format nbgrader, which asks first: leave it out for {reader}.")
-    if is_summed and reader is Format.nbgrader:
-        raise GraderError("--total and --percent: nbgrader's gradebook has the points of each unit: leave them out.")
-
-
-def _write_to_nbgrader(found: Gradebook, course: Course, into: Path, has_roster: bool, write: bool) -> None:
-    """Show what changes in nbgrader's gradebook, then write it. Raises typer.Exit if somebody is not graded."""
-    try:
-        from grader.integrations.nbgrader.gradebook import update_gradebook
-    except ModuleNotFoundError:
-        raise GraderError("nbgrader is not installed: pip install 'attention-from-scratch[nbgrader]'.") from None
-    update = update_gradebook(into, found, course, has_roster, writes=False)
-    _print_update(update, into)
-    problem = _print_states(found, Format.nbgrader)
-    if update.changes or update.students:
-        if not write and not can_ask(out):
-            raise stop(IMPERFECT, "Nothing was written: the same command with --write writes it.")
-        if not write and not typer.confirm("Write this?"):
-            say("Nothing was written.")
-            return
-        update_gradebook(into, found, course, has_roster, writes=True)
-        say(f"{into}: written.")
-    if problem:
-        raise problem
-
-
-def _print_update(update: Update, into: Path) -> None:
-    """Print what changes in nbgrader's gradebook, and what does not."""
-    for one in update.changes:
-        before = "no submission" if one.before is None else f"{one.before:g}"
-        same = " (dates, or points of parts)" if one.before == one.after else ""
-        say(f"{one.student}, {one.unit}: {before} → {one.after:g}{same}")
-    say(f"{into}: {len(update.changes)} submissions change, {update.unchanged} do not.")
-    if update.students:
-        say(f"Students who are new, or get a name or an address: {listed(update.students, MOST)}.")
-    if update.by_hand:
-        say(
-            "With scores that were entered in nbgrader, which stay, so the points may differ from the reports: "
-            f"{listed(update.by_hand, MOST)}."
-        )
-    if update.credited:
-        say(f"Extra credit in nbgrader that becomes that of the reports: {listed(update.credited, MOST)}.")
-    if update.unknown:
-        say(f"No assignments in nbgrader, and left out: {', '.join(update.unknown)}.")
 
 
 def _content(found: Gradebook, grades: Sequence[Column], reader: Format) -> str | bytes:
@@ -156,8 +99,6 @@ def _content(found: Gradebook, grades: Sequence[Column], reader: Format) -> str 
             return csv_text(canvas.cells(found, grades))
         case Format.moodle:
             return csv_text(moodle.cells(found, grades))
-        case Format.nbgrader:
-            raise AssertionError  # it is no file of ours
 
 
 def _print_written(found: Gradebook, grades: Sequence[Column], reader: Format, into: Path) -> None:
@@ -182,7 +123,6 @@ def _print_states(found: Gradebook, reader: Format) -> typer.Exit | None:
     points: dict[State, str] = {"exempt": "no points", "not due": "no points", "not handed in": nothing}
     for state, meaning in points.items():
         if whom := _students(found, state):
-            meaning = "left as it is in nbgrader" if reader is Format.nbgrader else meaning
             say(f"{state.capitalize()}, {meaning}: {whom}.")
     if found.strangers:
         where = "left out" if reader in KNOWN_STUDENTS else "at the end of the table"

@@ -28,11 +28,15 @@ def release_nbgrader(
     directory: Annotated[Path, typer.Argument(help="The nbgrader course's folder.")],
     course: CourseFolder = None,
 ) -> None:
-    """Write the source of an nbgrader course: a notebook a unit, with the points of each exercise and quiz item."""
+    """Write the source of an nbgrader course: a notebook a unit, with the points of each exercise and quiz item.
+
+    In notebooks that are there, what you added or edited stays. Nothing is written if a cell cannot be merged.
+    """
     from grader.course.find import find_course
     from grader.engine.grading import Grading
     from grader.integrations.nbgrader.release import CONFIGURATION, configure_lines, is_configured
-    from grader.integrations.nbgrader.release import release_nbgrader as write
+    from grader.integrations.nbgrader.update import next_commands
+    from grader.integrations.nbgrader.update import release_nbgrader as write
     from grader.quizzes.source import load_quizzes
 
     with writing(f"The release could not be written to {directory}"):
@@ -40,14 +44,21 @@ def release_nbgrader(
         quizzes = load_quizzes(found.solutions, found.quizzes)
         with Grading(found, quizzes, allow_unisolated=True) as grading:  # no student's code is run
             rubric = grading.rubric()
-        for path in write(directory, found, rubric):
-            say(f"wrote {path}")
+        released = write(directory, found, rubric)
+    for path in released.written:
+        say(f"wrote {path}")
+    for path, old in released.replaced.items():
+        say(f"updated {path}; the notebook before: {old}")
+    for sentence in released.kept:
+        say(sentence)
+    if not released.written and not released.replaced:
+        say(f"The notebooks in {directory / 'source'} are up to date.")
     if not is_configured(directory):
         say(f"{directory / CONFIGURATION} is yours and stays as it is. Put these two lines at its end:")
         for line in configure_lines(found):
             say(f"    {line}")
-    next_unit = next(iter(found.units))
-    say(f"Next: cd {shlex.quote(str(directory))} && nbgrader generate_assignment {next_unit}")
+    if commands := next_commands(directory, list(found.units)):
+        say(f"Next: {' && '.join([f'cd {shlex.quote(str(directory))}', *commands])}")
 
 
 @release.command("github")

@@ -25,11 +25,6 @@ def course_of(config: Any) -> Course:
     return find_course(Path(named) if named else None)
 
 
-def ignore_warnings() -> None:
-    """Turn off a warning of SQLAlchemy: nbgrader 0.9 causes it with a student's first submission, which is saved."""
-    warnings.filterwarnings("ignore", r"Object of type <\w+> not in session", module=r"nbgrader\.api")
-
-
 def configure(c: Any, course: str | None = None) -> None:
     """Set up nbgrader for a course.
 
@@ -38,9 +33,11 @@ def configure(c: Any, course: str | None = None) -> None:
         course: The course's folder; by default the course around the current folder.
     """
     c.Grader.course = course
-    ignore_warnings()
+    # nbgrader 0.9 causes this warning of SQLAlchemy with a student's first submission, which is saved.
+    warnings.filterwarnings("ignore", r"Object of type <\w+> not in session", module=r"nbgrader\.api")
     # Classes are given by name because every command of nbgrader reads this, and few need them.
     ours, theirs = "grader.integrations.nbgrader", "nbgrader.preprocessors"
+    c.GenerateAssignment.exporter_class = f"{ours}.generating.SourceExporter"
     c.GenerateAssignment.preprocessors = [
         f"{theirs}.IncludeHeaderFooter",
         f"{theirs}.InstantiateTests",
@@ -49,7 +46,7 @@ def configure(c: Any, course: str | None = None) -> None:
         f"{theirs}.ClearOutput",
         f"{theirs}.CheckCellMetadata",
         f"{theirs}.ComputeChecksums",
-        f"{theirs}.SaveCells",
+        f"{ours}.generating.SaveCells",
         f"{theirs}.ClearHiddenTests",
         f"{theirs}.ClearMarkScheme",
         f"{theirs}.ComputeChecksums",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grader.classes.decisions import Decisions, read_decisions
+from grader.classes.exports import safe
 from grader.classes.matcher import Matcher
 from grader.classes.roster import Entry
 from grader.submissions.names import student_id
@@ -44,3 +45,32 @@ def names_of(entries: Sequence[Entry], known: Iterable[str]) -> dict[str, str]:
         if student not in names or name == student:
             names[student] = name
     return {entry.student: names.get(entry.student, entry.student) for entry in entries}
+
+
+def add_students(gradebook: Any, entries: Sequence[Entry], known: Iterable[str]) -> None:
+    """Add the students of the roster whom nbgrader does not know, and add the missing names of the others.
+
+    Args:
+        gradebook: nbgrader's gradebook.
+        entries: The roster.
+        known: Names that nbgrader will add by itself.
+    """
+    present = {one.id: one for one in gradebook.students}
+    names = names_of(entries, {*known, *present})
+    for entry in entries:
+        name = names[entry.student]
+        about = _about(entry)
+        if name in present:
+            about = {key: text for key, text in about.items() if not getattr(present[name], key)}
+        if about or name not in present:
+            gradebook.update_or_create_student(name, **about)
+
+
+def _about(entry: Entry) -> dict[str, str]:
+    """Return the names and the address. nbgrader's table quotes nothing: a comma would begin another column."""
+    last, comma, first = entry.name.partition(",")
+    if not comma:
+        first, _, last = entry.name.rpartition(" ")
+    about = {"first_name": first, "last_name": last, "email": entry.email}
+    plain = {key: str(safe(" ".join(text.replace(",", " ").split()))) for key, text in about.items()}
+    return {key: text for key, text in plain.items() if text}

@@ -18,8 +18,7 @@ from traitlets import Bool
 from grader.classes.tables import TableError
 from grader.documents import CourseError
 from grader.integrations.nbgrader import course_of
-from grader.integrations.nbgrader.decisions import decisions_in
-from grader.integrations.nbgrader.gradebook import add_students
+from grader.integrations.nbgrader.decisions import add_students, decisions_in
 from grader.integrations.nbgrader.session import NotGraded, Session
 from grader.submissions.notebook import CODE_LIMIT, NO_TEXT, grade_id_of, read_all_cells, source_of
 from grader.submissions.plain_files import UnreadableError

@@ -1,4 +1,4 @@
-"""The source of an nbgrader course: a notebook for each unit, made from its source and its quiz."""
+"""The notebook of each unit, made from its source and its quiz, and the configuration of an nbgrader course."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION, BuildError, read_source
-from grader.files import PACKAGE, write_atomically
+from grader.files import PACKAGE
 from grader.integrations.nbgrader import IN_PLACE_OF
 from grader.integrations.release import ReleaseError
 from grader.quizzes.cells import WHAT_TO_WRITE
@@ -55,36 +55,23 @@ assert os.environ.get("NBGRADER_EXECUTION") != "autograde", "graded by `grader` 
 ### END HIDDEN TESTS"""
 
 
-def release_nbgrader(directory: Path, course: Course, rubric: Rubric) -> list[Path]:
-    """Write the source of an nbgrader course: source/<unit>/<unit>.ipynb for every unit, and nbgrader_config.py.
-
-    The instructor then runs `nbgrader generate_assignment <unit>` in `directory`. An existing nbgrader_config.py is not
-    changed.
-
-    Returns:
-        The files written.
-
-    Raises:
-        ReleaseError: The units do not match their sources. Nothing was written.
-    """
-    if directory.exists() and not directory.is_dir():
-        raise ReleaseError(f"{directory} is a file: name a directory for the nbgrader course.")
-    files = {}
+def notebooks_of(course: Course, rubric: Rubric) -> dict[str, NotebookNode]:
+    """Return the notebook of every unit. Raises ReleaseError if the units do not match their sources."""
+    notebooks = {}
     for unit, points in rubric.possible(course).items():
         cells = _unit_cells(course.solutions / f"{unit}.py", course, points)
         if isinstance(quiz := rubric.quizzes.get(unit), Quiz):
             cells += _quiz_cells(quiz, quiz_points(quiz, course))
-        files[directory / "source" / unit / f"{unit}.ipynb"] = _notebook(cells)
-    configuration = directory / CONFIGURATION
-    if not configuration.exists():
-        imported, configured = configure_lines(course)
-        identifier = re.sub(r"\W+", "_", course.name.lower()).strip("_")
-        lines = [imported, "", "c = get_config()", f'c.CourseDirectory.course_id = "{identifier}"', configured, ""]
-        files[configuration] = "\n".join(lines)
-    for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, text)
-    return list(files)
+        notebooks[unit] = _notebook(cells)
+    return notebooks
+
+
+def configuration_of(course: Course) -> str:
+    """Return the text of nbgrader_config.py."""
+    imported, configured = configure_lines(course)
+    identifier = re.sub(r"\W+", "_", course.name.lower()).strip("_")
+    lines = [imported, "", "c = get_config()", f'c.CourseDirectory.course_id = "{identifier}"', configured, ""]
+    return "\n".join(lines)
 
 
 def configure_lines(course: Course) -> tuple[str, str]:
@@ -103,8 +90,8 @@ def is_configured(directory: Path) -> bool:
     return any("configure" in (getattr(call, "id", ""), getattr(call, "attr", "")) for call in calls)
 
 
-def _notebook(cells: list[NotebookNode]) -> str:
-    """Return the text of a notebook with these cells."""
+def _notebook(cells: list[NotebookNode]) -> NotebookNode:
+    """Return a notebook with these cells."""
     import nbformat
 
     for position, cell in enumerate(cells):
@@ -115,9 +102,9 @@ def _notebook(cells: list[NotebookNode]) -> str:
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
         "language_info": {"name": "python"},
     }
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    notebook: NotebookNode = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     nbformat.validate(notebook)
-    return f"{nbformat.writes(notebook)}\n"
+    return notebook
 
 
 def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[NotebookNode]:

@@ -8,46 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from nbgrader.utils import parse_utc
 
-from grader.submissions.notebook import QUIZ_MARK
-
 if TYPE_CHECKING:
-    import datetime
     from collections.abc import Iterable, Mapping
 
     from grader.classes.roster import Entry
     from grader.course.late import Late
     from grader.course.model import Course
-    from grader.reports.model import Change, Exercise, QuizItem, Unit
+    from grader.reports.model import Change
 
 _ADJUSTED, _COMMENT = "Adjusted by ", "Comment by "
 """How a comment on an adjustment begins, and one without points."""
-
-
-def score_of(submission: Any) -> float:
-    """Return a submission's score as nbgrader exports it."""
-    return max(0.0, float(submission.score - submission.late_submission_penalty))
-
-
-def parts_of(unit: Unit) -> dict[str, Exercise | QuizItem]:
-    """Return the exercises and quiz items of a unit by the grade_id of their test cells."""
-    items = unit.quiz.items if unit.quiz else {}
-    return {
-        **{f"test_{name}": exercise for name, exercise in unit.exercises.items()},
-        **{f"test_{QUIZ_MARK}{name}": item for name, item in items.items()},
-    }
 
 
 def differences(found: Mapping[str, float], possible: Mapping[str, float]) -> str:
     """Return in which cells the points of nbgrader differ from those of the course; "" if in none."""
     wrong = [name for name in {**possible, **found} if found.get(name) != possible.get(name)]
     return ", ".join(f"{name} {_points(found, name)} instead of {_points(possible, name)}" for name in wrong)
-
-
-def write_time(submission: Any, time: datetime.datetime) -> None:
-    """Write when a submission was handed in. Reports have whole seconds."""
-    before, time = submission.timestamp, parse_utc(time)
-    if before is None or before.replace(microsecond=0) != time:
-        submission.timestamp = time
 
 
 def write_extension(submission: Any, entry: Entry, course: Course) -> None:
@@ -80,14 +56,13 @@ def write_adjustments(notebook: Any, changes: Iterable[Change], exercises: Itera
             comment.auto_comment = "\n".join(comments.get(comment.name, [])) or None
 
 
-def write_penalty(gradebook: Any, notebook: Any, late: Late, points: int | None = None) -> None:
+def write_penalty(gradebook: Any, notebook: Any, late: Late) -> None:
     """Write what late work and rounding take off, which nbgrader subtracts from the score.
 
     Args:
         gradebook: nbgrader's gradebook.
         notebook: The submitted notebook, with its scores and dates.
         late: The rules of the course.
-        points: The points that remain; by default, they follow from the scores, the dates and the rules.
     """
     earned, extra = Fraction(0), Fraction(0)
     for grade in notebook.grades:
@@ -97,9 +72,7 @@ def write_penalty(gradebook: Any, notebook: Any, late: Late, points: int | None 
             earned += Fraction(str(score))
             extra += Fraction(str(grade.extra_credit or 0))
     remains: Fraction | int = earned + extra
-    if points is not None:
-        remains = points
-    elif (percent := late.percent(late.days(notebook.assignment.total_seconds_late))) or extra:
+    if (percent := late.percent(late.days(notebook.assignment.total_seconds_late))) or extra:
         remains = max(0, math.floor(earned * (100 - percent) / 100 + extra))
     penalty = float(earned + extra - remains)
     gradebook.db.flush()

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from handed_in import grade_id, read_notebook, solved, write_notebook
+import courses
+from handed_in import grade_id, read_notebook, solved, text_of, write_notebook
 from nbgrader.api import Gradebook
 
 COURSE_ID = "attention_and_transformers_from_scratch"
@@ -93,6 +94,29 @@ def environment_of(root: Path, home: Path) -> dict[str, str]:
         "PYTHONPATH": str(root),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+
+
+def make_small_term(root: Path, due: str = courses.LONG_TO_COME, rules: str = "") -> Path:
+    """A small course with a due date and rules for late work, and nbgrader's folder in it with the released source."""
+    courses.set_due(courses.make_small_course(root), due)
+    file = root / "autograder.yml"
+    file.write_text(file.read_text(encoding="utf-8").replace("units:", f"{rules}units:"), encoding="utf-8")
+    (root / "solutions" / "sums.py").write_text(SMALL_SOURCE, encoding="utf-8")
+    folder = root / "term"
+    folder.mkdir()
+    run(root, folder, root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
+    return folder
+
+
+def hand_in_solved(folder: Path, student: str, instead: Mapping[str, str]) -> Path:
+    """Hand in the source's answers in the small term, with other texts in some cells. Return the student's folder."""
+    source = read_notebook(folder / "source" / "sums" / "sums.ipynb")
+    notebook = solved(source, source)
+    for cell in notebook["cells"]:
+        cell["source"] = instead.get(grade_id(cell), text_of(cell))
+    submission = folder / "submitted" / student / "sums"
+    write_notebook(submission / "sums.ipynb", notebook)
+    return submission
 
 
 def run(root: Path, folder: Path, home: Path, *command: str, settings: Path | None = None) -> str:

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import courses
 import pytest
-from handed_in import code_cell, grade_id, is_test, read_notebook, solved, text_of, write_notebook
+from handed_in import code_cell, grade_id, is_test, read_notebook, text_of, write_notebook
 from nbformat import from_dict
 from nbgrader.api import Gradebook
 from nbgrader.utils import determine_grade
-from terms import COURSE_ID, SMALL_SOURCE, run, run_each, scores_of
+from terms import COURSE_ID, hand_in_solved, make_small_term, run_each, scores_of
 
 pytestmark = pytest.mark.proof(part="nbgrader")
 
@@ -97,16 +97,10 @@ def nbgrader(root: Path, *commands: str, prefix: Sequence[str] = ()) -> list[tup
 
 @pytest.fixture(scope="module")
 def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
-    root = courses.make_small_course(tmp_path_factory.mktemp("course"))
-    (root / "solutions" / "sums.py").write_text(SMALL_SOURCE)
-    (root / "term").mkdir()
-    run(root, root / "term", root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
-    source = read_notebook(root / "term" / "source" / "sums" / "sums.ipynb")
+    root = tmp_path_factory.mktemp("course")
+    folder = make_small_term(root)
     for student, mistakes in MISTAKES.items():
-        notebook = solved(source, source)
-        for cell in notebook["cells"]:
-            cell["source"] = mistakes.get(grade_id(cell), text_of(cell))
-        write_notebook(root / "term" / "submitted" / student / "sums" / "sums.ipynb", notebook)
+        hand_in_solved(folder, student, mistakes)
     generated, first = nbgrader(root, "generate_assignment sums", "autograde sums")
     assert (generated[1], first[1]) == (0, 0), f"{generated[0]}\n{first[0]}"
     before = {student: scores_of(root / "term", student, "sums") for student in MISTAKES}

@@ -1,25 +1,20 @@
-"""nbgrader's gradebook has the points of reports: after `nbgrader autograde`, and after `grader gradebook`.
+"""After `nbgrader autograde`, nbgrader's gradebook has the points of reports.
 
 A class hands in around the change to summer time, with extensions, adjustments and exemptions.
 """
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-import sqlite3
 import subprocess
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import courses
 import pytest
-from handed_in import grade_id, read_notebook, solved, text_of, write_notebook
 from nbgrader.api import Gradebook
-from terms import COURSE_ID, SMALL_SOURCE, exported, run, run_each
+from terms import COURSE_ID, exported, hand_in_solved, make_small_term, run_each
 
 pytestmark = pytest.mark.proof(part="nbgrader")
 
@@ -69,10 +64,7 @@ POINTS = {"ada": 18, "bob": 16, "cyd": 16, "dan": 14, "eve": 16, "fay": 9, "gus"
 
 @dataclass
 class Term:
-    """A course, and nbgrader's folder in it: as it is after autograde, with reports on the same submissions.
-
-    `fresh`: the gradebook before the first submission.
-    """
+    """A course, and nbgrader's folder in it: as it is after autograde, with reports on the same submissions."""
 
     root: Path
     log: str
@@ -81,27 +73,18 @@ class Term:
     def folder(self) -> Path:
         return self.root / "term"
 
-    @property
-    def fresh(self) -> Path:
-        return self.root / "fresh.db"
-
     def nbgrader(self, *arguments: str, folder: str = "term") -> tuple[str, int]:
         [ended] = run_each(self.root, [(self.root / folder, self.root, arguments)], self.root)
         return ended
-
-    def gradebook(self, out: Path, *more: str) -> subprocess.CompletedProcess[str]:
-        """Run `grader gradebook --format nbgrader`."""
-        options = ["--reports", "reports", "--roster", "roster.csv", "--format", "nbgrader", "--out", str(out), *more]
-        return self.grader("gradebook", *options)
 
     def grader(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [*courses.grader_command(*arguments), "--course", str(self.root)]
         environment = courses.environment(self.root)
         return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
 
-    def table(self, gradebook: Path) -> dict[str, dict[str, str]]:
+    def table(self) -> dict[str, dict[str, str]]:
         """What `nbgrader export` writes."""
-        log, code = self.nbgrader("export", f"--CourseDirectory.db_url=sqlite:///{gradebook}", "--to=table.csv")
+        log, code = self.nbgrader("export", "--to=table.csv")
         assert code == 0, log
         return exported(self.folder / "table.csv")
 
@@ -111,24 +94,12 @@ class Term:
 
 def make_term(root: Path) -> Term:
     """The course, released and generated, with the class's submissions and tables."""
-    courses.set_due(courses.make_small_course(root), DUE)
-    settings = root / "autograder.yml"
-    settings.write_text(settings.read_text(encoding="utf-8").replace("units:", f"{RULES}units:"), encoding="utf-8")
-    (root / "solutions" / "sums.py").write_text(SMALL_SOURCE, encoding="utf-8")
-    folder = root / "term"
-    folder.mkdir()
-    run(root, folder, root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
+    folder = make_small_term(root, DUE, RULES)
     term = Term(root, "")
     log, code = term.nbgrader("generate_assignment", "sums")
     assert code == 0, log
-    shutil.copy(folder / "gradebook.db", term.fresh)
-    source = read_notebook(folder / "source" / "sums" / "sums.ipynb")
     for student, time in HANDED_IN.items():
-        notebook = solved(source, source)
-        for cell in notebook["cells"]:
-            cell["source"] = MISTAKES.get(student, {}).get(grade_id(cell), text_of(cell))
-        submission = folder / "submitted" / student / "sums"
-        write_notebook(submission / "sums.ipynb", notebook)
+        submission = hand_in_solved(folder, student, MISTAKES.get(student, {}))
         (submission / "timestamp.txt").write_text(time, encoding="utf-8")
     (folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
     (folder / "adjustments.csv").write_text(ADJUSTMENTS, encoding="utf-8")
@@ -145,12 +116,6 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
     return term
 
 
-@pytest.fixture
-def gradebook(term: Term, tmp_path: Path) -> Path:
-    """A copy of the gradebook before the first submission."""
-    return Path(shutil.copy(term.fresh, tmp_path / "gradebook.db"))
-
-
 def expected(name: str) -> str:
     """What nbgrader calls a student."""
     return "Jane Doe" if name == "jdoe" else name
@@ -163,7 +128,7 @@ def test_reports_have_the_points_that_the_rules_give(term: Term) -> None:
 
 
 def test_autograde_gives_the_points_of_reports_and_everybody_a_row(term: Term) -> None:
-    table = term.table(term.folder / "gradebook.db")
+    table = term.table()
     assert {name: float(table[expected(name)]["score"]) for name in POINTS} == POINTS
     assert sorted(table) == sorted([*HANDED_IN, "ida"])
     assert (float(table["ida"]["score"]), table["ida"]["timestamp"]) == (0, "")
@@ -183,42 +148,6 @@ def test_a_quiz_counts_by_the_students_own_due_date(term: Term) -> None:
     assert "The quiz of sums does not count yet for those with an extension: leo." in term.log
 
 
-def test_the_gradebook_shows_first_what_would_change_and_writes_only_then(term: Term, gradebook: Path) -> None:
-    before = gradebook.read_bytes()
-    done = term.gradebook(gradebook)
-    assert done.returncode == 1
-    assert "Nothing was written: the same command with --write writes it." in done.stderr
-    assert gradebook.read_bytes() == before
-    lines = done.stdout.splitlines()
-    assert "gus, sums: no submission → 18" in lines
-    assert f"{gradebook}: {len(POINTS)} submissions change, 0 do not." in lines
-    assert "Exempt, left as it is in nbgrader: hal (sums)." in lines
-    assert "Not due, left as it is in nbgrader: leo (sums)." in lines
-    assert "Not handed in, left as it is in nbgrader: ida (sums)." in lines
-
-
-def test_what_is_written_comes_back_from_nbgraders_export(term: Term, gradebook: Path) -> None:
-    done = term.gradebook(gradebook, "--write")
-    assert done.returncode == 0, done.stderr
-    assert f"{gradebook}: written." in done.stdout
-    assert done.stderr == ""
-    table = term.table(gradebook)
-    assert {name: float(table[name]["score"]) for name in POINTS} == POINTS
-    assert {float(row["max_score"]) for row in table.values()} == {18}
-    assert (table["gus"]["raw_score"], table["gus"]["late_submission_penalty"]) == ("19.8", "1.8")
-    assert (table["bob"]["timestamp"], table["bob"]["email"]) == ("2025-03-30 21:59:00", "bob@x.org")
-    assert sorted(table) == sorted([*POINTS, "hal", "ida", "leo"])
-    again = term.gradebook(gradebook)
-    assert f"0 submissions change, {len(POINTS)} do not." in again.stdout
-    assert again.returncode == 0
-
-
-def test_reports_change_nothing_in_a_gradebook_after_autograde(term: Term) -> None:
-    done = term.gradebook(term.folder / "gradebook.db")
-    assert f"0 submissions change, {len(POINTS)} do not." in done.stdout
-    assert done.returncode == 0
-
-
 # -- what an instructor changes -----------------------------------------------------------------------------------
 
 
@@ -233,7 +162,7 @@ def autograded(term: Term, *students: str) -> dict[str, float]:
     commands = [(term.folder, term.root, ["autograde", "sums", "--force", f"--student={one}"]) for one in students]
     for log, code in run_each(term.root, commands, term.root):
         assert code == 0, log
-    table = term.table(term.folder / "gradebook.db")
+    table = term.table()
     return {student: float(table[student]["score"]) for student in students}
 
 
@@ -244,13 +173,12 @@ def test_the_tables_decide_on_extensions_and_extra_credit(own_term: Term) -> Non
     assert comments_on_gus(own_term.folder / "gradebook.db") == {}
 
 
-def test_students_read_why_their_points_were_adjusted(own_term: Term, gradebook: Path) -> None:
+def test_students_read_why_their_points_were_adjusted(own_term: Term) -> None:
     comments = {
         "add": "Adjusted by Ms Roe: +2.1 points. The network was down.",
         "Scale": "Adjusted by Ms Roe: -0.3 points. Shown by a friend.",
     }
-    own_term.gradebook(gradebook, "--write")
-    assert comments_on_gus(gradebook) == comments_on_gus(own_term.folder / "gradebook.db") == comments
+    assert comments_on_gus(own_term.folder / "gradebook.db") == comments
     log, code = own_term.nbgrader("generate_feedback", "sums", "--student=gus")
     assert code == 0, log
     page = (own_term.folder / "feedback" / "gus" / "sums" / "sums.html").read_text(encoding="utf-8")
@@ -273,33 +201,17 @@ def test_without_tables_extensions_and_extra_credit_are_those_in_the_gradebook(o
     assert autograded(own_term, "bob", "gus") == {"bob": 18, "gus": 18}
 
 
-def test_scores_that_somebody_entered_stay_and_are_named(own_term: Term) -> None:
-    database = own_term.folder / "gradebook.db"
-    with Gradebook(f"sqlite:///{database}", COURSE_ID) as gradebook:
+def test_a_score_that_somebody_entered_stays_and_the_penalty_follows_it(own_term: Term) -> None:
+    with Gradebook(f"sqlite:///{own_term.folder}/gradebook.db", COURSE_ID) as gradebook:
         gradebook.find_grade("test_add", "sums", "sums", "bob").manual_score = 3.5
         gradebook.db.commit()
-    done = own_term.gradebook(database, "--write")
-    assert "entered in nbgrader, which stay, so the points may differ from the reports: bob (sums)." in done.stdout
-    assert "bob, sums: 15.5 → 15" in done.stdout
-    with Gradebook(f"sqlite:///{database}", COURSE_ID) as gradebook:
-        assert gradebook.find_grade("test_add", "sums", "sums", "bob").manual_score == 3.5
-    # 17.5 less a tenth, rounded down; and the same by autograde.
-    assert float(own_term.table(database)["bob"]["score"]) == 15
+    # 17.5 less a tenth, rounded down.
     assert autograded(own_term, "bob") == {"bob": 15}
 
 
-def test_the_best_of_several_hand_ins_can_be_written(own_term: Term) -> None:
+def test_where_the_best_hand_in_should_count_autograde_says_that_the_last_one_does(own_term: Term) -> None:
     settings = own_term.root / "autograder.yml"
     settings.write_text(settings.read_text().replace("most_percent: 50\n", "most_percent: 50\n  counts: best\n"))
-    earlier = own_term.folder / "earlier" / "bob"
-    shutil.copytree(own_term.folder / "submitted" / "bob", earlier)
-    (earlier / "sums" / "timestamp.txt").write_text("2025-03-29 12:00:00 UTC")
-    done = own_term.grader("grade", "earlier", "submitted", "--out", "reports", "--roster", "roster.csv")
-    assert done.returncode == 0, done.stderr
-    database = own_term.folder / "gradebook.db"
-    done = own_term.gradebook(database, "--write")
-    assert "bob, sums: 16 → 18" in done.stdout
-    assert float(own_term.table(database)["bob"]["score"]) == 18
     log, code = own_term.nbgrader("autograde", "sums")
     assert (code, "nbgrader keeps only the last submission" in log) == (0, True), log
 
@@ -312,40 +224,3 @@ def test_a_wrong_roster_stops_autograde_at_once(own_term: Term) -> None:
     assert "Nothing was graded. " in log
     assert "roster.csv, line 12, sums: 'soon' is no extension" in log
     assert (own_term.folder / "gradebook.db").read_bytes() == before
-
-
-def not_a_gradebook(path: Path) -> None:
-    path.write_text("student,sums\n", encoding="utf-8")
-
-
-def another_database(path: Path) -> None:
-    path.unlink()
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("CREATE TABLE one (two)")
-
-
-def other_points(path: Path) -> None:
-    with Gradebook(f"sqlite:///{path}", COURSE_ID) as gradebook:
-        gradebook.find_grade_cell("test_add", "sums", "sums").max_score = 6
-        gradebook.db.commit()
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "sentence"),
-    [
-        (Path.unlink, (), "does not exist: give the gradebook.db in nbgrader's course folder."),
-        (not_a_gradebook, (), "cannot be used (file is not a database), and nothing was written"),
-        (another_database, (), "is not nbgrader's gradebook: give the gradebook.db in nbgrader's course folder."),
-        (other_points, (), "the report on ada (test_add 6 instead of 4): run `grader release nbgrader .` and `nbgra"),
-        (Path.exists, ("--percent",), "nbgrader's gradebook has the points of each unit: leave them out."),
-        (Path.exists, ("--format", "csv"), "--write is for --format nbgrader, which asks first: leave it out for csv."),
-    ],
-)
-def test_what_cannot_be_written_is_an_error(
-    term: Term, gradebook: Path, change: Callable[[Path], object], options: tuple[str, ...], sentence: str
-) -> None:
-    change(gradebook)
-    before = gradebook.read_bytes() if gradebook.exists() else b""
-    done = term.gradebook(gradebook, "--write", *options)
-    assert (done.returncode, sentence in done.stderr) == (2, True), done.stderr
-    assert (gradebook.read_bytes() if gradebook.exists() else b"") == before

@@ -1,0 +1,101 @@
+"""How `nbgrader generate_assignment` changes a unit on which students were graded: cells are added, never removed."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbgrader import preprocessors
+from nbgrader.api import Comment, Grade, Gradebook, MissingEntry
+from nbgrader.converters.base import NbGraderException
+from nbgrader.utils import is_grade, is_locked, is_solution, is_task
+from sqlalchemy.exc import DatabaseError
+
+from grader.submissions.notebook import grade_id_of
+from grader.text import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nbformat import NotebookNode
+    from nbgrader.coursedir import CourseDirectory
+
+_KINDS = {
+    "grade_cells": is_grade,
+    "solution_cells": is_solution,
+    "task_cells": is_task,
+    "source_cells": lambda cell: is_grade(cell) or is_solution(cell) or is_task(cell) or is_locked(cell),
+}
+"""The cells of a notebook in the gradebook, and which cells of a source they are."""
+
+
+class SourceExporter(NotebookExporter):
+    """Reads source notebooks. Its parent is GenerateAssignment.
+
+    It raises NbGraderException if a cell is gone on which students were graded. nbgrader refuses this too, but with a
+    traceback, and after it has removed the released notebook, without which nobody can be graded.
+    """
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)  # type: ignore[no-untyped-call]
+        generate: Any = self.parent
+        if generate.no_database:
+            return
+        for path in (Path(path) for paths in generate.assignments.values() for path in paths):
+            gone: list[str] = []
+            # What cannot be read, nbgrader reports by itself.
+            with contextlib.suppress(DatabaseError, OSError, ValueError):
+                gone = _gone(generate.coursedir, path)
+            if gone:
+                problem = (
+                    f"Nothing was generated. Students were graded on cells that {path} no longer has: {listed(gone)}. "
+                    "Put them back: nbgrader can only add cells now."
+                )
+                self.log.error(problem)
+                raise NbGraderException(problem)
+
+
+class SaveCells(preprocessors.SaveCells):
+    """Saves the cells of a notebook, and adds new ones to the submissions in the gradebook."""
+
+    def _create_notebook(self, nb: NotebookNode) -> None:
+        try:
+            notebook = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
+        except MissingEntry:
+            pass
+        else:
+            if notebook.submissions:
+                self._add("grade", notebook, self.new_grade_cells, Grade)
+                self._add("solution", notebook, self.new_solution_cells, Comment)
+                self._add("task", notebook, self.new_task_cells, Grade, Comment)
+                self._add("source", notebook, self.new_source_cells)
+        super()._create_notebook(nb)
+
+    def _add(self, kind: str, notebook: Any, cells: Mapping[str, dict[str, Any]], *rows: Any) -> None:
+        """Add the cells of a kind that the gradebook does not know, with empty rows in each submission."""
+        known = {cell.name for cell in getattr(notebook, f"{kind}_cells")}
+        create = getattr(self.gradebook, f"add_{kind}_cell")
+        for name, about in cells.items():
+            if name not in known:
+                cell = create(name, self.notebook_id, self.assignment_id, **about)
+                for submitted in notebook.submissions:
+                    self.gradebook.db.add_all([row(cell_id=cell.id, notebook=submitted) for row in rows])
+        self.gradebook.db.commit()
+
+
+def _gone(place: CourseDirectory, path: Path) -> list[str]:
+    """Return the cells with submissions that a source notebook no longer has."""
+    with Gradebook(place.db_url, place.course_id) as gradebook:
+        try:
+            notebook = gradebook.find_notebook(path.stem, path.parent.name)
+        except MissingEntry:
+            return []
+        if not notebook.submissions:
+            return []
+        known = {kind: [cell.name for cell in getattr(notebook, kind)] for kind in _KINDS}
+    cells = nbformat.read(path, as_version=4).cells
+    here = {kind: {grade_id_of(cell) for cell in cells if test(cell)} for kind, test in _KINDS.items()}
+    return list(dict.fromkeys(name for kind, names in known.items() for name in names if name not in here[kind]))

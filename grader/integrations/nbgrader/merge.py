@@ -1,0 +1,207 @@
+"""Merges a new release of a notebook with what an instructor has made of the last one, cell by cell."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+from grader.integrations.nbgrader.matching import Cells, aligned, content, name_of, named, with_ids
+from grader.submissions.notebook import QUIZ_MARK, marks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbformat import NotebookNode
+
+_TEST = "test_"
+_MOST_SHOWN = 50
+
+
+class Merge:
+    """The cells of a release with the additions and edits of an instructor.
+
+    What one side has changed is taken from this side. Of a text that both have changed, the instructor's stays.
+
+    Attributes:
+        cells: The merged cells.
+        refused: What cannot be merged: a sentence for each cell.
+        kept: A sentence for each text of the instructor's that the course has changed too.
+    """
+
+    def __init__(
+        self, base: Sequence[NotebookNode] | None, own: Sequence[NotebookNode], new: Sequence[NotebookNode]
+    ) -> None:
+        """Merge.
+
+        Args:
+            base: The cells of the last release; None if nobody knows them.
+            own: The instructor's cells.
+            new: The cells of the new release. They get the ids that the same cells had before.
+        """
+        self.kept: list[str] = []
+        self._refused: dict[str, str] = {}
+        self._is_base_known = base is not None
+        self._base = named(base or [], {}, "text")
+        self._own = named(own, self._base, "own")
+        self._new = aligned(new, self._base or self._own, "new")
+        with_ids(self._new, self._own, self._base)
+        self._refuse_doubles(own)
+        merged = {name: self._merged(name) for name in self._order()}
+        self._cells: Cells = {name: cell for name, cell in merged.items() if cell is not None}
+        for name, cell in self._new.items():
+            if _is_test(cell):
+                self._require(name.removeprefix(_TEST))
+                self._require(name)
+        self._require_order_of_quiz()
+        self._refuse_own_tests()
+        self.cells = list(self._cells.values())
+        self.refused = list(self._refused.values())
+
+    def _order(self) -> list[str]:
+        """Return the names in order: as the side that moved cells has them, with the additions of the other side."""
+        common = [name for name in self._base if name in self._own and name in self._new]
+        by_course = [name for name in self._new if name in common]
+        by_hand = [name for name in self._own if name in common]
+        if by_course == common:
+            return _inserted(list(self._own), self._new, [name for name in self._new if name not in self._base])
+        if by_hand != common:
+            moved = next(one for one, other in zip(by_hand, common, strict=True) if one != other)
+            self._refuse(moved, self._own[moved], "you have moved cells, and so has the course. Move yours back.")
+        stays = [name for name in self._new if name in self._own or name not in self._base]
+        return _inserted(stays, self._own, list(self._own))
+
+    def _merged(self, name: str) -> NotebookNode | None:
+        """Return one cell; None if it is left out."""
+        base, own, new = (cells.get(name) for cells in (self._base, self._own, self._new))
+        if own is None:
+            return new
+        if new is None:
+            return own if base is None else self._without_new(name, base, own)
+        if base is not None and content(own) == content(base):
+            return _taken(new, own)
+        if content(own) != content(new) and (base is None or content(new) != content(base)):
+            self._note_conflict(name, base, own, new)
+        return own
+
+    def _without_new(self, name: str, base: NotebookNode, own: NotebookNode) -> NotebookNode | None:
+        """Return a cell that the course no longer has, if the instructor has edited it."""
+        if content(base) == content(own):
+            return None
+        if name_of(own):
+            self._refuse(name, own, "you have edited it, and the course no longer has it. Delete it.")
+        else:
+            self.kept.append(f"{_described(own)} is as you edited it; the course no longer has this text.")
+        return own
+
+    def _note_conflict(self, name: str, base: NotebookNode | None, own: NotebookNode, new: NotebookNode) -> None:
+        """Refuse a cell that is different on both sides. Of a text, say that it stays."""
+        if not self._is_base_known:
+            self._refuse(name, own, "it differs from the course, and nothing says who has changed it.")
+        elif name_of(new) is None:
+            self.kept.append(f"{_described(own)} is as you edited it; the course has changed this text too.")
+        elif base is None:
+            self._refuse(name, own, "the course has a cell of this name now. Rename yours.")
+        elif _points(own) != _points(base):
+            self._refuse_points(name, own, new)
+        else:
+            self._refuse(
+                name,
+                own,
+                "you have edited it, and the course has changed it too. Undo your edit, release again, and edit the "
+                "new cell.",
+            )
+
+    def _require(self, name: str) -> None:
+        """Refuse a cell that is missing or has other marks than the grader needs."""
+        own, new = self._cells.get(name), self._new[name]
+        if own is None:
+            self._refuse(
+                name,
+                new,
+                "it is missing, and the course grades it. Put it back. To leave an exercise out, remove it from "
+                "autograder.yml.",
+            )
+        elif _points(own) != _points(new):
+            self._refuse_points(name, own, new)
+        elif any(
+            bool(marks_of(own).get(mark)) != bool(marks_of(new).get(mark)) for mark in ("grade", "solution", "task")
+        ):
+            kind = "test" if _is_test(new) else "answer"
+            self._refuse(name, own, f"it is no longer an autograded {kind}, and the course grades it. Set it back.")
+
+    def _require_order_of_quiz(self) -> None:
+        """Refuse another order of the quiz: answers are matched to questions by number."""
+        found, asked = (
+            [name for name in cells if name.startswith(_TEST + QUIZ_MARK)] for cells in (self._cells, self._new)
+        )
+        if found != asked and sorted(found) == sorted(asked):
+            moved = next(one for one, other in zip(found, asked, strict=True) if one != other)
+            self._refuse(
+                moved, self._cells[moved], "the quiz is asked in another order than in the course. Move it back."
+            )
+
+    def _refuse_own_tests(self) -> None:
+        for name, cell in self._cells.items():
+            if _is_test(cell) and name not in self._new:
+                self._refuse(
+                    name,
+                    cell,
+                    "it is an autograded test of yours, and the grader runs only those of the course. Make it a "
+                    "manually graded answer or task.",
+                )
+
+    def _refuse_doubles(self, own: Sequence[NotebookNode]) -> None:
+        names = [name_of(cell) for cell in own]
+        for name, cell in self._own.items():
+            if names.count(name) > 1:
+                self._refuse(name, cell, f"there are {names.count(name)} cells of this name. Rename all but one.")
+
+    def _refuse_points(self, name: str, own: NotebookNode, new: NotebookNode) -> None:
+        exercise = "the quiz" if name.startswith(_TEST + QUIZ_MARK) else name.removeprefix(_TEST)
+        self._refuse(
+            name,
+            own,
+            f"you have set its points to {_points(own):g}, and the course gives {_points(new):g}. Set them to "
+            f"{_points(new):g}, or change the weight of {exercise} in autograder.yml.",
+        )
+
+    def _refuse(self, name: str, cell: NotebookNode, why: str) -> None:
+        self._refused.setdefault(name, f"{_described(cell)}: {why}")
+
+
+def _inserted(names: list[str], others: Cells, allowed: Sequence[str]) -> list[str]:
+    """Return the names with the allowed ones of the others, each behind the one that it follows there."""
+    place = 0
+    for name in others:
+        if name not in names and name in allowed:
+            names.insert(place, name)
+        if name in names:
+            place = names.index(name) + 1
+    return names
+
+
+def _taken(new: NotebookNode, own: NotebookNode) -> NotebookNode:
+    """Return the new content of a cell that the instructor has not edited, with the outputs of the same source."""
+    if content(new) == content(own):
+        return own
+    taken = copy.deepcopy(own if new.cell_type == own.cell_type and new.source == own.source else new)
+    taken.metadata = {**own.metadata, **new.metadata}
+    return taken
+
+
+def _is_test(cell: NotebookNode) -> bool:
+    marks = marks_of(cell)
+    return bool(name_of(cell) and marks.get("grade") and not marks.get("solution"))
+
+
+def _points(cell: NotebookNode) -> float:
+    points = marks_of(cell).get("points")
+    return points if isinstance(points, int | float) else 0
+
+
+def _described(cell: NotebookNode) -> str:
+    """Return how a sentence names a cell: by its grade_id, or by its first line."""
+    if name := name_of(cell):
+        return f"cell {name}"
+    first = next((line for line in cell.source.splitlines() if line.strip()), "")
+    return f'the text "{first[:_MOST_SHOWN]}"'
