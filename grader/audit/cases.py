@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from grader.audit.mutation.mutants import Mutant, mutants_of
 from grader.course.model import Course, left_out
+from grader.engine.solutions import with_imports
 from grader.errors import GraderError
 from grader.testing import rows
 from grader.testing.misconceptions import misconceptions_of
@@ -124,18 +125,6 @@ def _mutants(course: Course, unit: str) -> Iterator[Case]:
 
 
 # -- source texts ------------------------------------------------------------------------------------------------
-
-
-def with_imports(unit: str, text: str, siblings: Path) -> dict[str, str]:
-    """Return the texts of the units that a unit imports from the folder `siblings`, directly or not, then its own.
-
-    The folder also has the units that autograder.yml leaves out and a solution needs.
-    """
-    sources: dict[str, str] = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and node.module and (siblings / f"{node.module}.py").is_file():
-            sources |= with_imports(node.module, _read(siblings / f"{node.module}.py"), siblings)
-    return {**sources, unit: text}
 
 
 def completed(course: Course, path: Path, unit: str) -> str:

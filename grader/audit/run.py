@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import sys
-import types
-import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from grader.audit.cases import WRITTEN, Case
 from grader.audit.derived import derived_probes
@@ -19,6 +17,7 @@ from grader.course.modules import import_file
 from grader.engine.criteria import Criterion, criteria_of_unit
 from grader.engine.diagnosis import diagnose
 from grader.engine.failure_matrix import start_worker
+from grader.engine.solutions import names_in
 from grader.errors import InternalError
 from grader.sandbox import lockdown
 from grader.sandbox.client import SandboxClient
@@ -28,7 +27,7 @@ from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.probes import Probe, probes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from grader.course.model import Course
     from grader.engine.outcomes import Outcome
@@ -137,16 +136,3 @@ def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[t
         return [(criterion, criterion.run(client)) for criterion in criteria]
     finally:
         client.close()
-
-
-def names_in(unit: str, sources: Mapping[str, str]) -> dict[str, Any]:
-    """Run these sources in this process, and return the names in the last one, the unit's file."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            for name, text in sources.items():
-                module = sys.modules[name] = types.ModuleType(name)
-                exec(compile(text, f"{name}.py", "exec", dont_inherit=True), module.__dict__)
-        return vars(sys.modules[unit])
-    finally:
-        for name in sources:
-            sys.modules.pop(name, None)

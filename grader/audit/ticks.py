@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from grader.audit.cases import RIGHT, WRITTEN, Case
-from grader.audit.run import names_in
-from grader.audit.visible import solution_names
 from grader.documents import Model
 from grader.engine.criteria import visible_criteria_of_unit
 from grader.engine.failure_matrix import start_worker
+from grader.engine.solutions import names_in, solution_names
 from grader.testing.backend import InProcessBackend
 
 if TYPE_CHECKING:

@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from filelock import FileLock
 
+from grader.course.modules import SuiteError
 from grader.engine.criteria import criteria_of_unit
 from grader.engine.outcomes import Outcome
+from grader.engine.solutions import solution_names
 from grader.files import PACKAGE, write_atomically
 from grader.sandbox import protocol, values
 from grader.testing.backend import InProcessBackend
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from grader.course.model import Course
+    from grader.engine.criteria import Criterion
 
 Rows = dict[str, dict[str, Outcome]]
 """The outcome of each criterion, by the misconception's name and the criterion's."""
@@ -59,7 +62,8 @@ def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = 
         advance: Called with each exercise when it is done.
 
     Raises:
-        MisconceptionError: A misconception loses no criterion.
+        SuiteError: A test cannot be used, or raises with the solution.
+        MisconceptionError: A misconception loses no criterion, or cannot be run.
         OSError: The files cannot be written.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
@@ -127,6 +131,7 @@ def _read(file: Path, key: bytes) -> Rows | None:
 def _record(course: Course, unit: str, exercise: str) -> None:
     criteria = [one for one in criteria_of_unit(course, unit) if one.exercise == exercise]
     known = [one for one in misconceptions_of(course, unit) if one.exercise == exercise]
+    _require_sound(course, unit, criteria)
     rows = {
         one.name: {
             criterion.name: criterion.run(InProcessBackend(unit, {exercise: one.implementation}))
@@ -140,6 +145,14 @@ def _record(course: Course, unit: str, exercise: str) -> None:
                 f"{one.place}: {one.name} loses no criterion of {exercise}: change what it does, or add the criterion."
             )
     write_atomically(_file(course, unit, exercise), key_of(course, unit) + packed(rows))
+
+
+def _require_sound(course: Course, unit: str, criteria: Sequence[Criterion]) -> None:
+    """Raise SuiteError if a test itself raises with the solution."""
+    backend = InProcessBackend(unit, solution_names(course, unit))
+    for criterion in criteria:
+        if fault := criterion.run(backend).fault:
+            raise SuiteError(f"{fault} {criterion.name} raises this with the solution: correct it.")
 
 
 def packed(rows: Rows) -> bytes:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from grader.engine.budget import Budget, longest_grading
 from grader.engine.messages import Reply, read_reply, read_request, to_line
+from grader.errors import SuiteFault
 from grader.sandbox import lockdown
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ class Graders:
             budget = Budget(len(request.units), self.limits.cpu_seconds)
             try:
                 line = to_line(self.grade(request, budget))
+            except SuiteFault as fault:
+                line = to_line(Reply(request.number, str(fault)))
             except BaseException:  # noqa: BLE001 - any failure is reported to the engine
                 error = traceback.format_exc(limit=-FRAMES_SHOWN).strip()
                 line = to_line(Reply(request.number, f"the grading process failed:\n{error}"))
