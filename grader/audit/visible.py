@@ -16,7 +16,7 @@ from grader.engine.criteria import (
     visible_substitutes,
 )
 from grader.engine.drawing import pictures_of_unit
-from grader.engine.solutions import solution_names
+from grader.engine.solutions import failed_by_solution, solution_names
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.testing import expected_values, substitutes
@@ -102,13 +102,8 @@ def _values(
     for criterion in [*visible, *pictures_of_unit(course, unit)]:
         with expected_values.written_values() as values, collecting() as collected:
             outcome = criterion.run(backend)
-        if outcome.fault:
-            raise GraderError(f"{outcome.fault} {criterion.name} raises this with the solution: correct it.")
         if not outcome.passed:
-            place = f"{course.shown(criterion.file)}:{criterion.line}"
-            raise GraderError(
-                f"{place}: the solution fails {criterion.name}: {outcome.reason} {outcome.detail}".strip()
-            )
+            raise GraderError(failed_by_solution(criterion, outcome))
         values |= _drawn(course, criterion, collected)
         old = known.get(criterion.name, {})
         if values:

@@ -12,7 +12,14 @@ from grader.engine.grading import Grading, SandboxUnavailable
 from grader.errors import InternalError
 from grader.files import FolderInUse
 from grader.reports.fingerprint import is_up_to_date, up_to_date_part
-from grader.reports.folder import keep_earlier, read_report, reports_folder, reports_of_others, write_report
+from grader.reports.folder import (
+    keep_earlier,
+    read_report,
+    reports_folder,
+    reports_of_others,
+    suite_faults_in,
+    write_report,
+)
 from grader.reports.reading import not_handed_in
 from grader.submissions.reader import read_submission
 from grader.submissions.tree import Files
@@ -62,6 +69,7 @@ class Batch:
         graded: New reports.
         redated: How many of the new reports differ by dates and adjustments alone, so that nothing was run.
         faults: Why submissions were not graded.
+        suite_faults: What tests themselves raised with some answers and not with the solution, with the students.
         changed: Units that were removed from a report because they have changed, with the students.
     """
 
@@ -80,6 +88,7 @@ class Batch:
     graded: list[Graded] = dataclasses.field(default_factory=list)
     redated: int = 0
     faults: list[str] = dataclasses.field(default_factory=list)
+    suite_faults: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     _works: dict[str, _Work] = dataclasses.field(default_factory=dict)
 
@@ -204,6 +213,8 @@ class Batch:
     def _finished(self, submission: Submission, report: Report, pytest: dict[str, Any] | None) -> Graded | None:
         """Return the report on a student when all the student's submissions are graded; None until then."""
         work = self._works[submission.student]
+        for sentence in suite_faults_in(pytest or {}):
+            self.suite_faults.setdefault(sentence, []).append(submission.student)
         number = next(n for n, (one, _) in enumerate(work.candidates) if one is submission)
         work.done.append((number, self.decisions.applied(report, work.candidates[number][1]), pytest))
         if len(work.done) < len(work.candidates):

@@ -24,13 +24,14 @@ from filelock import FileLock
 
 from grader.course.modules import SuiteError
 from grader.engine.criteria import criteria_of_unit
-from grader.engine.outcomes import Outcome
-from grader.engine.solutions import solution_names
+from grader.engine.outcomes import MISSING, Outcome
+from grader.engine.solutions import failed_by_solution, solution_names
 from grader.files import PACKAGE, write_atomically
 from grader.sandbox import protocol, values
 from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import MisconceptionError, made_file, misconceptions_of
 from grader.testing.recorder import Observation
+from grader.text import ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -62,7 +63,7 @@ def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = 
         advance: Called with each exercise when it is done.
 
     Raises:
-        SuiteError: A test cannot be used, or raises with the solution.
+        SuiteError: A test cannot be used, or the solution fails it.
         MisconceptionError: A misconception loses no criterion, or cannot be run.
         OSError: The files cannot be written.
     """
@@ -140,6 +141,9 @@ def _record(course: Course, unit: str, exercise: str) -> None:
         for one in known
     }
     for one in known:
+        missing = {outcome.detail for outcome in rows[one.name].values() if outcome.kind == "raised"}
+        if typo := next(filter(MISSING.match, sorted(missing)), None):
+            raise MisconceptionError(f"{one.place}: {one.name} cannot be run: {ended(typo)} Correct it.")
         if all(outcome.passed for outcome in rows[one.name].values()):
             raise MisconceptionError(
                 f"{one.place}: {one.name} loses no criterion of {exercise}: change what it does, or add the criterion."
@@ -148,11 +152,12 @@ def _record(course: Course, unit: str, exercise: str) -> None:
 
 
 def _require_sound(course: Course, unit: str, criteria: Sequence[Criterion]) -> None:
-    """Raise SuiteError if a test itself raises with the solution."""
+    """Raise SuiteError if the solution fails a test."""
     backend = InProcessBackend(unit, solution_names(course, unit))
     for criterion in criteria:
-        if fault := criterion.run(backend).fault:
-            raise SuiteError(f"{fault} {criterion.name} raises this with the solution: correct it.")
+        outcome = criterion.run(backend)
+        if not outcome.passed:
+            raise SuiteError(failed_by_solution(criterion, outcome))
 
 
 def packed(rows: Rows) -> bytes:

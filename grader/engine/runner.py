@@ -122,12 +122,12 @@ class Runner:
         """Keep for the instructor what the test itself raised in a run that lost a point.
 
         Raises:
-            SuiteFault: It raises with the solution too.
+            SuiteFault: It raises with the solution too, or asks for a name that the solution has not.
         """
         for one in () if outcome.passed else {first.fault: first, outcome.fault: outcome}.values():
-            if one.fault:
-                faults = self.suite_faults.setdefault(criterion.unit, [])
-                faults.append(with_solution(self._course, criterion, one))
+            unknown = one.missing_names().difference(self._exercises) if one.kind == "not defined" else ()
+            if (one.fault or unknown) and (sentence := with_solution(self._course, criterion, one)):
+                self.suite_faults.setdefault(criterion.unit, []).append(sentence)
 
     def _setting(self, criterion: Criterion, outcome: Outcome) -> str:
         """Return which statements are the cause because they change a setting of torch for all code, or ""."""

@@ -136,7 +136,7 @@ class Engine:
         try:
             return Reply(request.number, self.grade(session, request))
         except SuiteFault as fault:
-            return Reply(request.number, str(fault))
+            return Reply(request.number, str(fault).removesuffix("."))
 
     def prepare(self, request: Request) -> None:
         """Before a grading process is forked, load and start what it needs. Raises OSError."""

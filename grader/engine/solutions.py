@@ -9,9 +9,10 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grader.course.modules import SuiteError, described
+from grader.course.modules import SuiteError, described, shown
 from grader.errors import GraderError, SuiteFault
 from grader.testing.backend import InProcessBackend
+from grader.text import ended
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 
 
 def with_solution(course: Course, criterion: Criterion, outcome: Outcome) -> str:
-    """Return a sentence for the instructor on a test that raised with a student's answer.
+    """Return a sentence for the instructor on a test that raised with a student's answer; "" if it did not.
 
     Raises:
-        SuiteFault: It raises with the solution too, so the answer is not the cause.
+        SuiteFault: It raises with the solution too, or asks for a name that the solution has not, so the answer is not
+            the cause.
     """
     if not criterion.file.is_relative_to(course.suites):
         return outcome.fault  # visible tests are proved by `grader build`, and students have no solutions
@@ -34,12 +36,18 @@ def with_solution(course: Course, criterion: Criterion, outcome: Outcome) -> str
     except GraderError as error:
         raise SuiteFault(str(error)) from error
     right = criterion.run(InProcessBackend(criterion.unit, names), outcome.substitutes)
-    if right.fault:
-        raise SuiteFault(f"{right.fault} The test {criterion.name} raises this with the solution too: correct it")
-    return (
+    if right.fault or right.kind == "not defined":
+        raise SuiteFault(failed_by_solution(criterion, right))
+    return outcome.fault and (
         f"{outcome.fault} The test {criterion.name} raises this with an answer and not with the solution, so the point "
         "is lost: check the value in the test first."
     )
+
+
+def failed_by_solution(criterion: Criterion, outcome: Outcome) -> str:
+    """Return a sentence for the author of a test that the solution fails."""
+    place = f"{shown(criterion.file)}:{criterion.line}: {outcome.reason} {outcome.detail}".rstrip()
+    return f"{outcome.fault or ended(place)} This is so with the solution too: correct the test {criterion.name}."
 
 
 def solution_names(course: Course, unit: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from grader.files import held, remove_partial, write_atomically
 from grader.reports.model import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
 INSTRUCTOR = "instructor"
 EARLIER = "earlier"
@@ -147,7 +147,12 @@ def _with_earlier_tests(new: dict[str, Any], path: Path, kept: Collection[str], 
 def suite_faults(student: str, directory: Path) -> list[str]:
     """Return what suites raised with a student's answers and not with the solution, each with its file and line."""
     try:
-        found = json.loads((directory / INSTRUCTOR / f"{student}.pytest.json").read_bytes()).get(SUITE_FAULTS, {})
+        found = json.loads((directory / INSTRUCTOR / f"{student}.pytest.json").read_bytes())
     except (OSError, ValueError):
         return []
-    return [sentence for sentences in found.values() for sentence in sentences]
+    return suite_faults_in(found)
+
+
+def suite_faults_in(pytest_report: Mapping[str, Any]) -> list[str]:
+    """Return what suites raised, from pytest's own report on a submission."""
+    return [sentence for sentences in pytest_report.get(SUITE_FAULTS, {}).values() for sentence in sentences]
