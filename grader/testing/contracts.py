@@ -120,6 +120,7 @@ def expect_each_alone(call: RemoteCallable, /, batched: Sequence[str] = (), **ar
     """
     chosen = batched or [name for name, value in arguments.items() if isinstance(value, torch.Tensor)]
     together = tensors_of(call(*arguments.values()))
+    expect_true(all(one.dim() for one in together), "The result has no dimension for the elements of the batch.")
     for n in range(len(arguments[chosen[0]])):
         one = {name: value[n : n + 1] if name in chosen else value for name, value in arguments.items()}
         alone = tensors_of(call(*one.values()))

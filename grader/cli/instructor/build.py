@@ -85,6 +85,8 @@ def audit(
 
     # Imported late, because they import torch.
     from grader.audit.cases import cases_of, sample
+    from grader.audit.check_functions import check_problems
+    from grader.audit.odd_values import feed
     from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.run import criteria_names, run
     from grader.audit.ticks import count_ticks
@@ -117,6 +119,7 @@ def audit(
         written = []
         problems = [one for table in tables for one in (problems_of_a_sample if quick else problems_of)(table)]
         if not quick:
+            problems += [*check_problems(), *feed(found, units, jobs)]
             written = write_tables(tables, folder, found)
         if not quick and unit is None and into is None:
             written.append(found.root / "docs" / "accuracy.md")
