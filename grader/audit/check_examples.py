@@ -16,6 +16,7 @@ from grader.testing.checks import (
     expect_error,
     expect_gradients,
     expect_number,
+    expect_one_number,
     expect_same,
     expect_tensor,
     expect_true,
@@ -114,6 +115,12 @@ def example_of_expect_values(student: Student, fresh: Fresh) -> None:
 def example_of_expect_number(student: Student, fresh: Fresh) -> None:
     numbers = fresh(5)
     expect_number(student.mean(numbers.tolist()), numbers.mean().item(), within=1e-6)
+
+
+def example_of_expect_one_number(student: Student) -> None:
+    first = expect_one_number(student.mean([1.0, 2.0]))
+    second = expect_one_number(student.mean([1.0, 3.0]))
+    expect_true(first < second, "The mean should grow with each number.")
 
 
 def example_of_expect_same(student: Student, fresh: Fresh) -> None:

@@ -44,9 +44,7 @@ def problems(course: Course, unit: str) -> list[str]:
             found += [f"{place}: {name} {problem}" for problem in _of_item(item, oracle, slips, path)]
         else:
             line = inspect.unwrap(oracle).__code__.co_firstlineno
-            found.append(
-                f"{course.shown(path)}:{line}: no number or shape of {unit} is named {name}: correct it."
-            )
+            found.append(f"{course.shown(path)}:{line}: no number or shape of {unit} is named {name}: correct it.")
     return found
 
 

@@ -15,6 +15,7 @@ import torch
 from grader.testing.checks import (
     CheckFailed,
     dtype_name,
+    equals,
     expect_close,
     expect_gradients,
     expect_same,
@@ -110,7 +111,7 @@ def expect_arguments_kept(call: RemoteCallable, /, **arguments: Any) -> None:
         if isinstance(before, torch.Tensor):
             expect_same(found, before, reason)
         else:
-            expect_true(type(found) is type(before) and found == before, reason)
+            expect_true(equals(found, before), reason)
 
 
 def expect_each_alone(call: RemoteCallable, /, batched: Sequence[str] = (), **arguments: Any) -> None:
