@@ -18,5 +18,9 @@ class InternalError(GraderError):
     exit_code = INTERNAL
 
 
+class SuiteFault(InternalError):
+    """A suite cannot be used, or raises with the solution too. The text names its file and line."""
+
+
 class CourseError(GraderError):
     """A file of the course is wrong: one line for each problem, in the order of the file."""

@@ -13,9 +13,8 @@ import pytest
 from courses import COURSE, REPOSITORY
 from units import SUITES
 
-from grader.audit.cases import with_imports
-from grader.audit.run import names_in
 from grader.engine.client import Engine
+from grader.engine.solutions import names_in, with_imports
 from grader.reports.results import Result
 from grader.sandbox.pieces import split
 

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from courses import COURSE
 
-from grader.audit.cases import completed, with_imports
-from grader.audit.run import names_in
+from grader.audit.cases import completed
 from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion, criteria_of_unit, hidden_substitutes
 from grader.engine.outcomes import Outcome
+from grader.engine.solutions import names_in, with_imports
 from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
 

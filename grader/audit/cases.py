@@ -8,14 +8,18 @@ import functools
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from grader.audit.mutation.mutants import Mutant, mutants_of
 from grader.course.model import Course, left_out
+from grader.course.modules import shown
+from grader.engine.solutions import names_in as names_of_sources
+from grader.engine.solutions import with_imports
 from grader.errors import GraderError
 from grader.testing import rows
 from grader.testing.misconceptions import misconceptions_of
 from grader.testing.rows import names_in, needed_names
+from grader.text import ended
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -42,7 +46,10 @@ class AuditError(GraderError):
 
 @dataclass(frozen=True)
 class Case:
-    """One answer to one exercise. sources: the text of the unit's file, and of each file that it imports."""
+    """One answer to one exercise. sources: the text of the unit's file, and of each file that it imports.
+
+    place: the file and the line where its author wrote it.
+    """
 
     unit: str
     exercise: str
@@ -50,6 +57,7 @@ class Case:
     name: str
     sources: dict[str, str]
     mutant: Mutant | None = None
+    place: str = ""
 
 
 def cases_of(course: Course, unit: str) -> list[Case]:
@@ -68,6 +76,15 @@ def cases_of(course: Course, unit: str) -> list[Case]:
     return sorted((case for case in cases if case.exercise not in missing), key=lambda c: exercises.index(c.exercise))
 
 
+def run_case(case: Case) -> dict[str, Any]:
+    """Run an answer in this process, and return the names in it. Raises AuditError if that raises an error."""
+    try:
+        return names_of_sources(case.unit, case.sources)
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise AuditError(f"{case.place}: {case.name} cannot be run: {ended(problem)} Correct it.") from error
+
+
 def sample(cases: Sequence[Case]) -> list[Case]:
     """Return all right answers and stubs, and every 20th of the others: about a minute of grading."""
     whole = [case for case in cases if case.kind in WHOLE_FILES]
@@ -79,18 +96,22 @@ def _whole_files(course: Course, unit: str) -> Iterator[Case]:
     kinds: tuple[tuple[Kind, Path], ...] = (("solution", course.solutions), ("stub", course.exercises))
     for kind, folder in kinds:
         sources = with_imports(unit, _read(folder / f"{unit}.py"), folder)
-        yield from (Case(unit, exercise, kind, kind, sources) for exercise in exercises)
+        place = f"{folder.name}/{unit}.py:1"
+        yield from (Case(unit, exercise, kind, kind, sources, place=place) for exercise in exercises)
     for path in sorted((course.suites / unit / "accepted_answers").glob("[!_]*.py")):
         sources = with_imports(unit, completed(course, path, unit), course.solutions)
         covered = _bound_in(path)
-        yield from (Case(unit, one, "right answer", path.stem, sources) for one in exercises if one in covered)
+        place = f"{shown(path)}:1"
+        yield from (
+            Case(unit, one, "right answer", path.stem, sources, place=place) for one in exercises if one in covered
+        )
 
 
 def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
     for known in misconceptions_of(course, unit):
         path = Path(sys.modules[known.implementation.__module__].__file__ or "")
         sources = standing_alone(path, known.implementation.__name__, unit, known.exercise)
-        yield Case(unit, known.exercise, "misconception", known.name, sources)
+        yield Case(unit, known.exercise, "misconception", known.name, sources, place=known.place)
 
 
 def _mistakes(course: Course, unit: str) -> Iterator[Case]:
@@ -102,13 +123,20 @@ def _mistakes(course: Course, unit: str) -> Iterator[Case]:
         for name in definitions_in(path) if path.is_file() else ():
             exercises = {known.get(one) for one in names_of(name)}
             exercise = exercises.pop() if len(exercises) == 1 else None
+            place = f"{shown(path)}:{definitions_in(path)[name].lineno}"
             if exercise:
-                yield Case(unit, exercise, kind, name, standing_alone(path, name, unit, exercise))
+                yield Case(unit, exercise, kind, name, standing_alone(path, name, unit, exercise), place=place)
+            elif "__" in name.strip("_"):
+                raise AuditError(f"{place}: no misconceptions of one exercise have the names in {name}: correct it.")
     unlisted = course.suites / unit / "unlisted_mistakes.py"
     for name in definitions_in(unlisted) if unlisted.is_file() else ():
         exercise, _, what = name.partition("__")
+        place = f"{shown(unlisted)}:{definitions_in(unlisted)[name].lineno}"
         if exercise in course.units[unit].exercises and what:
-            yield Case(unit, exercise, "unknown mistake", name, standing_alone(unlisted, name, unit, exercise))
+            sources = standing_alone(unlisted, name, unit, exercise)
+            yield Case(unit, exercise, "unknown mistake", name, sources, place=place)
+        elif exercise and what and exercise not in left_out(course).get(unit, ()):
+            raise AuditError(f"{place}: {unit} has no exercise {exercise!r}: correct the name {name}.")
 
 
 def names_of(case: str) -> list[str]:
@@ -124,18 +152,6 @@ def _mutants(course: Course, unit: str) -> Iterator[Case]:
 
 
 # -- source texts ------------------------------------------------------------------------------------------------
-
-
-def with_imports(unit: str, text: str, siblings: Path) -> dict[str, str]:
-    """Return the texts of the units that a unit imports from the folder `siblings`, directly or not, then its own.
-
-    The folder also has the units that autograder.yml leaves out and a solution needs.
-    """
-    sources: dict[str, str] = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and node.module and (siblings / f"{node.module}.py").is_file():
-            sources |= with_imports(node.module, _read(siblings / f"{node.module}.py"), siblings)
-    return {**sources, unit: text}
 
 
 def completed(course: Course, path: Path, unit: str) -> str:
@@ -210,11 +226,11 @@ def _tree(path: Path) -> ast.Module:
     try:
         return ast.parse(text)
     except SyntaxError as error:
-        raise AuditError(f"{path}:{error.lineno} is not valid Python: correct it first.") from None
+        raise AuditError(f"{shown(path)}:{error.lineno} is not valid Python: correct it first.") from None
 
 
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise AuditError(f"{path} is missing: the audit needs it. Write it first.") from None
+        raise AuditError(f"{shown(path)} is missing: the audit needs it. Write it first.") from None

@@ -7,16 +7,19 @@ states, until one observes a difference.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 import random
 import signal
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from grader.course.modules import SuiteError, described
 from grader.testing.alike import alike
 from grader.testing.probes import ANY_ERROR, Draw, Probe, Property
 
@@ -68,7 +71,12 @@ class Solution:
     def _difference(self, probe: Probe, draw: int, names: Mapping[str, Any]) -> str | None:
         key = probe.__name__, draw
         if key not in self._shown:
-            self._shown[key] = list(_observations(probe, self._names, draw))
+            try:
+                self._shown[key] = [(what, value) for what, value in _observations(probe, self._names, draw)]
+            except Exception as error:
+                code = inspect.unwrap(probe).__code__
+                problem = described(error, Path(code.co_filename), code.co_firstlineno)
+                raise SuiteError(f"{problem} The probe {probe.__name__} raises this: correct it.") from error
         expected = iter(self._shown[key])
         what = "the first call"
         try:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import sys
-import types
-import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from grader.audit.cases import WRITTEN, Case
+from grader.audit.cases import RIGHT, WRITTEN, Case
 from grader.audit.derived import derived_probes
 from grader.audit.equivalence import Search, Solution
 from grader.course.modules import import_file
 from grader.engine.criteria import Criterion, criteria_of_unit
 from grader.engine.diagnosis import diagnose
 from grader.engine.failure_matrix import start_worker
+from grader.engine.outcomes import MISSING
+from grader.engine.solutions import names_in
 from grader.errors import InternalError
 from grader.sandbox import lockdown
 from grader.sandbox.client import SandboxClient
@@ -26,9 +26,10 @@ from grader.sandbox.processes import ForkServer, PracticeServer, Server
 from grader.sandbox.sources import Source
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.probes import Probe, probes_of
+from grader.text import ended
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from grader.course.model import Course
     from grader.engine.outcomes import Outcome
@@ -42,12 +43,14 @@ class Result:
 
     named: the misconceptions that a report would name, for a handwritten mistake.
     search: for a mutant, the search for a difference from the solution.
+    broken: what stops an answer that was written by hand, if that is probably not meant.
     """
 
     case: Case
     missed: tuple[str, ...]
     named: tuple[str, ...]
     search: Search | None
+    broken: str = ""
 
 
 def run(course: Course, cases: Sequence[Case], jobs: int) -> Iterator[list[Result]]:
@@ -123,9 +126,21 @@ def _results(course: Course, cases: Sequence[Case]) -> list[Result]:
         missed = tuple(criterion.name for criterion, outcome in outcomes if not outcome.passed)
         named = diagnose(course, exercise, outcomes, known) if case.kind in WRITTEN else []
         search = solution.search(names_in(unit, case.sources)) if case.mutant else None
-        return Result(case, missed, tuple(one.name for one in named), search)
+        return Result(case, missed, tuple(one.name for one in named), search, _broken(case, outcomes))
 
     return [result(case) for case in cases]
+
+
+def _broken(case: Case, outcomes: Sequence[tuple[Criterion, Outcome]]) -> str:
+    """Return what stops an answer written by hand, if a right one raises or a wrong one lacks a name; or ""."""
+    for _, outcome in outcomes:
+        if outcome.kind == "raised" and case.kind in (*RIGHT, *WRITTEN):
+            if case.kind == "right answer" and outcome.file == f"{case.unit}.py" and outcome.line:
+                place = f"{case.place.rpartition(':')[0]}:{outcome.line}"
+                return f"{place}: {outcome.reason} {outcome.detail}".rstrip()
+            if MISSING.match(outcome.detail):
+                return f"{case.place}: {case.name} cannot be run: {ended(outcome.detail)} Correct it."
+    return ""
 
 
 def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[tuple[Criterion, Outcome]]:
@@ -137,16 +152,3 @@ def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[t
         return [(criterion, criterion.run(client)) for criterion in criteria]
     finally:
         client.close()
-
-
-def names_in(unit: str, sources: Mapping[str, str]) -> dict[str, Any]:
-    """Run these sources in this process, and return the names in the last one, the unit's file."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            for name, text in sources.items():
-                module = sys.modules[name] = types.ModuleType(name)
-                exec(compile(text, f"{name}.py", "exec", dont_inherit=True), module.__dict__)
-        return vars(sys.modules[unit])
-    finally:
-        for name in sources:
-            sys.modules.pop(name, None)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from grader.audit.cases import RIGHT, WRITTEN, Case
-from grader.audit.run import names_in
-from grader.audit.visible import solution_names
+from grader.audit.cases import RIGHT, WRITTEN, Case, run_case
 from grader.documents import Model
 from grader.engine.criteria import visible_criteria_of_unit
 from grader.engine.failure_matrix import start_worker
+from grader.engine.solutions import solution_names
 from grader.testing.backend import InProcessBackend
 
 if TYPE_CHECKING:
@@ -60,13 +59,13 @@ def failure_finder(course: Course, unit: str) -> Callable[[Case], str | None]:
     solution = solution_names(course, unit)
 
     def first_failure(case: Case) -> str | None:
-        names = names_in(case.unit, case.sources)
+        names = run_case(case)
         if case.kind in WRITTEN:
             names = {**solution, case.exercise: names[case.exercise]}
         backend = InProcessBackend(unit, names)
         for criterion in visible:
             if criterion.exercise == case.exercise and not (outcome := criterion.run(backend)).passed:
-                return f"{criterion.name}: {outcome.reason} {outcome.detail}".strip()
+                return f"{criterion.name}: {outcome.fault or f'{outcome.reason} {outcome.detail}'.strip()}"
         return None
 
     return first_failure

@@ -58,6 +58,7 @@ class ExerciseTable(Model):
     is_class: bool
     accepted_answers: int
     losing_accepted_answers: list[str] = Field(description="Right answers that lose points, each with what it loses.")
+    broken: list[str] = Field(description="Answers written by hand that an error stops, probably without intent.")
     stub_earns: list[str] = Field(description="Criteria that an untouched stub earns.")
     misconceptions: list[MistakeFate]
     paraphrases: list[MistakeFate]
@@ -148,6 +149,7 @@ def _exercise(exercise: str, results: Sequence[Result], criteria: Sequence[str],
         is_class=exercise[:1].isupper(),
         accepted_answers=len(of(*RIGHT)),
         losing_accepted_answers=[f"{one.case.name}: {', '.join(one.missed)}" for one in of(*RIGHT) if one.missed],
+        broken=[one.broken for one in results if one.broken],
         stub_earns=[name for stub in of("stub") for name in criteria if name not in stub.missed],
         misconceptions=_mistakes(of("misconception")),
         paraphrases=_mistakes(of("in other words")),
@@ -213,6 +215,7 @@ def problems_of_a_sample(table: UnitTable) -> list[str]:
     for name, exercise in table.exercises.items():
         where = f"{table.unit}/{name}"
         found += [f"{where}: a right answer loses points: {one}" for one in exercise.losing_accepted_answers]
+        found += exercise.broken
         found += [f"{where}: the untouched stub earns {one}" for one in exercise.stub_earns]
         for mistake in exercise.mistakes():
             if not mistake.missed:

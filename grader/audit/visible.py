@@ -7,8 +7,6 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from grader.audit.cases import with_imports
-from grader.audit.run import names_in
 from grader.course import rules
 from grader.engine.criteria import (
     Criterion,
@@ -18,6 +16,7 @@ from grader.engine.criteria import (
     visible_substitutes,
 )
 from grader.engine.drawing import pictures_of_unit
+from grader.engine.solutions import failed_by_solution, solution_names
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.testing import expected_values, substitutes
@@ -72,12 +71,6 @@ def files_of(course: Course) -> dict[Path, str]:
     return texts
 
 
-def solution_names(course: Course, unit: str) -> dict[str, Any]:
-    """Run the solution of a unit in this process, and return the names in it."""
-    text = (course.solutions / f"{unit}.py").read_text(encoding="utf-8")
-    return names_in(unit, with_imports(unit, text, course.solutions))
-
-
 def untried_rules(course: Course, unit: str) -> list[str]:
     """Return the rules of a unit that no visible test tries, each with its exercise."""
     found = _rules(course, unit, visible_criteria_of_unit(course, unit))
@@ -110,9 +103,7 @@ def _values(
         with expected_values.written_values() as values, collecting() as collected:
             outcome = criterion.run(backend)
         if not outcome.passed:
-            raise GraderError(
-                f"exercises/: {unit}: the solution fails {criterion.name}: {outcome.reason} {outcome.detail}"
-            )
+            raise GraderError(failed_by_solution(criterion, outcome))
         values |= _drawn(course, criterion, collected)
         old = known.get(criterion.name, {})
         if values:

@@ -23,7 +23,7 @@ from grader.engine.messages import (
 )
 from grader.engine.process import start
 from grader.engine.turns import in_turn
-from grader.errors import GraderError, InternalError
+from grader.errors import GraderError, InternalError, SuiteFault
 from grader.reports.scoring import passed_exercises
 from grader.testing.misconceptions import MisconceptionError
 from grader.testing.misconceptions import build as build_misconceptions
@@ -113,8 +113,16 @@ class Engine:
         self._process.kill()
 
     def handshake(self) -> Handshake:
-        """Return the engine's first message. Raises InternalError if there is none."""
-        return read_handshake(self.next_line(START_SECONDS))
+        """Return the engine's first message.
+
+        Raises:
+            SuiteFault: The suites cannot be used.
+            InternalError: The engine ended.
+        """
+        handshake = read_handshake(self.next_line(START_SECONDS))
+        if handshake.problems:
+            raise SuiteFault("\n".join(handshake.problems))
+        return handshake
 
     def grade(
         self, submissions: Iterable[Submission], at_once: int, drawn: Iterable[str] = ()

@@ -7,10 +7,11 @@ import functools
 import hashlib
 import inspect
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.course.model import left_out
-from grader.course.modules import import_file
+from grader.course.modules import SuiteError, import_file, shown
 from grader.course.selection import tests_left_out
 from grader.engine.outcomes import Outcome, judge
 from grader.engine.replay import Recorded
@@ -23,7 +24,7 @@ from grader.testing.substitutes import Substitutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from types import ModuleType
+    from types import CodeType, ModuleType
 
     import pytest
 
@@ -43,6 +44,21 @@ class Criterion:
     function: Callable[..., None]
     version: str
     substitutes: Substitutes = NO_SUBSTITUTES
+
+    @property
+    def file(self) -> Path:
+        """The file of the test."""
+        return Path(self._code.co_filename)
+
+    @property
+    def line(self) -> int:
+        """The line where the test begins."""
+        return self._code.co_firstlineno
+
+    @property
+    def _code(self) -> CodeType:
+        code: CodeType = inspect.unwrap(getattr(self.function, "func", self.function)).__code__
+        return code
 
     def fresh(self) -> Fresh:
         """Return what draws this test's own inputs, which are the same in every run of a course version."""
@@ -76,7 +92,7 @@ class Criterion:
                 self.function(**{name: given[name] for name in given.keys() & _parameters(self.function)})
         except Exception as error:  # noqa: BLE001 - a student's result can make a test raise anything
             ended_with = error
-        outcome = judge(ended_with, recorder)
+        outcome = judge(ended_with, recorder, self.file)
         if student and substitutes:
             outcome = self._with_substitutes(outcome, student, substitutes)
         return outcome, ended_with
@@ -140,15 +156,16 @@ def criteria_of(
     """Return the criterion of every test of a suite, and of every case of a test, in their order.
 
     Raises:
-        ValueError: A test is not a criterion; the message says which one, and why.
+        SuiteError: A test is not a criterion; the message says which one, and why.
     """
     found = {}
     for name, test in vars(suite).items():
         for number, case in enumerate(_cases_of(test, name) if name.startswith("test_") else ()):
             try:
                 found[name, number] = criterion_of(test, unit, version, *case, substitutes)
-            except ValueError as error:
-                raise ValueError(f"{test.__code__.co_firstlineno}: {name}: {error}") from error
+            except (ValueError, TypeError) as error:
+                place = f"{shown(Path(test.__code__.co_filename))}:{test.__code__.co_firstlineno}"
+                raise SuiteError(f"{place}: {name}: {error}.") from error
     return found
 
 
@@ -209,7 +226,9 @@ def criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
     """Return the criteria of a unit's hidden suite."""
     substitutes = hidden_substitutes(course)
     suites = map(import_file, course.hidden_tests(unit))
-    return [one for suite in suites for one in criteria_of(suite, unit, course.version, substitutes).values()]
+    return _known(
+        course, [one for suite in suites for one in criteria_of(suite, unit, course.version, substitutes).values()]
+    )
 
 
 def visible_criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
@@ -217,9 +236,21 @@ def visible_criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
     path = course.exercises / f"test_{unit}.py"
     if not path.is_file():
         return []
-    removed = tests_left_out(path.read_text(encoding="utf-8"), left_out(course).get(unit, []))
     found = criteria_of(import_file(path), unit, course.version, visible_substitutes(course))
-    return [criterion for (test, _), criterion in found.items() if test not in removed]
+    removed = tests_left_out(path.read_text(encoding="utf-8"), left_out(course).get(unit, []))
+    return _known(course, [criterion for (test, _), criterion in found.items() if test not in removed])
+
+
+def _known(course: Course, criteria: list[Criterion]) -> list[Criterion]:
+    """Return these criteria if each is of an exercise of its unit, also of one that is left out. Raises SuiteError."""
+    for one in criteria:
+        names = [*course.units[one.unit].exercises, *left_out(course).get(one.unit, ())]
+        if one.exercise not in names:
+            raise SuiteError(
+                f"{shown(one.file)}:{one.line}: {one.name} belongs to {one.exercise!r}, which autograder.yml does not "
+                f"have in {one.unit}: correct the name."
+            )
+    return criteria
 
 
 def _mark(marks: Sequence[pytest.Mark], *names: str) -> pytest.Mark | None:

@@ -22,18 +22,22 @@ from typing import TYPE_CHECKING, Any
 import torch
 from filelock import FileLock
 
+from grader.course.modules import SuiteError
 from grader.engine.criteria import criteria_of_unit
-from grader.engine.outcomes import Outcome
+from grader.engine.outcomes import MISSING, Outcome
+from grader.engine.solutions import failed_by_solution, solution_names
 from grader.files import PACKAGE, write_atomically
 from grader.sandbox import protocol, values
 from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import MisconceptionError, made_file, misconceptions_of
 from grader.testing.recorder import Observation
+from grader.text import ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from grader.course.model import Course
+    from grader.engine.criteria import Criterion
 
 Rows = dict[str, dict[str, Outcome]]
 """The outcome of each criterion, by the misconception's name and the criterion's."""
@@ -59,7 +63,8 @@ def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = 
         advance: Called with each exercise when it is done.
 
     Raises:
-        MisconceptionError: A misconception loses no criterion.
+        SuiteError: A test cannot be used, or the solution fails it.
+        MisconceptionError: A misconception loses no criterion, or cannot be run.
         OSError: The files cannot be written.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
@@ -127,6 +132,7 @@ def _read(file: Path, key: bytes) -> Rows | None:
 def _record(course: Course, unit: str, exercise: str) -> None:
     criteria = [one for one in criteria_of_unit(course, unit) if one.exercise == exercise]
     known = [one for one in misconceptions_of(course, unit) if one.exercise == exercise]
+    _require_sound(course, unit, criteria)
     rows = {
         one.name: {
             criterion.name: criterion.run(InProcessBackend(unit, {exercise: one.implementation}))
@@ -135,11 +141,23 @@ def _record(course: Course, unit: str, exercise: str) -> None:
         for one in known
     }
     for one in known:
+        missing = {outcome.detail for outcome in rows[one.name].values() if outcome.kind == "raised"}
+        if typo := next(filter(MISSING.match, sorted(missing)), None):
+            raise MisconceptionError(f"{one.place}: {one.name} cannot be run: {ended(typo)} Correct it.")
         if all(outcome.passed for outcome in rows[one.name].values()):
             raise MisconceptionError(
                 f"{one.place}: {one.name} loses no criterion of {exercise}: change what it does, or add the criterion."
             )
     write_atomically(_file(course, unit, exercise), key_of(course, unit) + packed(rows))
+
+
+def _require_sound(course: Course, unit: str, criteria: Sequence[Criterion]) -> None:
+    """Raise SuiteError if the solution fails a test."""
+    backend = InProcessBackend(unit, solution_names(course, unit))
+    for criterion in criteria:
+        outcome = criterion.run(backend)
+        if not outcome.passed:
+            raise SuiteError(failed_by_solution(criterion, outcome))
 
 
 def packed(rows: Rows) -> bytes:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from grader.engine.budget import Budget, longest_grading
 from grader.engine.messages import Reply, read_reply, read_request, to_line
+from grader.errors import GraderError, SuiteFault
 from grader.sandbox import lockdown
 
 if TYPE_CHECKING:
@@ -86,9 +87,12 @@ class Graders:
             pid = lockdown.fork()
             if pid == 0:
                 self._become_grader(engine, request, writing)
-        except OSError as error:
+        except (OSError, GraderError) as error:
             os.close(reading)
-            self.reply(Reply(request.number, f"a grading process could not be started: {error.strerror}"))
+            problem = (
+                f"a grading process could not be started: {error.strerror}" if isinstance(error, OSError) else error
+            )
+            self.reply(Reply(request.number, str(problem).removesuffix(".")))
         else:
             deadline = time.monotonic() + longest_grading(self.limits, len(request.units))
             self._running[reading] = Grader(pid, request.number, deadline)
@@ -103,6 +107,8 @@ class Graders:
             budget = Budget(len(request.units), self.limits.cpu_seconds)
             try:
                 line = to_line(self.grade(request, budget))
+            except SuiteFault as fault:
+                line = to_line(Reply(request.number, str(fault).removesuffix(".")))
             except BaseException:  # noqa: BLE001 - any failure is reported to the engine
                 error = traceback.format_exc(limit=-FRAMES_SHOWN).strip()
                 line = to_line(Reply(request.number, f"the grading process failed:\n{error}"))

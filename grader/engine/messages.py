@@ -40,11 +40,13 @@ class Handshake:
         missing: The layers of isolation that this machine lacks, each with the reason.
         criteria: Every criterion, in the course's order.
         versions: The versions of Python, the libraries and the platform.
+        problems: What is wrong with the suites, one sentence for each problem; nothing is graded if there is one.
     """
 
     missing: dict[str, str]
     criteria: list[Described]
     versions: dict[str, str]
+    problems: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ def to_line(message: ServerSettings | Settings | Handshake | Request | Reply) ->
 def read_handshake(line: bytes) -> Handshake:
     """Decode a handshake."""
     fields = json.loads(line)
-    return Handshake(fields["missing"], [Described(**one) for one in fields["criteria"]], fields["versions"])
+    criteria = [Described(**one) for one in fields["criteria"]]
+    return Handshake(fields["missing"], criteria, fields["versions"], fields["problems"])
 
 
 def read_request(line: bytes | bytearray) -> Request:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from grader.course.modules import described
 from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.errors import InternalError
 from grader.reports.model import NOT_WRITTEN
@@ -16,6 +17,7 @@ from grader.testing.recorder import Observation, Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from pathlib import Path
 
     import torch
 
@@ -49,6 +51,7 @@ class Outcome:
     substitutes: the exercises whose substitutes were called. The kind is "waiting" if those were no help.
     comparison: the tensors that differ. is_in_training, calls: see Recorder.
     is_explained: whether the reason names the lines that are the cause.
+    fault: the suite's file and line, and the error that the test itself raised there; "" if none.
     """
 
     passed: bool
@@ -67,6 +70,7 @@ class Outcome:
     shapes: tuple[str, ...] = ()
     about: str = ""
     is_explained: bool = field(default=False, compare=False)
+    fault: str = field(default="", compare=False)
 
     def explained(self, lost: Sequence[FailedStatement], others: Collection[str]) -> Outcome:
         """Return this outcome with its cause: the statement that should have defined a missing name.
@@ -136,17 +140,19 @@ def _wanted(names: set[str], lost: Sequence[FailedStatement]) -> set[str]:
         found |= more
 
 
-def judge(error: BaseException | None, recorder: Recorder) -> Outcome:
+def judge(error: BaseException | None, recorder: Recorder, file: Path | None = None) -> Outcome:
     """Return the outcome of a run that ended with `error` and whose observations are in the recorder.
+
+    file: the file of the test, if an error of its own is to be described.
 
     Raises:
         InternalError: The submission is not the cause of the error.
     """
-    outcome = _judged(error, recorder)
+    outcome = _judged(error, recorder, file)
     return replace(outcome, is_in_training=recorder.is_in_training, calls=tuple(recorder.calls))
 
 
-def _judged(error: BaseException | None, recorder: Recorder) -> Outcome:
+def _judged(error: BaseException | None, recorder: Recorder, file: Path | None) -> Outcome:
     seen = tuple(recorder.observations)
     match error:
         case None:
@@ -172,8 +178,9 @@ def _judged(error: BaseException | None, recorder: Recorder) -> Outcome:
             seen = (*seen, Observation(re.sub(r"\(.*?\)", "(…)", error.reason)))
             kind = kinds.get(type(error), "refused")
             return Outcome(False, kind, error.reason, error.detail, error.line, error.file, seen, about=error.about)
-    # The test itself failed on an unexpected value. The suite is proved on the solution, so the answer is the cause.
-    return Outcome(False, "wrong", "The result has an unexpected type.", observations=seen)
+    # The test itself raised. The answer is the cause only if the test raises nothing with the solution.
+    fault = described(error, file) if file else ""
+    return Outcome(False, "wrong", "The result has an unexpected type.", observations=seen, fault=fault)
 
 
 def _is_about_shapes(error: Raised) -> bool:

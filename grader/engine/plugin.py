@@ -9,6 +9,7 @@ import pytest
 
 from grader.course.find import find_course
 from grader.course.model import Course
+from grader.course.modules import SuiteError, shown
 from grader.course.selection import deselect
 from grader.engine.criteria import Criterion, criteria_of, hidden_substitutes, visible_substitutes
 from grader.engine.outcomes import judge
@@ -68,12 +69,12 @@ def _criteria(item: pytest.Item, course: Course) -> dict[Place, Criterion]:
     try:
         substitutes = hidden_substitutes(course) if is_hidden else visible_substitutes(course)
         return criteria_of(suite, unit, course.version, substitutes)
-    except ValueError as error:
-        raise pytest.UsageError(f"{item.path.name}:{error}.") from error
+    except SuiteError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def _criterion(item: pytest.Item, criteria: dict[Place, Criterion], course: Course) -> Criterion:
-    where = f"{item.path.name}:{(item.location[1] or 0) + 1}: {item.name}"
+    where = f"{shown(item.path)}:{(item.location[1] or 0) + 1}: {item.name}"
     cases = item.callspec.indices.values() if hasattr(item, "callspec") else ()
     place = getattr(item, "originalname", item.name), max(cases, default=0)
     if place not in criteria or len(set(cases)) > 1:

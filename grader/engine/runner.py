@@ -11,6 +11,7 @@ from grader.engine.characters import hint_on_characters
 from grader.engine.explanations import advice, explained, lacks_import, trace_of
 from grader.engine.newer_python import hint_for_missing, needing_newer_python
 from grader.engine.outcomes import ADVICE, CAUSE, Outcome
+from grader.engine.solutions import with_solution
 from grader.engine.source_lines import SourceLines
 from grader.engine.statement_hints import hint_for_statement
 from grader.engine.tensor_hints import without_lists
@@ -49,6 +50,7 @@ class Runner:
         client: The client of the student process.
         outcomes: The outcome of each criterion, in the order of the runs.
         messages: What the student's code printed, raised or attempted, without duplicates.
+        suite_faults: By unit, the lines of its suite that raised with these answers and not with the solution.
     """
 
     def __init__(self, course: Course, server: Server, sources: Mapping[str, UnitSource]) -> None:
@@ -58,6 +60,7 @@ class Runner:
         self.lines = SourceLines(texts, {unit: one.exercises for unit, one in course.units.items()})
         self.outcomes: dict[Criterion, Outcome] = {}
         self.messages: list[Message] = []
+        self.suite_faults: dict[str, list[str]] = {}
         self._course = course
         self._noted: set[str] = set()
         self._places: set[tuple[Any, ...]] = set()  # of the errors that were noted
@@ -75,7 +78,8 @@ class Runner:
         exercise = f"{criterion.unit}/{criterion.exercise}"
         self._load(criterion.unit)
         self._use_budget(criterion.unit, exercise)
-        outcome, error = criterion.attempt(self.client)
+        first, error = criterion.attempt(self.client)
+        outcome = first
         self._note_source(criterion.unit)  # if loading ran out of time before, and succeeded now
         others = {*self._course.units, *self._exercises} - {criterion.exercise}
         lost, is_own = self._failures(criterion.unit), False
@@ -107,11 +111,23 @@ class Runner:
             reason = outcome.reason if is_written else "It raised a NotImplementedError."
             kind = outcome.kind if is_written else "raised"
             outcome = replace(outcome, reason=f"{reason}{cause}", kind=kind, is_explained=True)
+        self._check_suite(criterion, first, outcome)
         self.outcomes[criterion] = outcome
         if outcome.detail or (outcome.kind in ("timed out", "raised") and outcome.line):
             self._note_error(criterion, outcome, others)
         self._note_doings(criterion.unit, criterion.exercise)
         return None if outcome.passed else error
+
+    def _check_suite(self, criterion: Criterion, first: Outcome, outcome: Outcome) -> None:
+        """Keep for the instructor what the test itself raised in a run that lost a point.
+
+        Raises:
+            SuiteFault: It raises with the solution too, or asks for a name that the solution has not.
+        """
+        for one in () if outcome.passed else {first.fault: first, outcome.fault: outcome}.values():
+            unknown = one.missing_names().difference(self._exercises) if one.kind == "not defined" else ()
+            if (one.fault or unknown) and (sentence := with_solution(self._course, criterion, one)):
+                self.suite_faults.setdefault(criterion.unit, []).append(sentence)
 
     def _setting(self, criterion: Criterion, outcome: Outcome) -> str:
         """Return which statements are the cause because they change a setting of torch for all code, or ""."""

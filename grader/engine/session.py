@@ -13,6 +13,7 @@ import numpy
 import pytest
 import torch
 
+from grader.course.modules import described
 from grader.engine import failure_matrix
 from grader.engine.budget import LimitExceeded
 from grader.engine.diagnosis import diagnose, main_criterion
@@ -25,12 +26,14 @@ from grader.engine.plugin import CRITERION, RUNNER, run_criterion
 from grader.engine.recognition import recognized
 from grader.engine.runner import Runner
 from grader.engine.signatures import FILENAME, Coded, Signature, decoded, read_signatures, recognize
+from grader.errors import SuiteFault
+from grader.reports.folder import SUITE_FAULTS
 from grader.reports.results import Described, Diagnosed, Judged, Result
 from grader.sandbox.processes import ForkServer, Server
 from grader.testing.misconceptions import misconceptions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from grader.course.model import Course
     from grader.engine.budget import Budget
@@ -51,6 +54,7 @@ class Engine:
         self.requests = requests
         self.replies = replies
         self.pytest_report: dict[str, Any] = {}
+        self.problems: list[str] = []  # of the suites
         # By unit. A grading process that looked at tests of other units would copy their memory.
         self.tests: dict[str, list[tuple[pytest.Item, Criterion]]] = {}
         self.known: dict[str, list[Misconception]] = {}
@@ -61,9 +65,25 @@ class Engine:
         """Keep pytest's own report for the result."""
         self.pytest_report = json_report
 
+    def pytest_exception_interact(self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[Any]) -> None:
+        """Keep what is wrong with a file that cannot be imported."""
+        if call.when == "collect" and call.excinfo:
+            error = call.excinfo.value
+            self.problems.append(f"{described(error.__cause__ or error, node.path)} Correct it.")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self) -> Generator[None]:
+        """Keep what is wrong with a test. If there is a problem, say so in place of the handshake."""
+        try:
+            yield
+        except pytest.UsageError as error:
+            self.problems.append(str(error))
+        if self.problems:
+            self.send(Handshake({}, [], {}, self.problems))
+
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Send the handshake, and serve requests until they end."""
-        if session.testsfailed:
+        if self.problems:
             raise session.Interrupted("the suites could not be collected")
         for item in session.items:
             criterion = item.stash[CRITERION]
@@ -85,7 +105,7 @@ class Engine:
             with open(self.requests, "rb") as lines:
                 for request in map(read_request, lines):
                     self.load_misconceptions(request.units)
-                    self.send(Reply(request.number, self.grade(session, request)))
+                    self.send(self.reply(session, request))
                     self.server.prepare()
         return True
 
@@ -110,6 +130,13 @@ class Engine:
                 "platform": platform.platform(),
             },
         )
+
+    def reply(self, session: pytest.Session, request: Request) -> Reply:
+        """Return the reply to a request, in this process."""
+        try:
+            return Reply(request.number, self.grade(session, request))
+        except SuiteFault as fault:
+            return Reply(request.number, str(fault).removesuffix("."))
 
     def prepare(self, request: Request) -> None:
         """Before a grading process is forked, load and start what it needs. Raises OSError."""
@@ -197,7 +224,7 @@ class Engine:
             drawings=drawn.drawings,
             questions=drawn.questions,
             seconds=round(time.monotonic() - begun, 3),
-            pytest=self.pytest_report,
+            pytest=self.pytest_report | ({SUITE_FAULTS: runner.suite_faults} if runner.suite_faults else {}),
         )
 
     def diagnoses(self, outcomes: dict[Criterion, Outcome], lines: SourceLines) -> list[Diagnosed]:

@@ -21,6 +21,8 @@ NOT_GRADED = "not_graded.json"
 """Beside pytest's results: why students were not graded, by student."""
 EARLIER = "earlier"
 """The folder of reports that later ones have replaced: earlier/<student>/<time>.json."""
+SUITE_FAULTS = "suite_faults"
+"""In the instructor's file of a student: by unit, what suites raised with these answers and not with the solution."""
 _LENGTH = len("20270120T120000Z")
 
 
@@ -159,10 +161,28 @@ def _with_earlier_tests(new: dict[str, Any], path: Path, kept: Collection[str], 
         return Path(test["nodeid"].partition("::")[0]).stem.removeprefix("test_")
 
     try:
-        earlier = [test for test in json.loads(path.read_bytes())["tests"] if unit_of(test) in kept]
+        before = json.loads(path.read_bytes())
+        earlier = [test for test in before["tests"] if unit_of(test) in kept]
+        faults = {unit: found for unit, found in before.get(SUITE_FAULTS, {}).items() if unit in kept}
     except (OSError, ValueError, LookupError, TypeError):
         return new  # there is no such file, or it has another format
     tests = sorted([*earlier, *new.get("tests", [])], key=lambda test: units.index(unit_of(test)))
     counts = Counter(test["outcome"] for test in tests)
     summary = {**counts, "total": len(tests), "collected": len(tests)}
-    return {**new, "exitcode": 1 if counts["failed"] else 0, "summary": summary, "tests": tests}
+    faults |= new.get(SUITE_FAULTS, {})
+    more = {SUITE_FAULTS: faults} if faults else {}
+    return {**new, "exitcode": 1 if counts["failed"] else 0, "summary": summary, "tests": tests, **more}
+
+
+def suite_faults(student: str, directory: Path) -> list[str]:
+    """Return what suites raised with a student's answers and not with the solution, each with its file and line."""
+    try:
+        found = json.loads((directory / INSTRUCTOR / f"{student}.pytest.json").read_bytes())
+    except (OSError, ValueError):
+        return []
+    return suite_faults_in(found)
+
+
+def suite_faults_in(pytest_report: Mapping[str, Any]) -> list[str]:
+    """Return what suites raised, from pytest's own report on a submission."""
+    return [sentence for sentences in pytest_report.get(SUITE_FAULTS, {}).values() for sentence in sentences]

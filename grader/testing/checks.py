@@ -119,14 +119,19 @@ def expect_values(result: Any, count: int) -> tuple[Any, ...]:
     return tuple(result)
 
 
+def expect_one_number(value: Any) -> float:
+    """Expect a number, or a tensor of one element, and return it."""
+    number = value.item() if isinstance(value, torch.Tensor) and value.shape.numel() == 1 else value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        note(f"no number but {_kind(number)}")
+        raise CheckFailed(f"A number was expected; yours gave {_kind(number)}.")
+    return number
+
+
 def expect_number(value: Any, expected: float, within: float) -> None:
     """Expect a number, or a tensor of one element, that differs by at most `within` from the expected one."""
     with in_order(value, torch.tensor(expected), within):
-        if isinstance(value, torch.Tensor) and value.shape.numel() == 1:
-            value = value.item()
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            note(f"no number but {_kind(value)}")
-            raise CheckFailed(f"A number was expected; yours gave {_kind(value)}.")
+        value = expect_one_number(value)
         # The error of an estimate is proportional to it.
         note(float(value), within * abs(value / expected) if expected and math.isfinite(value) else within)
         if not math.isfinite(value) or abs(value - expected) > within:
@@ -143,11 +148,19 @@ def expect_same(value: Any, expected: torch.Tensor, reason: str) -> None:
 
 def expect_equal(value: Any, expected: Any, reason: str) -> None:
     """Expect text, or a list of texts or numbers, of the same type and value. reason: as above."""
-    same = type(value) is type(expected) and value == expected
+    same = equals(value, expected)
     is_plain = isinstance(value, str) or (isinstance(value, list) and all(type(one) in PLAIN for one in value))
     note("same" if same else repr(value)[:KEPT_NUMBERS] if is_plain else _kind(value))
     if not same:
         raise CheckFailed(reason)
+
+
+def equals(value: Any, expected: Any) -> bool:
+    """Return whether a value has the type and the value of another, where a list may have tensors instead."""
+    try:
+        return type(value) is type(expected) and bool(value == expected)
+    except RuntimeError:  # torch's, about the truth of a tensor
+        return False
 
 
 def expect_true(condition: bool, reason: str) -> None:

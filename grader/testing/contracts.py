@@ -15,6 +15,7 @@ import torch
 from grader.testing.checks import (
     CheckFailed,
     dtype_name,
+    equals,
     expect_close,
     expect_gradients,
     expect_same,
@@ -110,7 +111,7 @@ def expect_arguments_kept(call: RemoteCallable, /, **arguments: Any) -> None:
         if isinstance(before, torch.Tensor):
             expect_same(found, before, reason)
         else:
-            expect_true(type(found) is type(before) and found == before, reason)
+            expect_true(equals(found, before), reason)
 
 
 def expect_each_alone(call: RemoteCallable, /, batched: Sequence[str] = (), **arguments: Any) -> None:
@@ -120,6 +121,7 @@ def expect_each_alone(call: RemoteCallable, /, batched: Sequence[str] = (), **ar
     """
     chosen = batched or [name for name, value in arguments.items() if isinstance(value, torch.Tensor)]
     together = tensors_of(call(*arguments.values()))
+    expect_true(all(one.dim() for one in together), "The result has no dimension for the elements of the batch.")
     for n in range(len(arguments[chosen[0]])):
         one = {name: value[n : n + 1] if name in chosen else value for name, value in arguments.items()}
         alone = tensors_of(call(*one.values()))

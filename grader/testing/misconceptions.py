@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from grader.course.modules import import_file
+from grader.course.modules import described, import_file
 from grader.files import write_atomically
 from grader.testing import rows
 from grader.testing.rows import RIGHT, Row, attribute, changed_by_both, changed_definitions
@@ -175,13 +175,7 @@ def source_files(course: Course, unit: str) -> list[Path]:
 
 
 def _modules_of(course: Course, unit: str) -> list[ModuleType]:
-    found = []
-    for path in source_files(course, unit):
-        try:
-            found.append(import_file(path))
-        except SyntaxError as error:
-            raise MisconceptionError(f"{course.shown(path)}:{error.lineno} is not Python: {error.msg}.") from None
-    return found
+    return [import_file(path) for path in source_files(course, unit)]
 
 
 def _rows(modules: Iterable[ModuleType]) -> list[Row]:
@@ -202,7 +196,13 @@ def _made(course: Course, unit: str) -> ModuleType:
     assert spec
     assert spec.loader
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        problem = (
+            f"{described(error, path)} It is made from the misconceptions of {unit} and its solution: correct those."
+        )
+        raise MisconceptionError(problem) from error
     return module
 
 

@@ -16,6 +16,7 @@ from grader.sandbox.failures import Raised as Raised
 from grader.sandbox.failures import Refused as Refused
 from grader.sandbox.tensors import TENSORS
 from grader.sandbox.values import Handle
+from grader.testing.named_tensors import ODD_REPLY, NamedTensors, named_tensors
 from grader.testing.recorder import note_call, note_mode
 from grader.testing.substitutes import MODULE, Substitutes
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
-ODD_REPLY = "The student process sent a malformed reply."
 NO_SUBSTITUTES = Substitutes()
 
 
@@ -111,9 +111,8 @@ class RemoteCallable:
         """
         match self._call("gradients", arguments=arguments, options={}):
             case (result, dict(found)):
-                return result, _tensors({name: value for name, value in found.items() if value is not None}) | {
-                    name: None for name, value in found.items() if value is None
-                }
+                named_tensors({name: value for name, value in found.items() if value is not None})
+                return result, NamedTensors(found)
         raise Refused(ODD_REPLY)
 
     def torch_functions(self, *arguments: Any) -> list[str]:
@@ -156,12 +155,12 @@ class RemoteObject(RemoteCallable, Handle):
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs.values()):
             raise Refused(ODD_REPLY)
         flags = {name: flag is True for name, (_, flag) in pairs.items()}
-        values = _tensors({name: value for name, (value, _) in pairs.items()})
-        return {name: value.requires_grad_(flags[name]) for name, value in values.items()}
+        values = named_tensors({name: value for name, (value, _) in pairs.items()})
+        return NamedTensors({name: value.requires_grad_(flags[name]) for name, value in values.items()})
 
     def buffers(self) -> dict[str, torch.Tensor]:
         """Return every registered buffer by its name."""
-        return _tensors(self._call("buffers"))
+        return named_tensors(self._call("buffers"))
 
     def set(self, values: dict[str, torch.Tensor], optional: Mapping[str, torch.Tensor | float] | None = None) -> None:
         """Copy values into parameters and buffers of these names and shapes.
@@ -187,7 +186,8 @@ class RemoteObject(RemoteCallable, Handle):
     def state(self) -> torch.Tensor:
         """Return the state of a torch.Generator."""
         state = self._call("generator_state")
-        return _tensors({"state": state})["state"]
+        tensor: torch.Tensor = named_tensors({"state": state})["state"]
+        return tensor
 
 
 class Student:
@@ -281,15 +281,6 @@ class Student:
     def seed(self, seed: int) -> None:
         """Seed every global random state of the backend."""
         self._backend.notify("seed", seed=seed)
-
-
-def _tensors(found: Any) -> dict[str, torch.Tensor]:
-    """Check that these are tensors by name. Raises Refused."""
-    if isinstance(found, dict) and all(
-        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in found.items()
-    ):
-        return found
-    raise Refused(ODD_REPLY)
 
 
 def _as_tensor(array: Any) -> torch.Tensor:

@@ -30,6 +30,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grader.course.modules import SuiteError, described
 from grader.files import mixed
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Substitutes:
         """Run these sources, each after its place, in the course's order. values: of the visible tests.
 
         Raises:
-            ValueError: Two sources define the same name.
+            SuiteError: A source cannot be run, or two sources define the same name.
         """
         self._namespace: dict[str, Any] = {"__name__": MODULE}
         self._lines = ["from __future__ import annotations\n"]
@@ -70,7 +71,12 @@ class Substitutes:
         self.aliases: list[set[str]] = []
         self._values = values or {}
         for place, text in sources:
-            self._add(place, text)
+            try:
+                self._add(place, text)
+            except SuiteError:
+                raise
+            except Exception as error:
+                raise SuiteError(f"{described(error, Path(place))} Correct it.") from error
 
     @classmethod
     def of(cls, suites: Path, units: Sequence[str]) -> Substitutes:
@@ -143,7 +149,7 @@ class Substitutes:
         for node in tree.body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 if node.name in self._namespace:
-                    raise ValueError(f"{place}:{node.lineno} defines {node.name} once more: give it another name.")
+                    raise SuiteError(f"{place}:{node.lineno} defines {node.name} once more: give it another name.")
                 if not node.name.startswith("_"):
                     self._last_lines[node.name] = len(self._lines) + (node.end_lineno or 0)
         # Each source is compiled separately, so that errors name its place.

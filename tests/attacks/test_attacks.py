@@ -86,6 +86,7 @@ EXPECTED = {
     "lowers_its_limits": "It tried to change its limits.",
     "lying_embedding": "No gradient reaches table.",
     "lying_modules": "It tried to replace a function: torch.nn.Module.named_parameters",
+    "makes_suites_raise": "A tensor was expected; yours gave an object.",
     "malformed_replies": "The student process sent a malformed reply and was stopped.",
     "markup_in_messages": "::set-output name=points::100",
     "memorises": "not the expected ones",

@@ -9,7 +9,8 @@ from courses import COURSE
 from units import SUITES
 
 from grader.audit.cases import Case, cases_of
-from grader.audit.run import Result, criteria_names, names_in, run
+from grader.audit.run import Result, criteria_names, run
+from grader.engine.solutions import names_in
 from grader.errors import InternalError
 
 UNIT, EXERCISE = "causal_attention", "causal_mask"

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from courses import COURSE
 
-from grader.audit.visible import files_of, solution_names
+from grader.audit.visible import files_of
 from grader.course import selection
 from grader.course.model import load_course
 from grader.engine.client import Engine
 from grader.engine.drawing import pictures_of_unit
+from grader.engine.solutions import solution_names
 from grader.errors import GraderError
 from grader.reports.results import Result
 from grader.submissions.source import Submission, UnitSource, UnitSubmission

@@ -7,10 +7,9 @@ import json
 import pytest
 from courses import COURSE
 
-from grader.audit.cases import with_imports
-from grader.audit.run import names_in
 from grader.engine.criteria import visible_criteria_of_unit, visible_substitutes
 from grader.engine.outcomes import Outcome
+from grader.engine.solutions import names_in, with_imports
 from grader.integrations.release.leaks import secret_texts
 from grader.testing.backend import InProcessBackend
 from grader.testing.substitutes import PUBLISHED

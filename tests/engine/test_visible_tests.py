@@ -8,8 +8,8 @@ import pytest
 import torch
 from courses import COURSE
 
-from grader.audit.visible import solution_names
 from grader.engine.criteria import visible_criteria_of_unit
+from grader.engine.solutions import solution_names
 from grader.testing.backend import InProcessBackend
 
 

@@ -15,8 +15,8 @@ import pytest
 from courses import COURSE, REPOSITORY
 from rich.console import Console
 
-from grader.audit.visible import solution_names
 from grader.engine.drawing import pictures_of_unit
+from grader.engine.solutions import solution_names
 from grader.errors import GraderError
 from grader.practice.pictures.files import require_picture, to_svg, write_picture
 from grader.practice.pictures.show import exercises_to_draw

@@ -41,7 +41,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def oracles(unit: str) -> dict[str, Callable[..., Any]]:
-    module = import_module(f"oracles.{unit}")
+    module = import_module(f"grader.suites.{unit}.quiz_oracles")
     functions = inspect.getmembers(module, inspect.isfunction)
     return {name: function for name, function in functions if function.__module__ == module.__name__}
 

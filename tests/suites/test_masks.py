@@ -6,8 +6,7 @@ import pytest
 from courses import REPOSITORY
 from units import SUITES
 
-from grader.audit.cases import with_imports
-from grader.audit.run import names_in
+from grader.engine.solutions import names_in, with_imports
 
 EXERCISES = {
     "mask_then_softmax": "causal_attention",

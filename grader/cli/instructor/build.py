@@ -34,11 +34,14 @@ def build(course: CourseFolder = None) -> None:
         written = [*build_exercises(found), *write_workflows(found), *build_misconceptions(found, found.units)]
         for path in written:
             say(f"{'wrote' if path.exists() else 'removed'} {path}")
+        from grader.audit.quiz_proofs import problems as quiz_problems
         from grader.audit.visible import build as build_visible
         from grader.engine import failure_matrix
 
         for path in build_visible(found):
             say(f"wrote {path}")
+        if wrong := [one for name in found.units for one in quiz_problems(found, name)]:
+            raise GraderError("\n".join(wrong))
         missing = failure_matrix.outdated(found, found.units)
         with progress(len(missing), "recording misconceptions") as advance:
             failure_matrix.fill(found, found.units, lambda exercise: advance(exercise, "recorded", 1))
@@ -85,7 +88,11 @@ def audit(
 
     # Imported late, because they import torch.
     from grader.audit.cases import cases_of, sample
+    from grader.audit.check_functions import check_problems
+    from grader.audit.odd_values import feed
     from grader.audit.pages import accuracy_page, write_tables
+    from grader.audit.quiz_proofs import problems as quiz_problems
+    from grader.audit.quiz_proofs import unproved
     from grader.audit.run import criteria_names, run
     from grader.audit.ticks import count_ticks
     from grader.audit.verdict import problems_of, problems_of_a_sample, table_of
@@ -117,6 +124,8 @@ def audit(
         written = []
         problems = [one for table in tables for one in (problems_of_a_sample if quick else problems_of)(table)]
         if not quick:
+            problems += [*check_problems(), *feed(found, units, jobs)]
+            problems += [one for name in units for one in (*quiz_problems(found, name), *unproved(found, name))]
             written = write_tables(tables, folder, found)
         if not quick and unit is None and into is None:
             written.append(found.root / "docs" / "accuracy.md")

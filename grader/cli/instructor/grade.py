@@ -217,6 +217,8 @@ def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
             f"{name} has changed since it was graded, and is no longer in the reports of {listed(students)}: "
             f"grade without --unit; or, if each download has one unit, with --out {batch.into}/<unit>."
         )
+    for sentence, students in batch.suite_faults.items():
+        say(f"{sentence} It was so for {listed(list(dict.fromkeys(students)))}.")
     # Single submissions of a class, or a part of it, say nothing about its other students.
     if came.layouts != ["single"] and not part and (others := batch.others()):
         say(f"{batch.into} also holds reports of students without a submission here: {listed(others)}.")

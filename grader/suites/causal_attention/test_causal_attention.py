@@ -264,7 +264,7 @@ def expect_weights_kept(_: Student, result: object, weights: torch.Tensor) -> No
     """Expect some entries to be kept, and the largest one in each row at the largest kept weight of the row."""
     kept = expect_kept(result, weights)
     largest = (weights * kept).amax(-1, keepdim=True)
-    found = weights.gather(-1, expect_tensor(result).argmax(-1, keepdim=True))
+    found = weights.gather(-1, expect_tensor(result).double().argmax(-1, keepdim=True))
     has_kept = kept.any(-1)
     expect_true(torch.allclose(found[has_kept].double(), largest[has_kept]), "The kept values are not the weights.")
 

@@ -21,6 +21,7 @@ import torch
 from grader.suites.causal import expect_hidden, expect_no_look_ahead, future, lowered, softmax, texts_with_other_ends
 from grader.testing.cases import case
 from grader.testing.checks import (
+    equals,
     expect_any_error,
     expect_close,
     expect_error,
@@ -96,6 +97,8 @@ def weighing(student: Student) -> Callable[[torch.Tensor, int], torch.Tensor]:
 
 def linear(inputs: torch.Tensor, weights: Weights, name: str) -> torch.Tensor:
     """(…, d_in) to (…, d_out): the output of the layer `name`, with its bias if it has one."""
+    if f"{name}.weight" not in weights:
+        expect_true(False, no_parameter(f"{name}.weight"))
     projected = torch.einsum("...i,oi->...o", inputs.double(), weights[f"{name}.weight"].double())
     return projected + weights[f"{name}.bias"].double() if f"{name}.bias" in weights else projected
 
@@ -559,9 +562,9 @@ def test_heads_is_a_list_of_modules(student: Student) -> None:
     """heads should be an nn.ModuleList with num_heads modules, whose three layers each go from d_in to d_out."""
     heads = expect_module(wrapper_made(student, H).get("heads"))
     expect_true("torch.nn.modules.container.ModuleList" in heads.kinds, "heads is not an nn.ModuleList.")
-    expect_true(heads.method("__len__")() == H, "heads does not have num_heads modules.")
+    expect_true(equals(heads.method("__len__")(), H), "heads does not have num_heads modules.")
     for head in range(H):
-        parameters = heads.method("__getitem__")(head).parameters()
+        parameters = expect_module(heads.method("__getitem__")(head)).parameters()
         for name in LAYERS:
             expect_layer(parameters, name, D_IN, HEAD_DIM)
 
@@ -1244,7 +1247,7 @@ def test_the_heads_of_the_smallest_gpt2(student: Student, fresh: Fresh) -> None:
     made, is_substitute = gpt2(student)
     if is_substitute:
         heads = made.get("num_heads")
-        expect_true(heads == GPT2_HEADS, f"It was made with {shown(heads)} for num_heads.")
+        expect_true(equals(heads, GPT2_HEADS), f"It was made with {shown(heads)} for num_heads.")
     else:
         weights = fresh_layers(fresh, LAYERS, GPT2_WIDTH, GPT2_WIDTH)
         out_proj = {"out_proj.weight": torch.eye(GPT2_WIDTH), "out_proj.bias": torch.zeros(GPT2_WIDTH)}
@@ -1259,7 +1262,7 @@ def test_the_context_of_the_smallest_gpt2(student: Student) -> None:
     made, is_substitute = gpt2(student)
     if is_substitute:
         length = made.get("context_length")
-        expect_true(length == GPT2_CONTEXT, f"It was made with {shown(length)} for context_length.")
+        expect_true(equals(length, GPT2_CONTEXT), f"It was made with {shown(length)} for context_length.")
     else:
         width = made.parameters()["W_query.weight"].shape[-1]
         outputs = expect_tensor(made(torch.zeros(1, GPT2_CONTEXT, width)))

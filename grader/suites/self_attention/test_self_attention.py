@@ -25,6 +25,7 @@ from grader.testing.checks import (
     expect_error,
     expect_gradients,
     expect_number,
+    expect_one_number,
     expect_same,
     expect_tensor,
     expect_true,
@@ -728,7 +729,7 @@ def expect_scatter(student: Student, which: int) -> None:
 
 
 def two_numbers(result: object) -> list[float]:
-    return [float(number) for number in expect_values(result, 2)]
+    return [expect_one_number(number) for number in expect_values(result, 2)]
 
 
 def variances(student: Student) -> Draw:

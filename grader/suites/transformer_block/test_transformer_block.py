@@ -525,7 +525,7 @@ def test_what_sublayer_gives_is_added_to_x(student: Student, fresh: Fresh) -> No
     expect_close(residual(x), 2 * x, "The outputs around a dropout in eval mode")
     residual.train()
     dropout.train()
-    given = (expect_tensor(residual(x), x.shape) - x) / x
+    given = (expect_tensor(residual(x), x.shape).double() - x) / x
     drawn = bool(((given.abs() < 1e-3) | ((given - 2).abs() < 1e-3)).all())
     expect_true(drawn, "Around a dropout, in training, an output is neither x nor x plus a number that dropout keeps.")
 
@@ -907,7 +907,9 @@ def test_make_block_is_called_once_for_each_block(student: Student, fresh: Fresh
     for _ in range(2):
         expect_tensor(stack(fresh(B, T, C)), (B, T, C))
     calls = make_block.get("calls")
-    expect_true(calls == 3, f"For three blocks, the number of calls of make_block is {shown(calls)}.")
+    expect_true(
+        type(calls) is int and calls == 3, f"For three blocks, the number of calls of make_block is {shown(calls)}."
+    )
 
 
 @pytest.mark.exercise(

@@ -1,0 +1,126 @@
+"""Proves the answers of quizzes and practice items: computes each in another way, and runs each program both ways."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from grader.course.modules import described, import_file
+from grader.quizzes.items import BugItem, NumberItem, ShapeItem, exact
+from grader.quizzes.source import load_practice, load_quizzes
+from grader.text import ended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+    from types import ModuleType
+
+    from grader.course.model import Course
+    from grader.quizzes.items import Columns, Item
+
+FILENAME = "quiz_oracles.py"
+"""In the folder of a unit's suite: a function for each number and shape. `SLIPS` has the formulas of slips, by item."""
+MARGIN = Fraction(1, 10**9)
+
+
+def problems(course: Course, unit: str) -> list[str]:
+    """Return a sentence on each answer of a unit's quiz and practice items that differs from its proof.
+
+    Raises:
+        GraderError: The file of the oracles cannot be used.
+    """
+    items, path = _items(course, unit), course.suites / unit / FILENAME
+    found = [f"{place}: {name} {problem}" for name, (place, item) in items.items() for problem in _of_program(item)]
+    module = import_file(path) if path.is_file() else None
+    for name, oracle in _oracles(module).items():
+        place, item = items.get(name, ("", None))
+        if isinstance(item, NumberItem | ShapeItem):
+            slips = getattr(module, "SLIPS", {}).get(name, {})
+            found += [f"{place}: {name} {problem}" for problem in _of_item(item, oracle, slips, path)]
+        else:
+            line = inspect.unwrap(oracle).__code__.co_firstlineno
+            found.append(f"{course.shown(path)}:{line}: no number or shape of {unit} is named {name}: correct it.")
+    return found
+
+
+def unproved(course: Course, unit: str) -> list[str]:
+    """Return a sentence on each number and shape of a unit's quiz and practice items without an oracle."""
+    path = course.suites / unit / FILENAME
+    oracles = _oracles(import_file(path) if path.is_file() else None)
+    return [
+        f"{place}: {name} has no oracle: write a function {name} in {course.shown(path)} that computes the answer."
+        for name, (place, item) in _items(course, unit).items()
+        if isinstance(item, NumberItem | ShapeItem) and name not in oracles
+    ]
+
+
+def _items(course: Course, unit: str) -> dict[str, tuple[str, Item]]:
+    """Return the items of a unit's quiz and its practice items by name, each with its file and line."""
+    quizzes = load_quizzes(course.solutions, [one for one in course.quizzes if one == unit])
+    sources = [*quizzes.values(), *load_practice(course.solutions, [unit], quizzes.values()).values()]
+    return {name: (quiz.places[name], item) for quiz in sources for name, item in quiz.items.items()}
+
+
+def _oracles(module: ModuleType | None) -> dict[str, Callable[..., Any]]:
+    """Return the functions that a file defines, without its private helpers."""
+    return {
+        name: one
+        for name, one in (vars(module) if module else {}).items()
+        if inspect.isfunction(one) and one.__module__ == getattr(module, "__name__", "") and not name.startswith("_")
+    }
+
+
+def _of_item(
+    item: NumberItem | ShapeItem,
+    oracle: Callable[..., Any],
+    slips: Mapping[str, Callable[[Columns], Any]],
+    path: Path,
+) -> Iterator[str]:
+    """Yield what is wrong with the answers and slips of an item."""
+    for unknown in slips.keys() - item.slips.keys():
+        yield f"has no slip {unknown!r}, which SLIPS in {path.name} computes: correct one of them."
+    parameters = item.parameters() or [{}] * len(item.variants)
+    for number, (asked, row) in enumerate(zip(parameters, item.variants, strict=True)):
+        try:
+            computed = {"answer": oracle(**asked)} | {name: slip(row) for name, slip in slips.items() if name in row}
+            wrong = [name for name, value in computed.items() if not _is_close(item, value, row[name])]
+        except Exception as error:  # noqa: BLE001 - the author's code can raise anything
+            problem = described(error, path, inspect.unwrap(oracle).__code__.co_firstlineno)
+            yield f"has an oracle that raises: {problem}"
+            return
+        for name in wrong:
+            yield f"has the {name} {row[name]} in variant {number}; {path.name} computes {computed[name]}: correct one."
+
+
+def _is_close(item: NumberItem | ShapeItem, found: Any, written: Any) -> bool:
+    """Return whether an oracle gives what is written: rounded as asked, it must be right with a margin."""
+    if isinstance(item, ShapeItem):
+        return list(found) == list(written)
+    return bool(abs(Fraction(found) - exact(written)) <= item.tolerance / 2 + MARGIN)
+
+
+def _of_program(item: Item) -> Iterator[str]:
+    """Run the program of a bug both ways: it runs, and prints something else with the fix."""
+    if not isinstance(item, BugItem):
+        return
+    outputs = []
+    for is_fixed in (False, True):
+        which = "with its fix" if is_fixed else "as students see it"
+        output = io.StringIO()
+        torch.manual_seed(0)
+        try:
+            with contextlib.redirect_stdout(output):
+                exec(compile(item.program(fixed=is_fixed), "program", "exec"), {"__name__": "__main__"})
+        except Exception as error:  # noqa: BLE001 - the author's code can raise anything
+            yield f"has a program that raises {which}: {ended(f'{type(error).__name__}: {error}')} It should print."
+            return
+        outputs.append(output.getvalue())
+    if not all(outputs):
+        yield "has a program that prints nothing: print what shows the mistake."
+    elif outputs[0] == outputs[1]:
+        yield "has a program that prints the same with its fix: print what shows the mistake."
