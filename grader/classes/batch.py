@@ -83,11 +83,18 @@ class Batch:
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     _works: dict[str, _Work] = dataclasses.field(default_factory=dict)
 
-    def run(self, jobs: int, advance: Callable[[str, str], None], scheduler: str | None = None) -> None:
+    def run(
+        self,
+        jobs: int,
+        begin: Callable[[str], None],
+        advance: Callable[[str, str], None],
+        scheduler: str | None = None,
+    ) -> None:
         """Grade the submissions, and write each report when it is ready.
 
         Args:
             jobs: How many to grade at a time, or how many workers a cluster on this machine has.
+            begin: Called with each student before anything of theirs is read.
             advance: Called with each student and the outcome.
             scheduler: The scheduler of the cluster that grades, if any.
 
@@ -97,15 +104,19 @@ class Batch:
             GraderError: The cluster cannot be used.
         """
         given = self.course, self.quizzes, self.allow_unisolated
+        failed: set[str] = set()
         try:
             with (
                 reports_folder(self.into),
                 ClusterGrading(*given, scheduler) if scheduler else Grading(*given) as grading,
             ):
-                for submission, outcome in grading.reports(self._outdated(advance), jobs, self.now):
+                for submission, outcome in grading.reports(self._outdated(begin, advance), jobs, self.now):
                     if isinstance(outcome, str):
                         self.faults.append(f"{submission.student} was not graded: {outcome}.")
                         self.withdraw(submission.student)
+                        if submission.student not in failed:  # of several submissions, another may have failed
+                            advance(submission.student, "could not grade")
+                        failed.add(submission.student)
                     elif graded := self._finished(submission, outcome.report, outcome.pytest):
                         self._add(graded)
                         advance(submission.student, "graded")
@@ -173,10 +184,11 @@ class Batch:
             keep_earlier(graded.before, graded.report, self.into)
         write_report(graded.report, graded.pytest, self.into, graded.kept)
 
-    def _outdated(self, advance: Callable[[str, str], None]) -> Iterator[Submission]:
+    def _outdated(self, begin: Callable[[str], None], advance: Callable[[str, str], None]) -> Iterator[Submission]:
         """Yield the submissions to grade, with the units of an earlier report to keep if one unit is graded."""
         is_own = self._is_own_folder
         for student, hand_ins in self.found.items():
+            begin(student)
             before = read_report(student, self.into) if is_own else None
             usable = before if before and (before.isolation.enough or self.allow_unisolated) else None
             work = self._work(student, hand_ins, before, usable)
