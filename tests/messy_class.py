@@ -124,7 +124,7 @@ def kinds(quiz: Path) -> dict[str, Sequence[Try]]:
         "undated": [Try(wrong, 14), Try(right, 18, LATE, is_dated=False)],
         "another unit": [Try({"means.py": SECOND_UNIT["solutions/means.py"].encode()}, 0)],
         "a PDF": [Try({"sums.pdf": b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\n%%EOF\n"}, 0)],
-        "a Word document": [Try({"my sums.docx": document}, 0)],
+        "a Word document": [Try({"homework.docx": document}, 0)],
         "a sheet under another name": [Try({"sums.py": RIGHT, "quiz answers.md": sheet}, 18)],
         "a script under another name": [Try({"hw1 sums (1).py": RIGHT, "sums_quiz.md": sheet}, 18)],
         "an archive": [Try({"answers.zip": zipped(right)}, 18)],
@@ -235,6 +235,7 @@ class Platform:
         has_times: It says when something came.
         knows_accounts: Of two students of one name, it says which one handed in.
         has_logins: The names in reports are logins, and not addresses.
+        has_names: It says who handed in; otherwise the names in reports are Moodle's numbers.
     """
 
     name: str
@@ -244,6 +245,7 @@ class Platform:
     has_times: bool = True
     knows_accounts: bool = True
     has_logins: bool = True
+    has_names: bool = True
 
 
 PLATFORMS = {
@@ -251,6 +253,7 @@ PLATFORMS = {
     for one in (
         Platform("folders", has_own_roster=True, has_groups=True, has_earlier=True, knows_accounts=False),
         Platform("moodle", has_earlier=True, knows_accounts=False, has_logins=False),
+        Platform("moodle without names", has_earlier=True, has_names=False),
         Platform("canvas"),
         Platform("gradescope", has_groups=True, has_logins=False),
         Platform("github", has_times=False),
@@ -284,6 +287,8 @@ class MessyClass:
 
     def named(self, student: Student) -> str:
         """The student's name in reports."""
+        if not self.platform.has_names:
+            return f"Participant_{4700 + student.number}"
         if student is STRANGER:
             return {
                 "folders": "Zoe-Zand", "moodle": "Zoe-Zand_4799", "canvas": "zandzoe_599", "gradescope": "Zoe-Zand_199",
@@ -293,9 +298,18 @@ class MessyClass:
             return student.email.replace("@", "-")
         return student.login
 
+    @property
+    def strangers(self) -> Sequence[Student]:
+        """Who hands in and is not in the roster. In one without names, nobody could tell."""
+        return [STRANGER] if self.platform.has_names else []
+
     def plan(self) -> dict[str, Planned]:
         """What each student of the roster gets, by the name in reports."""
         return {self.named(one): self.planned(one) for one in students()}
+
+    def plan_of_strangers(self) -> dict[str, Planned]:
+        """The same of those who are in no roster, and not in the class."""
+        return {self.named(one): self.planned(one) for one in self.strangers}
 
     def planned(self, student: Student) -> Planned:
         own = self.platform.has_own_roster
@@ -320,7 +334,7 @@ class MessyClass:
 
     def open_cases(self) -> list[tuple[str, list[str]]]:
         """The open cases: the kind and the students; nobody is named if it is about the whole class."""
-        plan = {**self.plan(), self.named(STRANGER): self.planned(STRANGER)}
+        plan = {**self.plan(), **self.plan_of_strangers()}
         cases = [
             (TIME_UNKNOWN, sorted(name for name, one in plan.items() if one.time == "unknown")),
             (NOT_GRADED, sorted(name for name, one in plan.items() if one.status == NOT_GRADED)),
@@ -356,8 +370,8 @@ class MessyClass:
     def write(self, folder: Path) -> list[Path]:
         """Write the downloads, the roster and the tables beside it. Returns the downloads, the earlier one first."""
         writer = {
-            "folders": self._folders, "moodle": self._moodle, "canvas": self._canvas,
-            "gradescope": self._gradescope, "github": self._github,
+            "folders": self._folders, "moodle": self._moodle, "moodle without names": self._moodle,
+            "canvas": self._canvas, "gradescope": self._gradescope, "github": self._github,
         }[self.platform.name]  # fmt: skip
         downloads, roster, tables = writer()
         adjusted = [
@@ -378,7 +392,7 @@ class MessyClass:
 
     def _everybody(self) -> Iterator[tuple[Student, int, Try]]:
         """Yield what the platform has, with a number: 0 for the last of a student, -1 for the one before it."""
-        for student in (*students(), STRANGER):
+        for student in (*students(), *self.strangers):
             tries = self.handed_in(student)
             for number, one in enumerate(tries, 1 - len(tries)):
                 yield student, number, one
@@ -416,22 +430,19 @@ class MessyClass:
         return dict(downloads), table(rows), {"times.csv": table(times)}
 
     def _moodle(self) -> tuple[dict[str, Files], str, dict[str, str]]:
-        """Two zip files, each with its grading worksheet."""
+        """Two zip files, each with its grading worksheet, and the participants; without names, all are numbers."""
+        has_names = self.platform.has_names
         downloads: dict[str, dict[str, bytes]] = {"monday.zip": {}, "friday.zip": {}}
         worksheets: dict[str, list[dict[str, str]]] = {"monday": [], "friday": []}
         for student, number, one in self._everybody():
             name = "friday" if number == 0 and len(self.handed_in(student)) > 1 else "monday"
-            inside = f"{student.name}_{4700 + student.number}_assignsubmission_file_"
+            called = student.name if has_names else "Participant"
+            inside = f"{called}_{4700 + student.number}_assignsubmission_file_"
             downloads[f"{name}.zip"] |= {f"{inside}/{path}": content for path, content in one.files.items()}
             time = f"{DUE + one.after:%A, %d %B %Y, %I:%M %p}" if one.is_dated else "-"
-            worksheets[name].append(
-                {
-                    "Identifier": f"Participant {4700 + student.number}",
-                    "Full name": student.name,
-                    "Email address": student.email,
-                    "Last modified (submission)": time,
-                }
-            )
+            row = {"Identifier": f"Participant {4700 + student.number}"}
+            row |= {"Full name": student.name, "Email address": student.email} if has_names else {}
+            worksheets[name].append(row | {"Last modified (submission)": time})
         rows = [
             {"First name": one.first, "Last name": one.last, "Email address": one.email, "Roles": "Student"}
             for one in students()
@@ -440,6 +451,8 @@ class MessyClass:
             {"First name": first, "Last name": last, "Email address": f"{last}@example.org", "Roles": role}
             for first, last, role in TEACHERS
         ]
+        if not has_names:
+            rows = [{"Identifier": f"Participant {4700 + one.number}", "Status": "-"} for one in students()]
         tables = {f"times_{name}.csv": table(own) for name, own in worksheets.items()}
         return dict(downloads), table(rows), tables
 
@@ -504,7 +517,12 @@ class MessyClass:
             files |= {f"attention-{student.login}/exercises/{path}": content for path, content in one.files.items()}
         rows = []
         for student in students():
-            row = {"username": student.login, "first_name": student.first, "last_name": student.last, "email": student.email}
+            row = {
+                "username": student.login,
+                "first_name": student.first,
+                "last_name": student.last,
+                "email": student.email,
+            }
             row |= {"section": "A", "github_id": str(70000 + student.number), "role": "student"}
             rows.append({**dict.fromkeys(row, ""), "email": student.email} if student.is_ == "unlinked" else row)
         for first, last, _ in TEACHERS:

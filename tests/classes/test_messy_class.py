@@ -11,6 +11,7 @@ import datetime
 import io
 import re
 import subprocess
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,16 +21,17 @@ import pytest
 from bs4 import BeautifulSoup
 from grader.classes.open_cases import OpenCase, open_cases
 from messy_class import (
+    CODE,
     COMMENT,
     NOT_GRADED,
     PLATFORMS,
     POSSIBLE,
-    STRANGER,
     UNIT,
     MessyClass,
     Planned,
     make_course,
     students,
+    zipped,
 )
 from typer.testing import CliRunner, Result
 
@@ -49,29 +51,35 @@ NO_POINTS = {
     "moodle": {"exempt": "-", NOT_GRADED: "-"},
     "canvas": {"exempt": "EX", NOT_GRADED: ""},
 }
-# Canvas needs a number of everybody, which other exports lack.
-FORMATS = {"folders": [*NO_POINTS], "moodle": ["csv", "moodle"], "canvas": ["csv", "canvas"]}
+# Canvas needs a number of everybody, and Moodle an address, which other exports lack.
+FORMATS = {"folders": [*NO_POINTS], "canvas": ["csv", "canvas"], "moodle without names": ["csv"]}
 
 
 class Graded:
     """The class after `grader grade`."""
 
-    def __init__(self, made: MessyClass, root: Path, folder: Path) -> None:
+    def __init__(self, made: MessyClass, root: Path, folder: Path, hides_names: bool = False) -> None:
         self.made, self.root, self.folder = made, root, folder
-        self.plan = made.plan()
-        downloads = [path.name for path in made.write(folder)]
-        command = courses.grader_command(
-            "grade", *downloads, "--unit", UNIT, "--roster", ROSTER, "--out", "reports", "--course", root
-        )
-        self.done = subprocess.run(
-            command, cwd=folder, env=courses.environment(root), capture_output=True, text=True, check=False
-        )
-        assert "Traceback" not in self.done.stderr
+        self.plan, self.strangers = made.plan(), made.plan_of_strangers()
+        self.downloads = [path.name for path in made.write(folder)]
+        if hides_names:
+            hide_names(folder / "class.zip")
+        self.done = self.graded("grade")
         assert (folder / "reports").is_dir(), self.done.stderr
 
-    @property
-    def stranger(self) -> str:
-        return self.made.named(STRANGER)
+    def graded(self, command: str, into: str = "reports") -> subprocess.CompletedProcess[str]:
+        """Run `grader grade` or `grader regrade` on the downloads."""
+        options = ["--unit", UNIT, "--roster", ROSTER, "--out", into, "--course", self.root]
+        done = subprocess.run(
+            courses.grader_command(command, *self.downloads, *options),
+            cwd=self.folder,
+            env=courses.environment(self.root),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr
+        return done
 
     def report(self, name: str) -> Report | None:
         return read_report(name, self.folder / "reports")
@@ -95,7 +103,7 @@ class Graded:
 
     def named_in(self, text: str) -> list[str]:
         """The students whose names in reports a text has, in the order of the alphabet."""
-        names = [*self.plan, self.stranger]
+        names = [*self.plan, *self.strangers]
         return sorted(name for name in names if re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text))
 
 
@@ -133,10 +141,10 @@ def of_report(report: Report | None) -> Planned:
 
 
 def test_the_reports_are_as_planned(graded: Graded) -> None:
-    assert {name: of_report(graded.report(name)) for name in graded.plan} == graded.plan
-    assert of_report(graded.report(graded.stranger)) == graded.made.planned(STRANGER)
+    plan = graded.plan | graded.strangers
+    assert {name: of_report(graded.report(name)) for name in plan} == plan
     named = {path.stem for path in (graded.folder / "reports").glob("*.json")}
-    assert named == {name for name, one in graded.plan.items() if one.status != NOT_GRADED} | {graded.stranger}
+    assert named == {name for name, one in plan.items() if one.status != NOT_GRADED}
     assert {*not_graded(graded.folder / "reports")} == {
         name for name, one in graded.plan.items() if one.status == NOT_GRADED
     }
@@ -146,7 +154,7 @@ def table_rows(graded: Graded) -> Iterator[tuple[str, str, str]]:
     """Yield the student of each row of the table, the total and the main issue."""
     _, _, table = graded.done.stdout.partition("\nstudent ")
     for line in table.partition("\n\n")[0].splitlines()[1:]:
-        found = re.match(r"(.+?) +\S+ +(\d+/\d+|-)(?: +(.*))?$", line)
+        found = re.match(r"(.+?) +(?:\d+|-|exempt) +(\d+/\d+|-)(?: +(.*))?$", line)
         if found:  # other lines are the rest of a long issue
             [name] = graded.named_in(found[1])
             yield name, found[2], (found[3] or "").strip()
@@ -155,7 +163,7 @@ def table_rows(graded: Graded) -> Iterator[tuple[str, str, str]]:
 def test_the_table_is_as_planned(graded: Graded) -> None:
     rows = [*table_rows(graded)]
     totals = {"exempt": "0/0", NOT_GRADED: "-"}
-    plan = {**graded.plan, graded.stranger: graded.made.planned(STRANGER)}
+    plan = graded.plan | graded.strangers
     assert {name: total for name, total, _ in rows} == {
         name: totals.get(one.status, f"{one.points}/{POSSIBLE}") for name, one in plan.items()
     }
@@ -184,8 +192,11 @@ def cells(graded: Graded, reader: str, *more: str) -> dict[str, tuple[str, str]]
     }[reader]
     rows = [*csv.DictReader(io.StringIO(graded.gradebook("--format", reader, *more)))]
     rows = rows[1:] if reader == "canvas" else rows  # the first has the possible points
-    assert [of[row[key]] for row in rows] == [*graded.plan]
-    return {of[row[key]]: (row[UNIT], row.get("noticed", "")) for row in rows}
+    members = rows[: len(graded.plan)]
+    assert [of[row[key]] for row in members] == [*graded.plan]
+    # For people, who is in no roster comes last.
+    assert [row[key] for row in rows[len(members) :]] == ([*graded.strangers] if reader == "csv" else [])
+    return {of[row[key]]: (row[UNIT], row.get("noticed", "")) for row in members}
 
 
 def test_the_gradebook_is_as_planned_in_every_format(graded: Graded) -> None:
@@ -224,8 +235,12 @@ def test_the_open_cases_are_printed_last_and_on_the_page(graded: Graded) -> None
     texts = [case.text for case in graded.open_cases()]
     last = graded.done.stdout.partition("Reports: reports/<student>.json\n")[2]
     assert [text for text in texts if text not in last] == []
-    shown = " ".join(page(graded).get_text(" ").split())
-    assert [text for text in texts if " ".join(text.replace("`", "").split()) not in shown] == []
+    shown = without_spaces(page(graded).get_text())
+    assert [text for text in texts if without_spaces(text) not in shown] == []
+
+
+def without_spaces(text: str) -> str:
+    return re.sub(r"[\s`\u200b]", "", text)
 
 
 def page(graded: Graded) -> BeautifulSoup:
@@ -249,6 +264,39 @@ def test_the_numbers_of_the_page_are_as_planned(graded: Graded) -> None:
     assert {name: int(tiles[name]) for name in expected} == expected
 
 
+def test_the_tables_of_the_page_are_as_planned(graded: Graded) -> None:
+    shown = page(graded)
+    counted = {name: one for name, one in graded.plan.items() if one.percent is not None}
+    bins = Counter(min(int((one.percent or 0) // 10), 9) for one in counted.values())
+    idle = sum(one.status == "not handed in" for one in counted.values())
+    assert numbers(shown, "distribution") == [[bins[ten], idle if ten == 0 else 0] for ten in range(10)]
+    plan = [one for one in graded.plan.values() if one.status != "exempt"]
+    handed_in = f"{sum(one.status == 'graded' for one in plan)} of {len(plan)}"
+    assert cells_of(shown, "units")[0][:2] == [handed_in, str(sum(one.time == "late" for one in plan))]
+    # What a group handed in counts once.
+    with_code = {tuple(one.together) or name: one for name, one in counted.items() if one.points}
+    assert f"{len(with_code)} submissions" in text_of(shown, "exercises")
+    assert f"{sum(one.points != CODE for one in with_code.values())} submissions" in text_of(shown, "quizzes")
+
+
+def cells_of(shown: BeautifulSoup, section: str) -> list[list[str]]:
+    """The cells of the first table in a section of the page, without the headings."""
+    [heading] = shown.select(f"#{section}")
+    table = heading.find_next("tbody")
+    assert table
+    return [[cell.get_text(" ", strip=True) for cell in row.find_all("td")] for row in table.find_all("tr")]
+
+
+def numbers(shown: BeautifulSoup, section: str) -> list[list[int]]:
+    return [[int(cell) for cell in row] for row in cells_of(shown, section)]
+
+
+def text_of(shown: BeautifulSoup, section: str) -> str:
+    [heading] = shown.select(f"#{section}")
+    assert heading.parent
+    return heading.parent.get_text(" ", strip=True)
+
+
 @pytest.fixture(scope="module")
 def feedback(graded: Graded) -> dict[str, str]:
     """The text of each student's page."""
@@ -263,7 +311,7 @@ def feedback(graded: Graded) -> dict[str, str]:
 
 def test_each_students_page_is_as_planned(graded: Graded, feedback: dict[str, str]) -> None:
     plan = {name: one for name, one in graded.plan.items() if one.status != NOT_GRADED}
-    assert feedback.keys() == {*plan, graded.stranger}
+    assert feedback.keys() == {*plan, *graded.strangers}
     for name, one in plan.items():
         text = feedback[name]
         if one.points is not None:
@@ -276,7 +324,7 @@ def adjusted(graded: Graded) -> list[str]:
     return [graded.made.named(one) for one in students() if one.adjusted is not None]
 
 
-WRONG_FILES = {"another unit": "means.py", "a PDF": "sums.pdf", "a Word document": "my sums.docx"}
+WRONG_FILES = {"another unit": "means.py", "a PDF": "sums.pdf", "a Word document": "homework.docx"}
 
 
 def test_what_is_no_answer_is_named_wherever_its_student_is(graded: Graded, feedback: dict[str, str]) -> None:
@@ -289,3 +337,34 @@ def test_what_is_no_answer_is_named_wherever_its_student_is(graded: Graded, feed
             assert file in feedback[name], name
             assert file in ignored
             assert name in graded.named_in(ignored)
+
+
+@pytest.mark.proof(part="grading")
+def test_a_second_grading_changes_no_points(graded: Graded) -> None:
+    count = sum(one.status != NOT_GRADED for one in (graded.plan | graded.strangers).values())
+    assert f"The points of 0 of {count} students change." in graded.graded("regrade").stdout
+
+
+@pytest.mark.proof(part="grading")
+def test_nobody_has_points_or_zero_in_canvass_download_without_names(root: Path, tmp_path: Path) -> None:
+    made = MessyClass(PLATFORMS["canvas"], root / "solutions" / "sums_quiz.yml")
+    one = Graded(made, root, tmp_path, hides_names=True)
+    assert one.done.returncode == 1
+    assert "The download is anonymous" in one.done.stdout
+    assert {*not_graded(tmp_path / "reports")} == {*one.plan}
+    exported = one.run("gradebook", "--reports", "reports", "--roster", ROSTER, "--out", "grades")
+    assert exported.exit_code == 1
+    rows = [*csv.DictReader(io.StringIO((tmp_path / "grades").read_text(encoding="utf-8")))]
+    assert {row[UNIT] for row in rows if row["student"] in one.plan} == {""}
+
+
+def hide_names(download: Path) -> None:
+    """Name uploads as Canvas does in an anonymous assignment."""
+    with zipfile.ZipFile(download) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    hidden = {}
+    for name, content in files.items():
+        found = re.fullmatch(r"[a-z]+(_LATE)?_(\d+)_(\d+_.+)", name)
+        assert found
+        hidden[f"{'LATE_' if found[1] else ''}anon_{int(found[2]):05}_{found[3]}"] = content
+    download.write_bytes(zipped(hidden))
