@@ -336,7 +336,8 @@ def test_what_is_no_answer_is_named_wherever_its_student_is(graded: Graded, feed
             assert file in issues[name], name
             assert file in feedback[name], name
             assert file in ignored
-            assert name in graded.named_in(ignored)
+    wrong = sorted(graded.made.named(one) for one in students() if one.kind in WRONG_FILES)
+    assert graded.named_in(ignored) == wrong  # and nothing that was graded
 
 
 @pytest.mark.proof(part="grading")
