@@ -317,6 +317,8 @@ def test_each_students_page_is_as_planned(graded: Graded, feedback: dict[str, st
         if one.points is not None:
             assert f"{one.points} of {POSSIBLE} points" in text, name
         assert ("Late: " in text) == (one.time == "late"), name
+        if one.at:
+            assert f"Handed in: {one.at:%Y-%m-%d %H:%M} " in text, name
         assert (COMMENT in text) == (name in adjusted(graded)), name
 
 
