@@ -272,7 +272,7 @@ def test_the_tables_of_the_page_are_as_planned(graded: Graded) -> None:
     assert numbers(shown, "distribution") == [[bins[ten], idle if ten == 0 else 0] for ten in range(10)]
     plan = [one for one in graded.plan.values() if one.status != "exempt"]
     handed_in = f"{sum(one.status == 'graded' for one in plan)} of {len(plan)}"
-    assert cells_of(shown, "units")[0][:2] == [handed_in, str(sum(one.time == "late" for one in plan))]
+    assert cells_of(shown, "units")[0][:2] == [handed_in, str(graded.made.late())]
     # What a group handed in counts once.
     with_code = {tuple(one.together) or name: one for name, one in counted.items() if one.points}
     with_sheet = [one for one in with_code.values() if one.points != CODE]
