@@ -19,18 +19,11 @@ HOSTILE := $(CLASS)/mallory
 # The order of the folders starts the audit early. By default, files with few tests come last.
 PYTEST := .venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations 20
 
-ifneq ($(shell command -v uv),)
-VENV := test -x .venv/bin/python || uv venv --quiet --seed --python $(PYTHON) .venv
-INSTALL := uv pip install --quiet --compile-bytecode --python .venv/bin/python
-else
-VENV := $(PYTHON) -m venv .venv
-INSTALL := .venv/bin/pip install --quiet --retries 1
-endif
-
 .PHONY: grade test prove bench docs breakages size
 
 # On a machine that cannot isolate student code, the hostile student is left out and the others are graded.
 grade: .venv/installed
+	@echo "Grading the example class: eight made-up students."
 	@.venv/bin/python examples/make_class.py $(CLASS)
 	@if .venv/bin/grader doctor >/dev/null; then \
 	  .venv/bin/grader grade $(CLASS) --out reports; \
@@ -69,10 +62,5 @@ size:
 
 .venv/installed: requirements.lock pyproject.toml
 	@$(PYTHON) grader/machine.py || { echo "To use another Python: make PYTHON=python3.13"; exit 1; }
-	@$(PYTHON) -c 'import ensurepip' || command -v uv >/dev/null || { echo "Python's venv module is missing: on Debian and Ubuntu, sudo apt-get install python3-venv"; exit 1; }
-	$(VENV)
-	@$(INSTALL) --index-url $(TORCH_INDEX) "$(TORCH)" 2>/dev/null || $(INSTALL) "$(TORCH)"
-	@grep -v '^torch==' requirements.lock > .venv/requirements.txt
-	$(INSTALL) --requirement .venv/requirements.txt
-	$(INSTALL) --no-deps --editable .
+	@$(PYTHON) install.py "$(TORCH)" "$(TORCH_INDEX)"
 	@touch $@

@@ -359,5 +359,10 @@ def run_grader(root: Path, *arguments: object, prefix: Sequence[str] = ()) -> su
     return subprocess.run(command, cwd=root, env=environment(root), capture_output=True, text=True, check=False)
 
 
+def without_seconds(log: str) -> str:
+    """Leave out of the log of a class how long each student took, and what was still in work."""
+    return re.sub(r"(?m)^still .*\n?| in \d+ s(?= \(\d+ of \d+\)$)", "", log)
+
+
 def read_reports(folder: Path) -> dict[str, dict[str, Any]]:
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}

@@ -84,11 +84,18 @@ class Batch:
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     _works: dict[str, Work] = dataclasses.field(default_factory=dict)
 
-    def run(self, jobs: int, advance: Callable[[str, str], None], scheduler: str | None = None) -> None:
+    def run(
+        self,
+        jobs: int,
+        begin: Callable[[str], None],
+        advance: Callable[[str, str], None],
+        scheduler: str | None = None,
+    ) -> None:
         """Grade the submissions, and write each report when it is ready.
 
         Args:
             jobs: How many to grade at a time, or how many workers a cluster on this machine has.
+            begin: Called with each student before anything of theirs is read.
             advance: Called with each student and the outcome.
             scheduler: The scheduler of the cluster that grades, if any.
 
@@ -99,7 +106,7 @@ class Batch:
         """
         try:
             with reports_folder(self.into):
-                self._grade(jobs, advance, scheduler)
+                self._grade(jobs, begin, advance, scheduler)
                 if self.writes:
                     self._record_reasons()
         except OSError as error:
@@ -107,12 +114,14 @@ class Batch:
                 f"A report could not be written to {self.into}: {error.strerror or error}. Those before it are whole."
             )
 
-    def _grade(self, jobs: int, advance: Callable[[str, str], None], scheduler: str | None) -> None:
+    def _grade(
+        self, jobs: int, begin: Callable[[str], None], advance: Callable[[str, str], None], scheduler: str | None
+    ) -> None:
         """Grade the submissions while the folder is held."""
         given = self.course, self.quizzes, self.allow_unisolated
         try:
             with ClusterGrading(*given, scheduler) if scheduler else Grading(*given) as grading:
-                for submission, outcome in grading.reports(self._outdated(advance), jobs, self.now):
+                for submission, outcome in grading.reports(self._outdated(begin, advance), jobs, self.now):
                     if isinstance(outcome, str):
                         self.faults.append(f"{submission.student} was not graded: {outcome}.")
                         self.withdraw(submission.student, f"{outcome[:1].upper()}{outcome[1:]}.")
@@ -190,10 +199,12 @@ class Batch:
             keep_earlier(graded.before, graded.report, self.into)
         write_report(graded.report, graded.pytest, self.into, graded.kept)
 
-    def _outdated(self, advance: Callable[[str, str], None]) -> Iterator[Submission]:
+    def _outdated(self, begin: Callable[[str], None], advance: Callable[[str, str], None]) -> Iterator[Submission]:
         """Yield the submissions to grade, with the units of an earlier report to keep if one unit is graded."""
         is_own = self._is_own_folder
         for group in groups(self.found):
+            for student in group:
+                begin(student)
             works = [self._work(student, read_report(student, self.into) if is_own else None) for student in group]
             for work in works:
                 work.group = works
@@ -234,6 +245,9 @@ class Batch:
                 self.redated += bool(work.kept)
                 self._add(Graded(report, work.pytest, () if work.kept else work.kept_units, work.before))
             advance(work.student, "skipped" if work.kept else "graded")
+        for work in group:
+            if work.report is None:
+                advance(work.student, "could not grade")
         group.clear()  # with the texts of the submissions
 
     def _work(self, student: str, before: Report | None) -> Work:

@@ -20,7 +20,7 @@ from grader.machine import missing_torch
 from grader.text import log_lines, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -146,27 +146,6 @@ def write_named(path: Path, content: str | bytes, option: str) -> None:
         write_atomically(path, content)
     except OSError as error:
         raise GraderError(f"{option}: {path} cannot be written ({error.strerror}): name another file.") from None
-
-
-@contextlib.contextmanager
-def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
-    """Show what is done: as a bar in a terminal, and as one line each in a log."""
-    # slow to import, and only long commands need it
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    is_watched = sys.stderr.isatty()
-    with Progress(
-        *columns, TextColumn("{task.description}"), console=err, transient=True, disable=not is_watched
-    ) as bar:
-        task = bar.add_task("", total=total)
-
-        def advance(name: str, what: str, count: int = 1) -> None:
-            bar.update(task, advance=count, description=escape(name))
-            if not is_watched:
-                err.print(f"{what} {escape(name)} ({bar.tasks[task].completed:.0f} of {total})", soft_wrap=True)
-
-        yield advance
 
 
 def one_of(name: str, allowed: list[str]) -> str:

@@ -39,7 +39,11 @@ fi
 "$python" -m venv ../venv
 pip() { ../venv/bin/python -I -m pip --disable-pip-version-check "$@"; }
 torch=$(grep '^torch==' requirements.lock)
-pip install --quiet --no-deps --retries 0 --index-url "$torch_index" "$torch" || pip install --quiet "$torch"
+pip install --quiet --no-deps --retries 0 --index-url "$torch_index" "$torch" || {
+  echo "The CPU build of torch could not be installed from $torch_index, for the reason above." >&2
+  echo "The default build is installed instead. It has CUDA, so the image becomes gigabytes larger." >&2
+  pip install --quiet "$torch"
+}
 pip install --quiet --constraint requirements.lock --requirement requirements.txt
 
 # The grader runs from this folder, with its suites and solutions.

@@ -1,0 +1,110 @@
+"""Shows what is in work and how much is done: as a bar in a terminal, and as lines in a log."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+
+from grader.cli.console import err
+from grader.text import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SILENT_SECONDS = 10
+"""After how long without a line a log says what is in work."""
+_MOST = 4
+
+
+class Work:
+    """What is in work, since when, and how much is done.
+
+    Attributes:
+        total: How much there is to do.
+        done: How much is done.
+        show: Called with a line about what is done.
+    """
+
+    def __init__(self, total: int, show: Callable[[str], None]) -> None:
+        """Begin with nothing."""
+        self.total = total
+        self.done = 0
+        self.show = show
+        self._begun: dict[str, float] = {}
+
+    def begin(self, name: str) -> None:
+        """Note that something is in work now."""
+        self._begun.setdefault(name, time.monotonic())
+
+    def advance(self, name: str, what: str, count: int = 1) -> None:
+        """Note that something is done, and what was done with it."""
+        begun = self._begun.pop(name, None)
+        self.done += count
+        took = f" in {time.monotonic() - begun:.0f} s" if begun is not None else ""
+        self.show(f"{what} {name}{took} ({self.done} of {self.total})")
+
+    def in_work(self) -> str:
+        """Return what is in work, and for how long; what has begun first comes first."""
+        now = time.monotonic()
+        return listed([f"{name} ({now - begun:.0f} s)" for name, begun in [*self._begun.items()]], _MOST)
+
+
+@contextlib.contextmanager
+def progress(total: int, what: str) -> Iterator[Work]:
+    """Show what is in work and how much is done, until the end of the block."""
+    with (_bar if sys.stderr.isatty() else _log)(total, what) as work:
+        yield work
+
+
+@contextlib.contextmanager
+def _bar(total: int, what: str) -> Iterator[Work]:
+    # slow to import, and only long commands need it
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
+    from rich.text import Text
+
+    work = Work(total, lambda _line: bar.update(task, completed=work.done))
+
+    class InWork(ProgressColumn):
+        """What is in work, read again each time that the bar is drawn."""
+
+        def render(self, _task: object) -> Text:
+            return Text(work.in_work())
+
+    names = InWork(Column(no_wrap=True, overflow="ellipsis"))
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), names)
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield work
+
+
+@contextlib.contextmanager
+def _log(total: int, what: str) -> Iterator[Work]:
+    """Print a line for each that is done, and what is in work if there is no line for a while."""
+    news, is_over = threading.Event(), threading.Event()
+
+    def show(line: str) -> None:
+        news.set()
+        err.print(escape(line), soft_wrap=True)
+
+    def watch() -> None:
+        while not is_over.is_set():
+            has_news = news.wait(SILENT_SECONDS)
+            news.clear()
+            if not has_news and (names := work.in_work()):
+                err.print(escape(f"still {what} {names}"), soft_wrap=True)
+
+    work = Work(total, show)
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield work
+    finally:
+        is_over.set()
+        news.set()
+        watcher.join()
