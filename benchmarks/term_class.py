@@ -182,8 +182,15 @@ def times(a_class: Class) -> str:
             handed_in = a_class.hand_in(student, unit)
             if handed_in and not is_undated(student, unit, handed_in):
                 time = a_class.due[unit] + handed_in.after
-                rows.append({"student": student.row["student"], "unit": unit, "time": time.isoformat()})
-    return table(rows, ("student", "unit", "time"))
+                rows.append(
+                    {
+                        "student": student.row["student"],
+                        "unit": unit,
+                        "time": time.isoformat(),
+                        "submission": f"{unit}.zip",
+                    }
+                )
+    return table(rows, ("student", "unit", "time", "submission"))
 
 
 def worksheet(a_class: Class, unit: str) -> str:

@@ -6,6 +6,8 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grader.classes.best import best_of
+from grader.classes.groups import Work, groups, once
 from grader.classes.hand_ins import HandIn, combined, comparable
 from grader.cluster.grading import ClusterGrading
 from grader.engine.grading import Grading, SandboxUnavailable
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from grader.classes.dating import Dating
     from grader.classes.decisions import Decisions
     from grader.classes.times import Time
     from grader.course.model import Course
@@ -49,30 +52,22 @@ class Graded(NamedTuple):
 
 
 @dataclasses.dataclass
-class _Work:
-    """One student: the submissions to grade, with the time of each unit, and what came of them so far."""
-
-    before: Report | None
-    candidates: list[tuple[Submission, dict[str, Time | None]]]
-    done: list[tuple[int, Report, dict[str, Any] | None]] = dataclasses.field(default_factory=list)
-
-
-@dataclasses.dataclass
 class Batch:
     """Submissions, how to grade them into the folder `into`, and the results.
 
     Attributes:
         unit: Grade this unit alone; None for all.
         found: Each student's submissions, the last one last.
-        decisions: Extensions, times and adjustments.
+        decisions: Extensions and adjustments.
+        dating: When the hand-ins came.
         writes: Whether each report is written when it is ready; otherwise `write` writes them all.
         ignored: Files that were ignored, with the students who handed them in.
         skipped: Reports that were up to date.
         graded: New reports.
         redated: How many of the new reports differ by dates and adjustments alone, so that nothing was run.
         faults: Why submissions were not graded.
-        reasons: Why students were not graded, by student, kept for the gradebook.
         changed: Units that were removed from a report because they have changed, with the students.
+        reasons: Why students were not graded, by student, kept for the gradebook.
     """
 
     course: Course
@@ -82,6 +77,7 @@ class Batch:
     into: Path
     now: datetime.datetime
     decisions: Decisions
+    dating: Dating
     force: bool = False
     allow_unisolated: bool = False
     writes: bool = True
@@ -90,9 +86,9 @@ class Batch:
     graded: list[Graded] = dataclasses.field(default_factory=list)
     redated: int = 0
     faults: list[str] = dataclasses.field(default_factory=list)
-    reasons: dict[str, str] = dataclasses.field(default_factory=dict)
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-    _works: dict[str, _Work] = dataclasses.field(default_factory=dict)
+    reasons: dict[str, str] = dataclasses.field(default_factory=dict)
+    _works: dict[str, Work] = dataclasses.field(default_factory=dict)
 
     def run(self, jobs: int, advance: Callable[[str, str], None], scheduler: str | None = None) -> None:
         """Grade the submissions, and write each report when it is ready.
@@ -167,7 +163,7 @@ class Batch:
     @property
     def missed(self) -> set[str]:
         """The students who were not graded."""
-        return set(self.found) - {report.student for report in self.reports}
+        return {*self.found, *self.reasons} - {report.student for report in self.reports}
 
     def others(self) -> list[str]:
         """Return the students with a report in the folder and without a submission here."""
@@ -202,25 +198,35 @@ class Batch:
     def _outdated(self, advance: Callable[[str, str], None]) -> Iterator[Submission]:
         """Yield the submissions to grade, with the units of an earlier report to keep if one unit is graded."""
         is_own = self._is_own_folder
-        for student, hand_ins in self.found.items():
-            before = read_report(student, self.into) if is_own else None
-            usable = before if before and (before.isolation.enough or self.allow_unisolated) else None
-            work = self._work(student, hand_ins, before, usable)
-            for left_out in dict.fromkeys(name for one, _ in work.candidates for name in one.ignored):
-                self.ignored.setdefault(left_out, []).append(student)
-            last, times = work.candidates[-1]
-            # Of several that are compared, one report says too little.
-            is_comparable = usable and not self.force and len(work.candidates) == 1
-            if usable and is_comparable and is_up_to_date(usable, last, self.course, self.quizzes, self.now):
-                self._redate(usable, times)
-                advance(student, "skipped")
-            else:
-                self._works[student] = work
-                yield from (submission for submission, _ in work.candidates)
+        for group in groups(self.found):
+            works = {
+                student: self._work(student, read_report(student, self.into) if is_own else None) for student in group
+            }
+            outdated = []
+            for student, work in works.items():
+                same = sorted(other for other, theirs in works.items() if work.is_same(theirs))
+                work.together = same if len(same) > 1 else []
+                for left_out in dict.fromkeys(name for one, _ in work.candidates for name in one.ignored):
+                    self.ignored.setdefault(left_out, []).append(student)
+                if self._is_up_to_date(work):
+                    self._redate(work)
+                    advance(student, "skipped")
+                else:
+                    self._works[student] = work
+                    outdated.append(work)
+            yield from once(outdated)
 
-    def _redate(self, report: Report, times: Mapping[str, Time | None]) -> None:
-        """Keep a report that is up to date, or write it with dates and adjustments that have changed since."""
-        decided = self.decisions.applied(report, times)
+    def _is_up_to_date(self, work: Work) -> bool:
+        # Of several that are compared, one report says too little.
+        if self.force or not work.usable or len(work.candidates) > 1:
+            return False
+        return is_up_to_date(work.usable, work.candidates[0][0], self.course, self.quizzes, self.now)
+
+    def _redate(self, work: Work) -> None:
+        """Keep a report that is up to date, or write it with dates, adjustments or a group that have changed since."""
+        report = work.usable
+        assert report
+        decided = self.decisions.applied(report, work.candidates[0][1]).model_copy(update={"together": work.together})
         if decided == report:
             self.skipped.append(report)
         else:
@@ -237,19 +243,33 @@ class Batch:
         del self._works[submission.student]  # with the texts of the submissions
         kept = submission.kept.units if submission.kept else ()
         by_number = sorted(work.done, key=lambda one: one[0])
-        return Graded(best_of([report for _, report, _ in by_number]), by_number[-1][2], kept, work.before)
+        best = best_of([report for _, report, _ in by_number]).model_copy(update={"together": work.together})
+        return Graded(best, by_number[-1][2], kept, work.before)
 
-    def _work(self, student: str, hand_ins: Sequence[HandIn], before: Report | None, usable: Report | None) -> _Work:
+    def _work(self, student: str, before: Report | None) -> Work:
         """Read a student's submissions: those that are compared, or one that is put together from the last ones."""
+        usable = before if before and (before.isolation.enough or self.allow_unisolated) else None
+        hand_ins = self.found[student]
         read = [self._submission(student, one.tree, usable) for one in hand_ins]
         entry = self.decisions.entry(student)
         read = [dataclasses.replace(one, due=entry.due) for one in read]
         asked = [unit for unit in read[-1].units if self.unit in (None, unit)]
-        times = [{unit: one.time(student, unit, self.decisions) for unit in asked} for one in hand_ins]
+        times = self._times(student, hand_ins, read, asked)
         if len(read) > 1 and self.course.late.counts == "last":
-            together, chosen = combined(read)
-            return _Work(before, [(together, {unit: times[chosen[unit]][unit] for unit in asked})])
-        return _Work(before, [(one, times[number]) for number, one in comparable(read)])
+            last, chosen = combined(read, times)
+            return Work(before, usable, [(last, {unit: times[chosen[unit]][unit] for unit in asked})])
+        return Work(before, usable, [(one, times[number]) for number, one in comparable(read)])
+
+    def _times(
+        self, student: str, hand_ins: Sequence[HandIn], read: Sequence[Submission], units: Iterable[str]
+    ) -> list[dict[str, Time | None]]:
+        """Return when each of a student's hand-ins came, by unit; nothing of those who handed in nothing."""
+        times: list[dict[str, Time | None]] = [{} for _ in hand_ins]
+        for unit in units:
+            having = [number for number, one in enumerate(read) if one.units[unit].code or one.units[unit].quiz]
+            for number, time in enumerate(self.dating.times(student, unit, hand_ins, having)):
+                times[number][unit] = time
+        return times
 
     def _submission(self, name: str, folder: Path | Files, report: Report | None) -> Submission:
         names = [one for one in self.course.units if self.unit in (None, one)]
@@ -269,21 +289,3 @@ class Batch:
         asked = [unit for unit in self.course.units if unit in units]
         sheets = [unit for unit in asked if unit in self.quizzes]
         return read_submission(name, folder, asked, self.course.exercises, self.course.units, sheets, self.unit)
-
-
-def best_of(reports: Sequence[Report]) -> Report:
-    """Return a report with each unit from the one that has the most points for it; the last of equal ones."""
-    last = reports[-1]
-    chosen = {
-        name: max(enumerate(reports), key=lambda one, name=name: (one[1].units[name].points, one[0]))[1]  # type: ignore[misc]
-        for name in last.units
-    }
-    units = {}
-    for name, report in chosen.items():
-        remark = f"{len(reports)} submissions were graded. An earlier one counts, because it has more points."
-        unit = report.units[name]
-        units[name] = unit if report is last else unit.model_copy(update={"remarks": [*unit.remarks, remark]})
-    messages = [one for name, report in chosen.items() for one in report.messages if one.unit == name]
-    # Of one unit, the commit and the digest are those of the submission that counts.
-    base = next(iter(chosen.values())) if len(units) == 1 else last
-    return base.with_units(units).model_copy(update={"messages": messages})

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.classes.adjustments import Adjustment, read_adjustments
-from grader.classes.roster import Entry, Matcher, read_roster
+from grader.classes.matcher import Matcher
+from grader.classes.roster import Entry, read_roster
 from grader.classes.times import Time, Times, read_times
 from grader.reports.changes import in_zone
 from grader.reports.model import Change, Received, Report, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from grader.course.model import Course
 
@@ -32,14 +33,18 @@ class Decisions:
     Attributes:
         course: The course, whose `late` has the rules.
         entries: The students; none without a roster.
-        times: When units were handed in, as far as it is known.
+        times: What tables say about when units were handed in.
         adjustments: The instructor's changes of points.
+        staff: Who is in an exported roster and only teaches.
+        notes: Sentences on roles in it.
     """
 
     course: Course
     entries: list[Entry] = field(default_factory=list)
-    times: Times = field(default_factory=dict)
+    times: Times = field(default_factory=Times)
     adjustments: list[Adjustment] = field(default_factory=list)
+    staff: Sequence[Entry] = ()
+    notes: Sequence[str] = ()
 
     def entry(self, student: str) -> Entry:
         """Return a student's line in the roster; one without extensions if there is none."""
@@ -47,13 +52,17 @@ class Decisions:
 
     @functools.cached_property
     def matcher(self) -> Matcher:
-        """What finds the students of submissions by their names."""
-        return Matcher(self.entries)
+        """What finds the people behind submissions by their names."""
+        return Matcher([*self.entries, *self.staff])
 
     @property
-    def folders(self) -> dict[str, str]:
-        """The students of folders and archives that the roster names."""
-        return {entry.folder: entry.student for entry in self.entries if entry.folder}
+    def folders(self) -> dict[str, list[str]]:
+        """The students of folders and archives that the roster names, several of a group."""
+        folders: dict[str, list[str]] = {}
+        for entry in self.entries:
+            if entry.folder:
+                folders.setdefault(entry.folder, []).append(entry.student)
+        return folders
 
     def adjusted(self, student: str, unit: str) -> list[Change]:
         """Return the adjustments of a student's points in a unit, and the comments on it; without a unit, on all."""
@@ -79,7 +88,7 @@ class Decisions:
     def _unit(self, name: str, unit: Unit, entry: Entry, found: Mapping[str, Time | None]) -> Unit:
         earned = earned_points(unit)
         due = entry.due.get(name, self.course.units[name].due)
-        time = found[name] if name in found else self.times.get((entry.student, name, "")) or _remembered(unit)
+        time = found[name] if name in found else self.times.kept(entry.student, name, _remembered(unit))
         changes = self.adjusted(entry.student, name)
         if time and (late := self._late(earned, time, due)):
             changes.insert(0, late)
@@ -119,8 +128,8 @@ class Decisions:
 
 
 def _remembered(unit: Unit) -> Time | None:
-    """Return the time in a report, unless it is from a table that no longer has it."""
-    if unit.received is None or unit.received.source.endswith(".csv"):
+    """Return the time in a report."""
+    if unit.received is None:
         return None
     return Time(datetime.datetime.fromisoformat(unit.received.at) if unit.received.at else None, unit.received.source)
 
@@ -130,10 +139,14 @@ def earned_points(unit: Unit) -> int:
     return sum(one.points for one in unit.exercises.values()) + ((unit.quiz.points or 0) if unit.quiz else 0)
 
 
-def read_decisions(roster: Path, course: Course) -> Decisions:
-    """Read a roster, and times.csv and adjustments.csv in its folder. Raises TableError."""
+def read_decisions(roster: Path, course: Course, downloads: Iterable[Path] = ()) -> Decisions:
+    """Read a roster, and times and adjustments.csv in its folder; of the downloads to grade, also their worksheets.
+
+    Raises:
+        TableError: A line is wrong.
+    """
     entries = read_roster(roster, course.units)
+    times = read_times(roster.parent, entries, course, downloads)
     students = {entry.student for entry in entries}
-    return Decisions(
-        course, entries, read_times(roster.parent, entries, course), read_adjustments(roster.parent, students, course)
-    )
+    adjustments = read_adjustments(roster.parent, students, course)
+    return Decisions(course, entries, times, adjustments, entries.staff, entries.notes)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from grader.classes.times import TIMES
+from grader.reports.model import UNKNOWN
+from grader.text import listed
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Literal
 
     from grader.course.model import Course
     from grader.reports.model import Change, Exercise, Quiz, Report, Unit
@@ -185,3 +191,36 @@ def _late_share(unit: Unit) -> Fraction:
 def _quiz_points(quiz: Quiz | None) -> str:
     """Return the points of a quiz in words; without points, it does not count."""
     return f"{quiz.points} of {quiz.possible}" if quiz and quiz.points is not None else "not counted"
+
+
+def outranked(pairs: Iterable[tuple[Report | None, Report, Collection[str]]], counts: Literal["best", "last"]) -> str:
+    """Return a sentence on new reports on other submissions than before, if one that is missing now would count.
+
+    Args:
+        pairs: Of each student, the report before, the new one, and the units that were not graded again.
+        counts: Which of several submissions counts.
+    """
+    found = []
+    for before, report, kept in pairs:
+        for name, now in report.units.items():
+            was = before.units.get(name) if before and name not in kept else None
+            if was and was.possible == now.possible and _is_of_another(was, now):
+                is_higher = was.points > now.points if counts == "best" else _came(was) > _came(now) > ""
+                if is_higher:
+                    found.append(f"{report.student} ({name}: {was.points}, now {now.points})")
+    if not found:
+        return ""
+    why = "has more points" if counts == "best" else "came later"
+    return f"The report before is on another submission, which {why}: {listed(found)}. Give its download too."
+
+
+def _is_of_another(was: Unit, now: Unit) -> bool:
+    """Return whether two reports on a unit are on different submissions: by the answers, or by what dates them."""
+    sources = {unit.received.source for unit in (was, now) if unit.received}
+    return UNKNOWN != was.answers != now.answers or (len(sources) == 2 and TIMES not in sources)
+
+
+def _came(unit: Unit) -> str:
+    """Return when a unit came, as text that can be compared; "" if it is not known."""
+    at = unit.received.at if unit.received else None
+    return datetime.datetime.fromisoformat(at).astimezone(datetime.UTC).isoformat() if at else ""

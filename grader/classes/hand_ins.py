@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.classes.times import CANVAS, Time, late_work, pushed_time, stamped_time
+from grader.classes.collected import LATE
+from grader.classes.roster import Entry
+from grader.classes.times import bare, is_collected, late_work
+from grader.submissions.layouts import is_anonymous, moodle_number
 from grader.submissions.names import quoted
 from grader.text import in_words, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import datetime
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from grader.classes.decisions import Decisions
-    from grader.classes.roster import Entry
+    from grader.classes.times import Time
     from grader.submissions.find import Found, Submissions
     from grader.submissions.source import Submission, UnitSource
     from grader.submissions.tree import Files
@@ -25,22 +29,43 @@ _MOST = 50
 
 @dataclass(frozen=True)
 class HandIn:
-    """One submission of a student, the path that was given for it, and whether a platform marked it as late."""
+    """One submission of a student.
+
+    Attributes:
+        tree: The folder or tree.
+        path: The path that was given.
+        is_late: Whether a platform marked it as late.
+        ties: What it has in common with the submissions of others who may have handed in together.
+        place: Where it lies in what was given.
+        at: When it came, if the platform says so in the download.
+        called: The student's name in the download.
+    """
 
     tree: Path | Files
     path: Path
     is_late: bool = False
+    ties: frozenset[str] = frozenset()
+    place: Path | None = None
+    at: datetime.datetime | None = None
+    called: str = ""
 
-    def time(self, student: str, unit: str, decisions: Decisions) -> Time | None:
-        """Return when a unit of it was handed in; None if nothing says so."""
-        times = decisions.times
-        return (
-            times.get((student, unit, self.path.name))
-            or times.get((student, unit, ""))
-            or pushed_time(self.path, student, unit)
-            or (Time(None, CANVAS) if self.is_late else None)
-            or (stamped_time(self.tree, unit) if isinstance(self.tree, Path) else None)
-        )
+    @property
+    def name(self) -> str:
+        """The name of the download, for messages and the column `submission` of times.csv."""
+        name = self.path.name or self.path.resolve().name
+        return f"{LATE}/{name}" if is_collected(self.path.parent) else name
+
+    @property
+    def number(self) -> str:
+        """Moodle's number of it, which the grading worksheet has too; "" without any."""
+        return moodle_number(self.place.name) if self.place else ""
+
+    def is_called(self, name: str) -> bool:
+        """Return whether a name is that of the download, of the folder or archive in it, or of the student there."""
+        names = {self.name, self.called}
+        if self.place and self.place != self.path:
+            names |= {self.place.name, f"{self.name}/{self.place.name}"}
+        return bare(name).casefold() in {bare(one).casefold() for one in names}
 
 
 @dataclass
@@ -52,61 +77,157 @@ class HandIns:
         matched: How submissions with another name than the student's were matched: pairs of names by rule.
         strangers: The submissions of nobody in the roster.
         absent: The students of the roster without a submission.
-        unclear: The students with several submissions of which one at most is theirs.
-        problems: Sentences on submissions that are not graded.
+        unclear: The students of whom nobody knows which submission is theirs, each with the reason.
+        left_out: The submissions that are nobody's in the class, by the reason.
+        problems: Sentences on submissions that are not graded, and on downloads without names.
+        notes: Sentences on roles in an exported roster.
     """
 
     of: dict[str, list[HandIn]] = field(default_factory=dict)
     matched: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     strangers: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
-    unclear: list[str] = field(default_factory=list)
+    unclear: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, list[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
+
+    def refuse(self, students: Iterable[str], sentence: str) -> None:
+        """Note that nobody knows which submission is these students'."""
+        self.problems.append(sentence)
+        self.unclear.update((student, self.unclear.get(student, sentence)) for student in students)
+
+    def leave_out(self, submissions: Iterable[Found], reason: str) -> None:
+        """Note submissions that do not count."""
+        for one in submissions:
+            self.left_out.setdefault(reason, []).append(one.student)
 
 
-def hand_ins(found: Iterable[Found], decisions: Decisions) -> HandIns:
-    """Return the submissions by student. Two in one path that belong to the same student are a problem."""
-    result = HandIns()
+def hand_ins(came: Submissions, decisions: Decisions) -> HandIns:
+    """Return the submissions by student.
+
+    A submission that may be by two students is graded for neither, and so are two in one path by the same student.
+    """
+    result = HandIns(notes=decisions.notes)
     spelled: dict[str, str] = {}
-    names: dict[tuple[str, Path], list[str]] = {}
-    for one in found:
-        student = one.student
-        if decisions.entries:
-            if fitting := decisions.matcher.match(one.student):
-                student, rule = fitting[0].student, fitting[1]
-                if student != one.student:
-                    result.matched.setdefault(rule, []).append((one.student, student))
-            else:
-                result.strangers.append(one.student)
-        # Reports are files, and some disks do not distinguish case.
-        student = spelled.setdefault(student.casefold(), student)
-        own = result.of.setdefault(student, [])
-        names.setdefault((student, one.path), []).append(one.student)
-        own.append(HandIn(one.tree, one.path, one.is_late))
-        if late := late_work(one.path, one.student):
-            own.append(HandIn(late / one.student, late))
-    for (student, path), same in names.items():
-        if len(same) > 1:  # nobody knows which one is the student's
-            result.of.pop(student, None)
-            result.unclear.append(student)
-            result.problems.append(
-                f"{quoted(path)}: {in_words([repr(name) for name in same])} both seem to be by {student!r}, so neither "
-                "was graded: name the right one in the column `folder` of the roster."
-            )
-    here = {student for student, _ in names}
-    result.absent = [entry.student for entry in decisions.entries if entry.student not in here]
+    own: dict[tuple[str, Path], list[tuple[Found, Entry]]] = {}
+    for path in dict.fromkeys(one.path for one in came.found):
+        here = [one for one in came.found if one.path == path]
+        for one, entry in _by_student(here, decisions, result):
+            # Reports are files, and some disks do not distinguish case.
+            student = spelled.setdefault(entry.student.casefold(), entry.student)
+            own.setdefault((student, path), []).append((one, entry))
+    for (student, path), pairs in own.items():
+        several, entry = [one for one, _ in pairs], pairs[0][1]
+        chosen = several[0] if len(several) == 1 else _named(several, entry.folder)
+        if chosen is None:  # nobody knows which one is the student's
+            result.refuse([student], _several(several, student, path))
+            continue
+        others = (one for one in several if one is not chosen)
+        result.leave_out(others, "the roster names another folder of the student")
+        handed_in = result.of.setdefault(student, [])
+        ties = frozenset(_ties(chosen, entry))
+        handed_in.append(HandIn(chosen.tree, path, chosen.is_late, ties, chosen.place, chosen.at, chosen.student))
+        if late := late_work(path, chosen.student):
+            handed_in.append(HandIn(late / chosen.student, late, ties=ties, place=late / chosen.student))
+    for name, sentence in came.refused.items() if decisions.entries else ():
+        result.unclear.update((entry.student, sentence) for entry in decisions.matcher.fitting(name)[0])
+    students = [entry.student for entry in decisions.entries]
+    if hidden := list(filter(is_anonymous, result.strangers)):
+        result.refuse([student for student in students if student not in result.of], _without_names(hidden))
+    for student in result.unclear:
+        result.of.pop(student, None)
+    result.absent = [student for student in students if student not in result.of and student not in result.unclear]
     return result
+
+
+def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -> Iterator[tuple[Found, Entry]]:
+    """Yield the submissions of one path, each with its student, or with every student of a group.
+
+    Those that fit two students of the roster, and those of teachers, are left out.
+    """
+    matcher = decisions.matcher
+    names = [one.student.casefold() for one in found]
+    prefixes = matcher.prefixes(names)
+    decided = {one.student for one in found if one.is_named}
+    decided |= {entry.student for entry in decisions.entries if entry.folder.casefold() in names}
+    for one in found:
+        fitting, rule = matcher.fitting(one.student, prefixes, one.identifiers)
+        if one.is_named:
+            fitting, rule = [decisions.entry(one.student)], "student"
+        elif len(fitting) > 1:  # who has a named folder did not make another one
+            fitting = [entry for entry in fitting if entry.student not in decided] or fitting
+        group = [member for entry in fitting for member in matcher.group(entry, rule)]
+        members = [entry.student for entry in group if entry.student]
+        if len(fitting) > 1:
+            result.refuse(members, _two_fit(one, fitting))
+        elif not fitting:
+            if decisions.entries:
+                result.strangers.append(one.student)
+            yield one, Entry(one.student)
+        elif not members:
+            result.leave_out([one], "they are by teachers or assistants")
+        else:
+            if members != [one.student]:
+                result.matched.setdefault(rule, []).append((one.student, in_words(members)))
+            yield from ((one, entry) for entry in group)
+
+
+def _two_fit(one: Found, fitting: Sequence[Entry]) -> str:
+    names = in_words([str(entry) for entry in fitting])
+    return (
+        f"{quoted(one.path)}: {one.student!r} fits {names} in the roster, so it was not graded: name it in the column "
+        "`folder` of the right one."
+    )
+
+
+def _named(several: Iterable[Found], folder: str) -> Found | None:
+    """Return the one submission whose folder is named in the roster, if there is one."""
+    named = [one for one in several if one.is_named or one.student.casefold() == folder.casefold()]
+    return named[0] if len(named) == 1 else None
+
+
+def _several(several: Sequence[Found], student: str, path: Path) -> str:
+    names = in_words([repr(one.student) for one in several])
+    both = "both" if len(several) == 2 else "all"
+    neither = "neither" if len(several) == 2 else "none"
+    return (
+        f"{quoted(path)}: {names} {both} seem to be by {student!r}, so {neither} was graded: name the right one in the "
+        "column `folder` of the roster."
+    )
+
+
+def _without_names(students: Sequence[str]) -> str:
+    return (
+        f"The download is anonymous, and the roster does not say who is {listed(students, 3)}. Students without "
+        "another submission are not graded: download it again with names, take Moodle's grading worksheet of this "
+        "assignment as the roster, or name the submissions in the column `folder`."
+    )
+
+
+def _ties(one: Found, entry: Entry) -> Iterator[str]:
+    """Yield what the submissions of a group have in common: a place, a repository, or the group's name in Moodle."""
+    if one.place:
+        yield f"place {one.place}"
+    if entry.repository:
+        yield f"repository {entry.repository.casefold()} {one.path}"
+    for team in entry.teams:
+        if one.student.casefold().startswith(f"{team.casefold()}-"):
+            yield f"team {team.casefold()} {one.path}"
 
 
 def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submissions) -> list[str]:
     """Return sentences on how submissions were matched to the roster, and on who is on one side only."""
     sentences = []
     if entries:
-        here = len(entries) - len(handed_in.absent)
+        here = len(entries) - len(handed_in.absent) - len(handed_in.unclear)
         sentences.append(f"Roster: {len(entries)} students, {here} with a submission here.")
+    sentences += handed_in.notes
     for rule, pairs in handed_in.matched.items():
         pairs_in_words = [f"{found} is {student}" for found, student in pairs]
         sentences.append(f"Matched by {rule}: {listed(pairs_in_words, _MOST)}.")
+    for reason, names in handed_in.left_out.items():
+        sentences.append(f"Left out, because {reason}: {listed(names, _MOST)}.")
     if handed_in.strangers:
         sentences.append(f"Not in the roster, and graded under their own names: {listed(handed_in.strangers, _MOST)}.")
     if came.unknown:
@@ -131,16 +252,22 @@ def comparable(submissions: Sequence[Submission]) -> list[tuple[int, Submission]
     return having or found[-1:]
 
 
-def combined(submissions: Sequence[Submission]) -> tuple[Submission, dict[str, int]]:
-    """Return each unit from the last submission that has it, and the number of that submission."""
+def combined(
+    submissions: Sequence[Submission], times: Sequence[Mapping[str, Time | None]] = ()
+) -> tuple[Submission, dict[str, int]]:
+    """Return each unit from the last submission that has it, and the number of that submission.
+
+    Args:
+        submissions: A student's submissions, in the order in which they were given.
+        times: When each unit of each came. It decides if it is known of all that have the unit.
+    """
     last = submissions[-1]
-    chosen = {
-        unit: max(
-            (number for number, one in enumerate(submissions) if one.units[unit].code or one.units[unit].quiz),
-            default=len(submissions) - 1,
-        )
-        for unit in last.units
-    }
+    chosen: dict[str, int] = {}
+    for unit in last.units:
+        having = [number for number, one in enumerate(submissions) if one.units[unit].code or one.units[unit].quiz]
+        known = [(time.at, number) for number in having if times and (time := times[number].get(unit)) and time.at]
+        last_given = having[-1] if having else len(submissions) - 1
+        chosen[unit] = max(known)[1] if known and len(known) == len(having) else last_given
     units = {unit: submissions[number].units[unit] for unit, number in chosen.items()}
     siblings = {name: source for one in submissions for name, source in one.siblings.items()}
     ignored = tuple(dict.fromkeys(name for one in submissions for name in one.ignored))

@@ -18,10 +18,11 @@ NOT_GRADED = "not graded"
 
 @dataclass(frozen=True)
 class Grade:
-    """One student's report of record on each unit, or why there is none."""
+    """One student's report of record on each unit, or why there is none; and whether a group has the repository."""
 
     student: Student
     reports: dict[str, model.Report | str]
+    is_shared: bool = False
 
     @property
     def units(self) -> dict[str, model.Unit | str]:
@@ -61,8 +62,14 @@ def grades(collected: Collected, reports: Path) -> list[Grade]:
             f"{reports}/<unit> first."
         )
     reasons = {unit: not_graded(reports / unit) for unit in collected.units}
+    # GitHub ignores case in names.
+    repositories = [student.repository.casefold() for student in collected.students]
     return [
-        Grade(student, {unit: _report(student, unit, reports / unit, reasons[unit]) for unit in collected.units})
+        Grade(
+            student,
+            {unit: _report(student, unit, reports / unit, reasons[unit]) for unit in collected.units},
+            repositories.count(student.repository.casefold()) > 1,
+        )
         for student in collected.students
     ]
 

@@ -1,6 +1,6 @@
 """The roster: every student of a class, with the names that platforms know them by, extensions and exemptions.
 
-It is a CSV file of the instructor's own, or one that Canvas, Moodle or GitHub Classroom exports.
+It is a CSV file of the instructor's own, or one that a platform exports.
 """
 
 from __future__ import annotations
@@ -10,30 +10,21 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from grader.classes.exported_roster import is_export, read_exported
 from grader.classes.tables import Row, Table, TableError, read_table
 from grader.submissions.names import STUDENT, student_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
 COLUMNS = ("student", "name", "id", "email", "sis_user_id", "sis_login_id", "section", "repository", "folder")
 EXEMPT = "exempt"
 
-# The columns of exports, in English, and ours. The first that is there counts.
-_EXPORTED = {
-    "name": ("Student", "Student Name", "Full name", "Fullname", "name"),
-    "id": ("ID", "Identifier", "github_id"),
-    "email": ("Email address", "Email"),
-    "sis_user_id": ("SIS User ID", "ID number", "identifier"),
-    "sis_login_id": ("SIS Login ID", "Username", "github_username"),
-    "section": ("Section", "Groups", "Group"),
-}
-_FIRST_AND_LAST = (("First name", "Last name"), ("First name", "Surname"))
-# Rows of Canvas itself: the points of each assignment, and a student for trying things.
-_NOT_STUDENTS = ("Points Possible", "Student, Test", "Test Student")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}(?<!\.git)", re.ASCII)
 _LONGEST_NAME = 100
+# Moodle's name for the group of those who are in none, or in several.
+_NO_GROUP = "Default group"
 # Windows reads these names as devices, with any suffix, and drops a dot at the end.
 _NOT_A_FOLDER = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.", re.IGNORECASE)
 
@@ -46,8 +37,8 @@ class Entry:
         student: The name in reports.
         name: The student's own name.
         id: The number in Canvas, or in Moodle's grading worksheet.
-        repository: OWNER/NAME on GitHub.
-        folder: The name of the folder or archive that is handed in.
+        repository: OWNER/NAME on GitHub. A group has the same.
+        folder: The name of the folder or archive that is handed in. A group has the same.
         due: Extensions: another due date, by unit.
         exempt: The units that do not count.
     """
@@ -64,10 +55,30 @@ class Entry:
     due: Mapping[str, datetime.datetime] = field(default_factory=dict)
     exempt: frozenset[str] = frozenset()
 
+    def __str__(self) -> str:
+        """The student's own name, if it is known, and the one in reports. Who only teaches has none there."""
+        names = [one for one in (self.name, self.student) if one]
+        return f"{names[0]} ({names[1]})" if len(names) > 1 else (names or [self.sis_login_id or self.email])[0]
+
+    @property
+    def teams(self) -> list[str]:
+        """The names of the student's groups, as Moodle writes them in the name of a download."""
+        return list(filter(None, map(student_id, [*re.split("[,;]", self.section), _NO_GROUP])))
+
+
+class Roster(list[Entry]):
+    """The students of a class; of an export also who only teaches, without a name in reports, and who that is."""
+
+    def __init__(self, entries: Iterable[Entry], staff: Sequence[Entry] = (), notes: Sequence[str] = ()) -> None:
+        """Keep the students, the staff, and sentences on roles."""
+        super().__init__(entries)
+        self.staff = staff
+        self.notes = notes
+
 
 def read_roster(
     path: Path, units: Collection[str], reserved: Collection[str] = (), needs_repository: bool = False
-) -> list[Entry]:
+) -> Roster:
     """Read the students of the roster, in its order.
 
     Args:
@@ -80,29 +91,32 @@ def read_roster(
         TableError: A line is wrong, or there is none.
     """
     table = read_table(path, "student,name,email")
-    own = "student" in table.columns
-    if own:
+    own = needs_repository or not is_export(table)
+    if own and table.has("student"):
         table.require_known(["student", *(["repository"] if needs_repository else [])], [*COLUMNS, *units])
-    elif needs_repository or not _is_export(table):
+    elif own:
         raise TableError(
-            f"{path}, line 1: there is no column 'student'. The columns can be {', '.join(COLUMNS)}, and the units."
+            f"{path}, line {table.header}: there is no column 'student'. The columns can be {', '.join(COLUMNS)}, and "
+            "the units; or give a roster in English that a platform exports."
         )
+    rows, staff, notes = (table.rows, [], []) if own else read_exported(table)
     entries = []
-    for row in table.rows if own else _exported_rows(table):
+    for row in rows:
         entry = _entry(row, units)
-        for column, sentence in _problems(entry, reserved, needs_repository):
+        for column, sentence in _problems(entry, reserved, needs_repository) if own or entry.student else ():
             table.report(row, column, sentence)
-        for unit in units:
+        for unit in units if own else ():
             if (cell := row[unit]) and cell.casefold() != EXEMPT and unit not in entry.due:
                 table.report(
                     row, unit, f"{cell!r} is no extension: write a time such as 2027-02-03T23:59+01:00, or exempt."
                 )
         entries.append(entry)
-    _report_doubles(table, entries)
+    if own:
+        _report_doubles(table, entries)
     table.require_sound()
     if not entries:
         raise TableError(f"{path} names no student: add a line for each.")
-    return entries
+    return Roster(entries, [_entry(row, ()) for row in staff], notes)
 
 
 def parse_time(text: str) -> datetime.datetime | None:
@@ -146,92 +160,14 @@ def _problems(entry: Entry, reserved: Collection[str], needs_repository: bool) -
 
 
 def _report_doubles(table: Table, entries: list[Entry]) -> None:
-    """Report what two students share and only one can have. Some disks, and GitHub, ignore case."""
+    """Report what two students share and only one can have. Some disks, and GitHub, ignore case.
+
+    A group shares its repository or folder.
+    """
     seen: dict[tuple[str, str], int] = {}
-    for row, entry in zip(table.rows if "student" in table.columns else [], entries, strict=False):
-        for column in ("student", "id", "email", "sis_user_id", "sis_login_id", "repository", "folder"):
+    for row, entry in zip(table.rows, entries, strict=True):
+        for column in ("student", "id", "email", "sis_user_id", "sis_login_id"):
             cell = getattr(entry, column)
             first = seen.setdefault((column, cell.casefold()), row.line) if cell else row.line
             if first != row.line:
                 table.report(row, column, f"{cell!r} is in line {first}, too: remove one.")
-
-
-def _is_export(table: Table) -> bool:
-    """Return whether a table has the columns of an export: a name and something else that tells students apart."""
-    has_name = any(name in table.columns for name in _EXPORTED["name"]) or any(
-        set(pair) <= set(table.columns) for pair in _FIRST_AND_LAST
-    )
-    return has_name and any(
-        name in table.columns for column in ("id", "email", "sis_login_id") for name in _EXPORTED[column]
-    )
-
-
-def _exported_rows(table: Table) -> list[Row]:
-    """Return the rows of an export under our columns. The name in reports is the login, or else the student's name."""
-    rows = []
-    for row in table.rows:
-        cells = {column: next(filter(None, map(row.__getitem__, names)), "") for column, names in _EXPORTED.items()}
-        cells["name"] = cells["name"] or next(
-            filter(None, (f"{row[a]} {row[b]}".strip() for a, b in _FIRST_AND_LAST)), ""
-        )
-        if cells["name"] in _NOT_STUDENTS or not (cells["id"] or cells["email"] or cells["sis_login_id"]):
-            continue
-        cells["id"] = cells["id"].removeprefix("Participant ")
-        login = (cells["sis_login_id"] or cells["email"]).partition("@")[0]
-        cells["student"] = student_id(login) or student_id(cells["name"])
-        rows.append(Row(row.line, {**row.cells, **cells}))
-    names = [row["student"].casefold() for row in rows]
-    return [
-        row
-        if names.count(row["student"].casefold()) == 1
-        else Row(row.line, {**row.cells, "student": f"{row['student']}_{row['id']}"})
-        for row in rows
-    ]
-
-
-def _local(text: str) -> str:
-    """Return the id that a platform makes of a login or an address: of the part before the @."""
-    return student_id(text.partition("@")[0]).casefold()
-
-
-def _letters(found: str) -> str:
-    """Return the letters of a name, without the number that a platform has added."""
-    return re.sub(r"_\d+$|[^a-z0-9]", "", student_id(found).casefold())
-
-
-def _spellings(name: str) -> set[str]:
-    """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane."""
-    words = [word for word in re.split(r"[^a-z0-9]+", student_id(name).casefold()) if word]
-    return {"".join([*words[start:], *words[:start]]) for start in range(len(words))}
-
-
-_RULES: dict[str, tuple[Callable[[Entry], set[str]], Callable[[str], str]]] = {
-    "folder": (lambda entry: {entry.folder.casefold()}, str.casefold),
-    "student": (lambda entry: {entry.student.casefold()}, str.casefold),
-    "id": (lambda entry: {entry.id}, lambda found: found.rpartition("_")[2]),
-    "sis_login_id": (lambda entry: {_local(entry.sis_login_id)}, str.casefold),
-    "sis_user_id": (lambda entry: {_local(entry.sis_user_id)}, str.casefold),
-    "email": (lambda entry: {_local(entry.email)}, str.casefold),
-    "repository": (lambda entry: {_local(entry.repository.partition("/")[2])}, str.casefold),
-    "name": (lambda entry: _spellings(entry.name), _letters),
-}
-"""How a submission is matched to a student, by the columns of the roster: what of an entry equals what of its name."""
-
-
-class Matcher:
-    """Finds the students of submissions by their names."""
-
-    def __init__(self, entries: Iterable[Entry]) -> None:
-        """Sort the entries by what each rule compares."""
-        self._by_rule: dict[str, dict[str, list[Entry]]] = {rule: {} for rule in _RULES}
-        for entry in entries:
-            for rule, (texts, _) in _RULES.items():
-                for text in filter(None, texts(entry)):
-                    self._by_rule[rule].setdefault(text, []).append(entry)
-
-    def match(self, found: str) -> tuple[Entry, str] | None:
-        """Return the student of a submission with this name, and the rule that fits; None if not exactly one does."""
-        for rule, (_, text) in _RULES.items():
-            if fitting := self._by_rule[rule].get(text(found)):
-                return (fitting[0], rule) if len(fitting) == 1 else None
-        return None

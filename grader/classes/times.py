@@ -1,4 +1,4 @@
-"""When units were handed in: from times.csv, Moodle's grading worksheets, pushes to GitHub, or nbgrader.
+"""What says when units were handed in: times.csv, Moodle's grading worksheets, pushes to GitHub, and nbgrader.
 
 The dates of files are never used: copying a file, or unpacking an archive, changes them.
 """
@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import datetime
 import zoneinfo
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.classes.collected import COLLECTED, LATE, Work, read_collected
-from grader.classes.roster import Entry, Matcher, parse_time
+from grader.classes.matcher import Matcher
+from grader.classes.roster import Entry, parse_time
 from grader.classes.tables import TableError, read_table
 from grader.submissions.names import student_id
 from grader.submissions.plain_files import UnreadableError, read_text
+from grader.submissions.tree import ARCHIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,9 +29,14 @@ TIMES = "times.csv"
 CANVAS = "Canvas"
 """The source of a mark without a time: `LATE` in the name of an upload."""
 
+GITHUB = "GitHub"
+NBGRADER = "nbgrader"
+GRADESCOPE = "Gradescope"
+
 _COLUMNS = ("student", "unit", "time")
 _SUBMISSION = "submission"
-_PARTICIPANT, _MODIFIED = "Identifier", "Last modified (submission)"
+_PARTICIPANT, _NAME, _MODIFIED = "Identifier", "Full name", "Last modified (submission)"
+_ADDRESS = "Email address"
 _STAMP = "timestamp.txt"
 # Moodle writes times in the words of the reader's language. These are its English ones.
 _MOODLE_FORMATS = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, %Y, %I:%M %p")
@@ -37,82 +44,188 @@ _MOODLE_FORMATS = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, 
 
 @dataclass(frozen=True)
 class Time:
-    """When something was handed in, with a zone, and where that is from. None: late, but by how much is unknown."""
+    """When something was handed in, with a zone, and where that is from. None: the source does not say when."""
 
     at: datetime.datetime | None
     source: str
 
 
-Times = dict[tuple[str, str, str], Time]
-"""By student, unit, and the name of the folder or archive of one of several submissions, or "" for all."""
+@dataclass(frozen=True)
+class Line:
+    """A line of times.csv. `submission` names the one it is about; "" if the student has only one."""
+
+    student: str
+    unit: str
+    at: datetime.datetime
+    submission: str
+    place: str
 
 
-def read_times(folder: Path, entries: Iterable[Entry], course: Course) -> Times:
-    """Read times.csv, and Moodle's grading worksheets as times_<unit>.csv, in the folder of the roster.
+@dataclass(frozen=True)
+class Stamp:
+    """A row of a grading worksheet: Moodle's number, the student of the roster if there is one, and the time."""
+
+    number: str
+    student: str | None
+    at: datetime.datetime | None
+
+
+@dataclass(frozen=True)
+class Worksheet:
+    """A grading worksheet of Moodle, with sentences on times that a clock shows twice."""
+
+    path: Path
+    stamps: list[Stamp] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def numbers(self) -> set[str]:
+        """The numbers of all rows."""
+        return {one.number for one in self.stamps}
+
+    def time(self, number: str, student: str) -> Time:
+        """Return the time of the submission with a number; of one without, as in a folder, the student's.
+
+        A number is one student's in one assignment: a worksheet without it is about another assignment.
+        """
+        fitting = [one for one in self.stamps if (one.number == number if number else one.student == student)]
+        times = {one.at for one in fitting}
+        return Time(times.pop() if len(times) == 1 else None, self.path.name)
+
+
+@dataclass
+class Times:
+    """What the tables beside a roster say about times.
+
+    Attributes:
+        folder: The folder of the roster.
+        lines: The lines of times.csv.
+        worksheets: Moodle's grading worksheets times_<name>.csv, by name: a unit's, or a download's without its suffix.
+    """
+
+    folder: Path | None = None
+    lines: list[Line] = field(default_factory=list)
+    worksheets: dict[str, Worksheet] = field(default_factory=dict)
+
+    def of(self, student: str, unit: str) -> list[Line]:
+        """Return the lines of times.csv on a unit of a student."""
+        return [line for line in self.lines if (line.student, line.unit) == (student, unit)]
+
+    def kept(self, student: str, unit: str, before: Time | None) -> Time | None:
+        """Return the time of a unit that is not graded now: that of its report, as far as the tables still have it."""
+        lines = self.of(student, unit)
+        only = lines[0] if len(lines) == 1 and not lines[0].submission else None
+        if before and before.source != TIMES:
+            if only:
+                return Time(only.at, TIMES)
+            is_gone = before.source.endswith(".csv") and not (self.folder and (self.folder / before.source).exists())
+            return None if is_gone else before
+        if not lines or (before and before.at in (None, *(line.at for line in lines))):
+            return before if lines else None
+        if before and len(lines) == 1:  # the line was corrected
+            return Time(lines[0].at, TIMES)
+        return Time(only.at if only else None, TIMES)
+
+
+def read_times(folder: Path, entries: Iterable[Entry], course: Course, downloads: Iterable[Path] = ()) -> Times:
+    """Read times.csv and Moodle's grading worksheets in the folder of the roster.
+
+    Args:
+        folder: The folder.
+        entries: The roster.
+        course: The course.
+        downloads: The folders and archives to grade, which may have worksheets of their own.
 
     Raises:
         TableError: A line is wrong.
     """
     entries = list(entries)
-    times: Times = {}
-    for unit in course.units:
-        if (path := folder / f"times_{unit}.csv").exists():
-            times |= _worksheet(path, unit, entries, course.timezone)
+    times = Times(folder)
+    for name in dict.fromkeys([*course.units, *map(stem, downloads)]):
+        if (path := folder / f"times_{name}.csv").exists():
+            times.worksheets[name] = _worksheet(path, entries, course.timezone)
     if (path := folder / TIMES).exists():
-        times |= _own_times(path, entries, course)
+        times.lines = _lines(path, entries, course)
     return times
 
 
-def _own_times(path: Path, entries: list[Entry], course: Course) -> Times:
+def stem(path: Path) -> str:
+    """Return the name of a download without the suffix of an archive."""
+    return bare(path.name or path.resolve().name)
+
+
+def bare(name: str) -> str:
+    """Return a name without the suffix of an archive."""
+    return ARCHIVE.sub("", name)
+
+
+def _lines(path: Path, entries: list[Entry], course: Course) -> list[Line]:
     table = read_table(path, ",".join(_COLUMNS))
     table.require_known(_COLUMNS, [_SUBMISSION])
     known = {entry.student for entry in entries}
-    times: Times = {}
+    lines: dict[tuple[str, str, str], Line] = {}
     for row in table.rows:
         student, unit, time = row["student"], row["unit"], parse_time(row["time"])
         if student not in known:
-            table.report(row, "student", f"{student!r} is not in the roster: correct the name.")
+            table.report(row, "student", f"{student!r} is not in the roster: correct the name, or add the student.")
         if unit not in course.units:
             table.report(row, "unit", f"{unit!r} is not a unit: autograder.yml has {', '.join(course.units)}.")
-        key = (student, unit, row[_SUBMISSION])
-        if key in times:
-            table.report(row, "unit", f"there is an earlier line for {student} and {unit}: keep the one that counts.")
+        key = (student, unit, bare(row[_SUBMISSION]).casefold())
+        if key in lines:
+            table.report(
+                row,
+                "unit",
+                f"there is an earlier line for {student} and {unit}: remove one, or name the download of each in the "
+                f"column `{_SUBMISSION}`.",
+            )
         if time is None:
             example = "2027-01-25T23:10:00+01:00"
             table.report(
                 row, "time", f"{row['time']!r} is no time with an offset from UTC: write {example}, for example."
             )
-        times[key] = Time(time, path.name)
+        else:
+            lines[key] = Line(student, unit, time, row[_SUBMISSION], f"{path}, line {row.line}")
     table.require_sound()
-    return times
+    return list(lines.values())
 
 
-def _worksheet(path: Path, unit: str, entries: list[Entry], timezone: str | None) -> Times:
-    """Read the times of a grading worksheet. Rows of people who are not in the roster are left out."""
-    table = read_table(path, f"{_PARTICIPANT},Full name,{_MODIFIED}")
+def _worksheet(path: Path, entries: list[Entry], timezone: str | None) -> Worksheet:
+    """Read a grading worksheet. Whoever is in no roster is known by the number."""
+    table = read_table(path, f"{_PARTICIPANT},{_NAME},{_MODIFIED}")
     for name in (_PARTICIPANT, _MODIFIED):
-        if name not in table.columns:
+        if not table.has(name):
             raise TableError(
-                f"{path}, line 1: there is no column {name!r}: download the grading worksheet again, in English."
+                f"{path}, line {table.header}: there is no column {name!r}: download the grading worksheet again, in "
+                "English."
             )
     if timezone is None:
         raise TableError(
             f"{path}: its times have no time zone. Add a line such as `timezone: Europe/Berlin` to autograder.yml."
         )
     zone, matcher = zoneinfo.ZoneInfo(timezone), Matcher(entries)
-    times: Times = {}
+    by_address = {entry.email.casefold(): entry.student for entry in entries if entry.email}
+    worksheet = Worksheet(path)
     for row in table.rows:
-        number = row[_PARTICIPANT].removeprefix("Participant ")
-        found = matcher.match(f"{student_id(row['Full name'])}_{number}")
-        if not row[_MODIFIED] or row[_MODIFIED] == "-" or found is None:
-            continue
-        time = _moodle_time(row[_MODIFIED])
-        if time is None:
-            table.report(row, _MODIFIED, f"{row[_MODIFIED]!r} cannot be read: download the worksheet in English.")
-        else:
-            times[found[0].student, unit, ""] = Time(time.replace(tzinfo=zone), path.name)
+        participant, name, modified = row[_PARTICIPANT], row[_NAME], row[_MODIFIED]
+        number = participant.rpartition(" ")[2]
+        found = matcher.match(f"{student_id(name)}_{number}")
+        time = _moodle_time(modified)
+        instants = _instants(time, zone) if time else []
+        place = f"{path}, line {row.line}"
+        if time is None and modified not in ("", "-"):
+            table.report(row, _MODIFIED, f"{modified!r} cannot be read: download the worksheet in English.")
+        elif time and not instants:
+            table.report(
+                row, _MODIFIED, f"clocks in {timezone} never showed {modified!r}: set Moodle's zone in autograder.yml."
+            )
+        elif len(instants) > 1:
+            worksheet.notes.append(
+                f"{place}: clocks in {timezone} showed {modified!r} twice: write the time of {name} into {TIMES}."
+            )
+        student = by_address.get(row[_ADDRESS].casefold()) or (found[0].student if found else None)
+        worksheet.stamps.append(Stamp(number, student, instants[0] if len(instants) == 1 else None))
     table.require_sound()
-    return times
+    return worksheet
 
 
 def _moodle_time(text: str) -> datetime.datetime | None:
@@ -124,6 +237,13 @@ def _moodle_time(text: str) -> datetime.datetime | None:
     return None
 
 
+def _instants(local: datetime.datetime, zone: datetime.tzinfo) -> list[datetime.datetime]:
+    """Return when clocks showed a time: twice if they were set back, never if they were set forward."""
+    read = [local.replace(tzinfo=zone, fold=fold) for fold in (1, 0)]
+    here = [one for one in read if one.astimezone(datetime.UTC).astimezone(zone).replace(tzinfo=None) == local]
+    return list({one.utcoffset(): one for one in here}.values())
+
+
 def pushed_time(path: Path, student: str, unit: str) -> Time | None:
     """Return when the work of a student in a folder <unit>/ of `grader collect` was pushed; None elsewhere."""
     is_late = path.parent.name == LATE
@@ -132,7 +252,7 @@ def pushed_time(path: Path, student: str, unit: str) -> Time | None:
     work = work.late if work and is_late else work
     if not work or not work.commit:
         return None
-    return Time(None, "GitHub") if work.may_be_late else Time(work.pushed, work.dated_by)
+    return Time(None, GITHUB) if work.may_be_late else Time(work.pushed, work.dated_by)
 
 
 @cache
@@ -171,4 +291,5 @@ def stamped_time(folder: Path, unit: str) -> Time | None:
         zone = zoneinfo.ZoneInfo(words[2]) if len(words) == 3 else datetime.UTC
     except (ValueError, KeyError, OSError):
         return None
-    return Time(time if time.tzinfo else time.replace(tzinfo=zone), "nbgrader")
+    instants = [time] if time.tzinfo else _instants(time, zone)
+    return Time(instants[0], NBGRADER) if len(instants) == 1 else None

@@ -66,8 +66,9 @@ class ClusterGrading:
             everyone = itertools.chain([first], submissions)
             graded = cluster.grade(everyone, installed(self._course), criteria, self._allow_unisolated)
             for submission, result in graded:
-                if isinstance(result, RemoteResult):
-                    report = make_report(submission, result, rubric, self._course, result.missing, result.versions, now)
-                    yield submission, Graded(report, result.pytest)
-                else:
-                    yield submission, str(result)
+                for one in (submission, *submission.copies):
+                    if isinstance(result, RemoteResult):
+                        report = make_report(one, result, rubric, self._course, result.missing, result.versions, now)
+                        yield one, Graded(report, result.pytest)
+                    else:
+                        yield one, str(result)

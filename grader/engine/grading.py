@@ -119,13 +119,14 @@ class Grading:
             assert self._engine
             assert handshake
             for submission, result in self._engine.grade(itertools.chain([first], submissions), at_once, drawn):
-                if isinstance(result, str):
-                    yield submission, result
-                else:
-                    report = make_report(
-                        submission, result, rubric, self._course, handshake.missing, handshake.versions, now
-                    )
-                    yield submission, Graded(report, result.pytest, result.drawings, result.questions)
+                for one in (submission, *submission.copies):
+                    if isinstance(result, str):
+                        yield one, result
+                    else:
+                        report = make_report(
+                            one, result, rubric, self._course, handshake.missing, handshake.versions, now
+                        )
+                        yield one, Graded(report, result.pytest, result.drawings, result.questions)
         except BaseException:
             # An engine that is stopped midway still sends results, which would be mistaken for later ones.
             self.__exit__(*sys.exc_info())

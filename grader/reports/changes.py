@@ -80,11 +80,15 @@ def in_zone(time: datetime.datetime, timezone: str | None) -> str:
 
 
 def undated(unit: Unit) -> str:
-    """Return a sentence for the instructor on late work without a time; "" for all other work."""
-    if unit.received is None or unit.received.at is not None:
+    """Return a sentence for the instructor on work that may be late, or is, without a time; "" for all other work."""
+    if unit.exempt or unit.received is None or unit.received.at is not None:
         return ""
-    sure = "It was late" if unit.received.source == "Canvas" else "It may be late"
-    return f"{sure}, and nothing says when it was handed in: add the time to times.csv."
+    source = unit.received.source
+    if source == "times.csv":
+        return "Time unknown: no line of times.csv is surely about it, so it may be late: name its `submission` there."
+    if source == "Canvas":
+        return "Time unknown: Canvas marked it as late, and does not say when it came: add the time to times.csv."
+    return f"Time unknown: {source} does not say when it came, so it may be late: add the time to times.csv."
 
 
 def _received(received: Received | None, timezone: str) -> str:

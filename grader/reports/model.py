@@ -85,7 +85,7 @@ class Quiz(Model):
 class Received(Model):
     """When a unit was handed in, and what says so."""
 
-    at: str | None = Field(description="An ISO 8601 time with a zone; None: late, but by how much is unknown.")
+    at: str | None = Field(description="An ISO 8601 time with a zone; None: the source does not say it.")
     source: str = Field(description="Where the time is from, such as `push` or `times.csv`.")
 
 

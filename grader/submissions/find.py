@@ -22,15 +22,16 @@ from grader.submissions.layouts import (
     is_marked,
 )
 from grader.submissions.members import CLASS
-from grader.submissions.names import SubmissionError, missing, quoted, require_folder, require_name
+from grader.submissions.names import SubmissionError, missing, quoted, require_folder, require_name, student_id
 from grader.submissions.plain_files import UnreadableError, read_bytes
 from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Mount, View
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-NO_FOLDERS: Mapping[str, str] = MappingProxyType({})
+NO_FOLDERS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class Found(NamedTuple):
@@ -41,12 +42,20 @@ class Found(NamedTuple):
         tree: The folder or tree to grade.
         path: The path that was given.
         is_late: Whether the platform marked it as late.
+        place: Where it lies in what was given: the students of a group have the same.
+        at: When it came, if the platform says so, with a zone.
+        identifiers: The student's ids and addresses, if the download has any beside the name.
+        is_named: Whether the caller named the student of its folder.
     """
 
     student: str
     tree: Path | Files
     path: Path
     is_late: bool = False
+    place: Path | None = None
+    at: datetime.datetime | None = None
+    identifiers: tuple[str, ...] | None = None
+    is_named: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,9 +63,10 @@ class Submissions:
     """The submissions that were found.
 
     Attributes:
-        found: The submissions, in the order of the paths. Nobody has two in one path.
+        found: The submissions, in the order of the paths, one of a group for each member. Nobody has two in one path.
         layouts: The layouts that were used.
         problems: Sentences on submissions that cannot be graded.
+        refused: The names of those submissions, each with its sentence.
         ignored: The names that were ignored.
         unknown: The folders that the caller named and that do not exist.
     """
@@ -64,8 +74,14 @@ class Submissions:
     found: list[Found] = field(default_factory=list)
     layouts: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
     ignored: list[Ignored] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+
+    def refuse(self, student: str, sentence: str) -> None:
+        """Note that a submission with this name cannot be graded."""
+        self.problems.append(sentence)
+        self.refused[student] = sentence
 
 
 class _Member(NamedTuple):
@@ -75,6 +91,9 @@ class _Member(NamedTuple):
     path: Path
     tree: Files
     is_late: bool = False
+    at: datetime.datetime | None = None
+    identifiers: tuple[str, ...] | None = None
+    is_named: bool = False
 
 
 def find_submissions(
@@ -82,7 +101,7 @@ def find_submissions(
     unit_names: Iterable[str],
     student: str | None = None,
     layout: str | None = None,
-    folders: Mapping[str, str] = NO_FOLDERS,
+    folders: Mapping[str, Sequence[str]] = NO_FOLDERS,
 ) -> Submissions:
     """Find the submissions in folders and archives.
 
@@ -91,7 +110,7 @@ def find_submissions(
         unit_names: The units of the course.
         student: The name of the one submission that the only path is.
         layout: The layout to use, one of NAMES, if more than one might fit.
-        folders: The students of folders, archives or files, by their names. They come before the layouts.
+        folders: The students of folders, archives or files, by their names in any case. They come before the layouts.
 
     Raises:
         SubmissionError: A path cannot be read, holds nothing, or fits no layout. What is wrong with one submission
@@ -110,10 +129,12 @@ def find_submissions(
             chosen, members = _members(root, layout, folders, known, result)
         if chosen not in result.layouts:
             result.layouts.append(chosen)
-        for one in _distinct(members, result.problems):
+        for one in _distinct(members, result):
             tree = one.tree.path if isinstance(one.tree, Folder) else one.tree
-            result.found.append(Found(one.student, tree, path, one.is_late))
-    result.unknown.extend(name for name in folders if name not in known)
+            result.found.append(
+                Found(one.student, tree, path, one.is_late, one.path, one.at, one.identifiers, one.is_named)
+            )
+    result.unknown.extend(name for name in folders if known.isdisjoint({name.casefold(), student_id(name).casefold()}))
     if not result.found:
         none = f"{' and '.join(map(quoted, paths))} holds no submission: give the folder of a submission or of a class."
         raise SubmissionError("\n".join(result.problems) or none)
@@ -150,7 +171,7 @@ def _open(path: Path) -> Files:
 
 
 def _members(
-    root: ClassTree, layout: str | None, folders: Mapping[str, str], known: set[str], result: Submissions
+    root: ClassTree, layout: str | None, folders: Mapping[str, Sequence[str]], known: set[str], result: Submissions
 ) -> tuple[str, list[_Member]]:
     """Return the layout of a tree, and its submissions. Add to `known` the names in `folders` that it holds."""
     if isinstance(root.tree, Folder):
@@ -160,19 +181,36 @@ def _members(
             raise SubmissionError(f"{quoted(root.path)} cannot be listed: make it readable for the grader.") from None
     if layout is None:
         root = unwrapped(root)
+    students: dict[str, list[str]] = {}  # some disks, and people, ignore case
+    for name, own in folders.items():
+        students.setdefault(name.casefold(), []).extend(own)
     named = {
-        entry.name: [Claim(student, student, entry.name, entry.name if entry.kind == "file" else "")]
+        entry.name: [Claim(name, name, entry.name, entry.name if entry.kind == "file" else "") for name in group]
         for entry in root.entries
-        if (student := folders.get(entry.name))
+        if (group := students.get(entry.name.casefold(), []))
     }
-    known.update(named)
+    known.update(name.casefold() for name in named)
     chosen = layout or layout_of(root, named)
     if chosen == SINGLE:
         whole = Entry(root.path.resolve().name, "archive" if isinstance(root.tree, Archive) else "folder")
         return chosen, [_Member(id_of(whole), root.path, root.tree)]
     result.ignored.extend(root.tree.refused)
     claims = [claim for entry in root.entries for claim in _claims(root, entry, chosen, named, result)]
-    return chosen, _put_together(root, claims, result)
+    known.update(claim.student.casefold() for claim in claims)
+    members = _put_together(root, _without_rivals(claims, named, result), result)
+    return chosen, [one._replace(is_named=one.path.name in named) for one in members]
+
+
+def _without_rivals(claims: Iterable[Claim], named: Mapping[str, list[Claim]], result: Submissions) -> Iterator[Claim]:
+    """Yield claims. Of a student whose folder is named, other folders that only look like it are ignored."""
+    students = {claim.student.casefold(): claim for own in named.values() for claim in own}
+    for claim in claims:
+        rival = students.get(claim.student.casefold())
+        if rival and claim.source not in named:
+            reason = f"the roster names {rival.source!r} for {rival.student}"
+            result.ignored.append(Ignored(claim.source, reason=reason))
+        else:
+            yield claim
 
 
 def _claims(
@@ -182,13 +220,13 @@ def _claims(
     label = quoted(root.path / entry.name)
     found = named.get(entry.name) or (LAYOUTS[layout].claims(root, entry) if layout in LAYOUTS else None)
     if entry.kind == "link":
-        result.problems.append(f"{label} is a symbolic link: put the submission's own folder there.")
+        result.refuse(id_of(entry), f"{label} is a symbolic link: put the submission's own folder there.")
     elif found is not None:
         return [claim._replace(is_late=True) for claim in found] if layout == "canvas" and is_late(entry) else found
     elif entry.name == METADATA:
         pass
     elif entry.is_tree or is_marked(entry):
-        result.problems.append(f"{label} does not fit the layout {layout}: {ADVICE}, or move it away.")
+        result.refuse(id_of(entry), f"{label} does not fit the layout {layout}: {ADVICE}, or move it away.")
     else:
         advice = "put it into its student's folder" if root.is_answer(entry) else ""
         result.ignored.append(Ignored(entry.name, advice))
@@ -196,29 +234,29 @@ def _claims(
 
 
 def _put_together(root: ClassTree, claims: Iterable[Claim], result: Submissions) -> list[_Member]:
-    """Make one tree of each student's files. Two files for one place are a problem; older uploads are ignored."""
+    """Make one tree of each student's files. Who has two files for one place is refused; older uploads are ignored."""
     groups: dict[str, dict[str, Claim]] = {}
+    refused: set[str] = set()
     for claim in claims:
         group = groups.setdefault(claim.key, {})
         rival = group.get(claim.place)
         if rival and not claim.number and not rival.number:
-            result.problems.append(
-                f"{quoted(root.path / rival.source)} and {quoted(root.path / claim.source)} both belong to "
-                f"{claim.student!r}: remove one of them."
-            )
+            paths = f"{quoted(root.path / rival.source)} and {quoted(root.path / claim.source)}"
+            result.refuse(claim.student, f"{paths} both belong to {claim.student!r}: remove one of them.")
+            refused.add(claim.key)
         elif rival:
             older, claim = sorted((rival, claim), key=lambda one: one.number)
             result.ignored.append(Ignored(older.source, reason=f"an older upload of {claim.source}"))
         group[claim.place] = claim
     members: list[_Member] = []
-    for group in groups.values():
+    for group in (group for key, group in groups.items() if key not in refused):
         first = group.get("") or next(iter(group.values()))
         whole = group.pop("", None)
         base = root.below(whole.source) if whole else Files()
         mounts = {place: _mount(root, claim) for place, claim in group.items()}
         tree = View(mounts, base) if mounts else base
         is_late = any(claim.is_late for claim in [*group.values(), *([whole] if whole else [])])
-        members.append(_Member(first.student, root.path / first.source, tree, is_late))
+        members.append(_Member(first.student, root.path / first.source, tree, is_late, first.at, first.identifiers))
     return members
 
 
@@ -228,7 +266,7 @@ def _mount(root: ClassTree, claim: Claim) -> Mount:
     return Mount(root.tree, claim.source, claim.place)
 
 
-def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[_Member]:
+def _distinct(members: Iterable[_Member], result: Submissions) -> Iterator[_Member]:
     """Yield the students whose name nobody else has; the others are problems.
 
     Names that differ only in case are the same: reports are files, and some disks do not distinguish case.
@@ -238,7 +276,7 @@ def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[_Memb
         seen.setdefault(member.student.casefold(), []).append(member)
     for key, same in seen.items():
         if not key:
-            problems.extend(
+            result.problems.extend(
                 f"{quoted(one.path)} cannot be graded under its name: rename it with letters from a to z, or {ADVICE}."
                 for one in same
             )
@@ -246,6 +284,6 @@ def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[_Memb
             paths = " and ".join(quoted(one.path) for one in same)
             is_one_name = len({one.student for one in same}) == 1
             are = f"both called {same[0].student!r}" if is_one_name else "named alike except for case"
-            problems.append(f"{paths} are {are}: rename one of the folders.")
+            result.refuse(same[0].student, f"{paths} are {are}: rename one of the folders.")
         else:
             yield same[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import re
 from dataclasses import dataclass
@@ -25,10 +26,26 @@ ADVICE = "name its student in the column `folder` of a roster, with --roster"
 WRAPPERS = {"submission", "src"}
 """Folders that students put their answers into."""
 
-_MOODLE = re.compile(r"(.*)_(\d+)_assignsubmission_(file|onlinetext)(?:[_.](.*))?", re.DOTALL)
+_MOODLE = re.compile(r"(.*?)_(\d+)_assignsubmission_(file|onlinetext)(?:[_.](.*))?", re.DOTALL)
 _CANVAS = re.compile(r"(.+?)(_LATE)?_(\d+)_(?:(?:question_\d+_)?(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
+# The names of students are hidden in it; `LATE` comes first.
+_CANVAS_ANONYMOUS = re.compile(r"(LATE_)?(anon_[A-Za-z0-9]{5})_(?:(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
+_ANONYMOUS = re.compile(r"Participant_\d+|anon_[A-Za-z0-9]{5}")
 _AGAIN = re.compile(r"-\d+(?=\.\w+$)")
 _GRADESCOPE = re.compile(r"submission_\d+")
+
+
+class Submitter(NamedTuple):
+    """One student of a submission in Gradescope's export. Texts that it lacks are empty."""
+
+    name: str
+    email: str
+    sid: str
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """What tells the student apart from others of the same name."""
+        return tuple(filter(None, (self.sid, self.email)))
 
 
 @dataclass(frozen=True)
@@ -56,8 +73,18 @@ class ClassTree:
         return [entry for entry in self.entries if entry.is_tree or is_marked(entry)]
 
     @functools.cached_property
-    def submitters(self) -> dict[str, list[str]]:
-        """The names of the students of each submission in Gradescope's export. Raises SubmissionError."""
+    def submitters(self) -> dict[str, list[Submitter]]:
+        """The students of each submission in Gradescope's export. Raises SubmissionError."""
+        return {name: _submitters_of(submission) for name, submission in self._metadata.items()}
+
+    @functools.cached_property
+    def created(self) -> dict[str, datetime.datetime]:
+        """When each submission in Gradescope's export came, as far as it says so. Raises SubmissionError."""
+        found = {name: one.get(":created_at") for name, one in self._metadata.items() if isinstance(one, dict)}
+        return {name: at for name, at in found.items() if isinstance(at, datetime.datetime) and at.tzinfo}
+
+    @functools.cached_property
+    def _metadata(self) -> dict[str, Any]:
         import yaml
 
         try:
@@ -68,8 +95,7 @@ class ClassTree:
                 f"{quoted(self.path / METADATA)} cannot be read ({str(error).splitlines()[0]}): download it again, "
                 "or remove it to use the numbers."
             ) from None
-        metadata = loaded if isinstance(loaded, dict) else {}
-        return {str(name): _names_of(submission) for name, submission in metadata.items()}
+        return {str(name): submission for name, submission in loaded.items()} if isinstance(loaded, dict) else {}
 
     def below(self, name: str) -> Files:
         """Return the tree of one entry. An archive, or a part of one, is opened only when it is read."""
@@ -112,6 +138,9 @@ class Claim(NamedTuple):
         place: The path in the submission; "" if it is the whole submission.
         number: Of several for one place, the highest counts.
         is_late: Whether the platform marked it as late.
+        identifiers: The student's ids and addresses, if the platform has them beside the name. A number at the end of
+            the name is then the submission's, and not the student's.
+        at: When it came, if the platform says so, with a zone.
     """
 
     key: str
@@ -120,6 +149,8 @@ class Claim(NamedTuple):
     place: str = ""
     number: int = 0
     is_late: bool = False
+    identifiers: tuple[str, ...] | None = None
+    at: datetime.datetime | None = None
 
 
 class Layout(NamedTuple):
@@ -138,8 +169,13 @@ def _moodle(_: ClassTree, entry: Entry) -> list[Claim] | None:
 
 
 def _canvas(_: ClassTree, entry: Entry) -> list[Claim] | None:
+    if entry.kind not in ("file", "archive"):
+        return None
+    if found := _CANVAS_ANONYMOUS.fullmatch(entry.name):
+        place = _AGAIN.sub("", found[4]) if found[4] else found[5]
+        return [Claim(found[2], found[2], entry.name, place, int(found[3] or 0))]
     found = _CANVAS.fullmatch(entry.name)
-    if not found or entry.kind not in ("file", "archive"):
+    if not found:
         return None
     place = _AGAIN.sub("", found[5]) if found[5] else found[6]
     return [Claim(f"{found[1]}_{found[3]}", _with_number(found[1], found[3]), entry.name, place, int(found[4] or 0))]
@@ -151,9 +187,17 @@ def _gradescope(root: ClassTree, entry: Entry) -> list[Claim] | None:
     # Without the metadata each folder is a student's like any other.
     if entry.kind != "folder" or not _GRADESCOPE.fullmatch(entry.name) or METADATA not in dict(root.entries):
         return None
-    names = root.submitters.get(entry.name)
+    people = root.submitters.get(entry.name)
+    if not people:
+        return [Claim(entry.name, entry.name, entry.name, at=root.created.get(entry.name))]
     number = entry.name.removeprefix("submission_")
-    return [Claim(entry.name, _with_number(" ".join(names), number) if names else entry.name, entry.name)]
+    names, at = [one.name for one in people], root.created.get(entry.name)
+    # Of two with one name in a group, the addresses are the names.
+    called = [(one.name if names.count(one.name) == 1 else "") or one.email or one.sid or one.name for one in people]
+    return [
+        Claim(f"{name}_{number}", _with_number(name, number), entry.name, at=at, identifiers=one.identifiers)
+        for name, one in zip(called, people, strict=True)
+    ]
 
 
 def _units(root: ClassTree, entry: Entry) -> list[Claim] | None:
@@ -178,7 +222,7 @@ def _folders(root: ClassTree, entry: Entry) -> list[Claim] | None:
 
 LAYOUTS = {
     "moodle": Layout("Moodle's download: <name>_<number>_assignsubmission_file_, a folder or a file", _moodle),
-    "canvas": Layout("Canvas's download: files named <name>_<user>_<upload>_<file>", _canvas),
+    "canvas": Layout("Canvas's download: files named <name>_<user>_<upload>_<file>, or anon_<id>_…", _canvas),
     "gradescope": Layout(f"Gradescope's export: submission_<number> folders, and {METADATA}", _gradescope),
     "units": Layout("a folder for each unit, with one for each student in it", _units),
     "folders": Layout("a folder or an archive for each student", _folders),
@@ -214,14 +258,26 @@ def is_submission(tree: Files, units: Iterable[str]) -> bool:
 
 def is_marked(entry: Entry) -> bool:
     """Return whether only a learning platform can have made a name."""
-    is_canvas = entry.kind != "folder" and _CANVAS.fullmatch(entry.name)
+    is_canvas = entry.kind != "folder" and (_CANVAS.fullmatch(entry.name) or _CANVAS_ANONYMOUS.fullmatch(entry.name))
     return entry.name == METADATA or bool(is_canvas or _MOODLE.fullmatch(entry.name))
+
+
+def moodle_number(name: str) -> str:
+    """Return the number in a name that Moodle made, which its grading worksheet has too; "" if it made none."""
+    found = _MOODLE.fullmatch(name)
+    return found[2] if found else ""
 
 
 def is_late(entry: Entry) -> bool:
     """Return whether Canvas marked an upload as late."""
     found = _CANVAS.fullmatch(entry.name)
-    return bool(found and found[2])
+    anonymous = _CANVAS_ANONYMOUS.fullmatch(entry.name)
+    return bool((found and found[2]) or (anonymous and anonymous[1]))
+
+
+def is_anonymous(student: str) -> bool:
+    """Return whether a platform has hidden the name of a student behind this one."""
+    return bool(_ANONYMOUS.fullmatch(student))
 
 
 def _with_number(name: str, number: str) -> str:
@@ -229,7 +285,7 @@ def _with_number(name: str, number: str) -> str:
     return "_".join(filter(None, (student_id(name), number)))
 
 
-def _names_of(submission: Any) -> list[str]:
+def _submitters_of(submission: Any) -> list[Submitter]:
     submitters = submission.get(":submitters") if isinstance(submission, dict) else None
     people = [one for one in submitters if isinstance(one, dict)] if isinstance(submitters, list) else []
-    return [str(one.get(":name") or one.get(":email") or "") for one in people]
+    return [Submitter(*(str(one.get(key) or "").strip() for key in (":name", ":email", ":sid"))) for one in people]

@@ -85,6 +85,7 @@ class Submission:
         ignored: The names in it that were ignored.
         untested: Exercises of its units that are left out, because no other one uses them.
         due: The due date of each unit that the student has an extension for.
+        copies: The same submission of the other members of a group, who get the result of this one.
     """
 
     student: str
@@ -97,6 +98,7 @@ class Submission:
     ignored: tuple[Ignored, ...] = ()
     untested: tuple[str, ...] = ()
     due: Mapping[str, datetime.datetime] = field(default_factory=dict)
+    copies: tuple[Submission, ...] = ()
 
     @property
     def sources(self) -> dict[str, UnitSource]:

@@ -144,7 +144,7 @@ def test_a_report_has_what_was_earned_and_each_change(a_class: Class) -> None:
 def test_a_change_of_dates_alone_runs_nothing_and_keeps_the_earlier_report(a_class: Class) -> None:
     (a_class.folder / "times.csv").write_text(TIMES.replace("2000-01-03T12", "2000-01-01T00"))
     done = a_class.grade()
-    assert "1 have other dates or adjustments" in done.stdout
+    assert "1 have other dates, adjustments or groups" in done.stdout
     assert "graded" not in done.stderr
     assert a_class.reports()["cyd"]["points"] == 2
     [earlier] = (a_class.folder / "reports" / "earlier" / "cyd").glob("*.json")
@@ -158,7 +158,9 @@ def test_late_work_without_a_time_comes_first_and_costs_nothing(a_class: Class) 
     done = a_class.run("grade", "class.zip", "--out", "reports", "--roster", "roster.csv", "--layout", "canvas")
     table = done.stdout.partition("\nstudent ")[2].splitlines()
     assert table[1].split()[:5] == ["Eve", "Li", "(eve)", "5", "5/18"]
-    assert "It was late, and nothing says when it was handed in: add the time to times.csv." in table[1]
+    assert (
+        "Time unknown: Canvas marked it as late, and does not say when it came: add the time to times.csv." in table[1]
+    )
 
 
 def test_of_two_submissions_that_seem_to_be_by_one_student_neither_is_graded(a_class: Class) -> None:
@@ -169,6 +171,22 @@ def test_of_two_submissions_that_seem_to_be_by_one_student_neither_is_graded(a_c
     assert "'Eve-Li_7' and 'lieve_8' both seem to be by 'eve', so neither was graded" in done.stderr
     # Until then there is no report that says that nothing was handed in.
     assert a_class.points().keys() == {"ada", "bob", "cyd", "dan", "Zoe-Z"}
+
+
+def test_a_submission_that_two_may_have_made_is_named_first_and_graded_for_neither(a_class: Class) -> None:
+    roster = ROSTER.replace("bob@x.org", "joe@x.org").replace("eve@x.org", "joe@y.org").replace("Bob Roe", "Joe Roe")
+    (a_class.folder / "roster.csv").write_text(roster.replace("bob,", "jr,"), encoding="utf-8")
+    (a_class.folder / "times.csv").unlink()
+    (a_class.folder / "class" / "bob").rename(a_class.folder / "class" / "joe")
+    done = a_class.grade()
+    assert done.returncode == 1
+    sentence = "'joe' fits Joe Roe (jr) and Eve Li (eve) in the roster, so it was not graded"
+    assert sentence in done.stdout.partition("Layout:")[0]
+    lines = done.stdout.partition("\nstudent ")[2].splitlines()
+    for name in ("Joe Roe (jr)", "Eve Li (eve)"):
+        assert any(line.startswith(name) and line.rstrip().endswith("not graded") for line in lines)
+    assert "Joe Roe (jr), Eve Li (eve)." in done.stdout.partition("Open cases")[2]
+    assert not {"jr", "eve"} & a_class.points().keys()
 
 
 @pytest.mark.parametrize(("counts", "points"), [("last", 1), ("best", 5)])
@@ -183,6 +201,45 @@ def test_of_several_submissions_the_last_or_the_best_counts(a_class: Class, coun
     assert "Several submissions, of which the" in done.stdout
     remarks = a_class.reports()["ada"]["units"]["sums"]["remarks"]
     assert any("An earlier one counts" in remark for remark in remarks) == (counts == "best")
+
+
+@pytest.mark.parametrize(("counts", "points"), [("best", 4), ("last", 2)])
+def test_each_of_several_submissions_is_as_late_as_its_own_worksheet_says(
+    a_class: Class, counts: str, points: int
+) -> None:
+    settings = a_class.root / "autograder.yml"
+    rules = f"most_percent: 50\n  counts: {counts}\ntimezone: UTC"
+    settings.write_text(settings.read_text().replace("most_percent: 50", rules))
+    # 4 points in time, and 5 points six days late, of which 2.5 remain. Cyd has no time on Friday.
+    in_time = RIGHT.replace("self.factor * x", "self.factor + x")
+    for day, text, date in (
+        ("monday", in_time, "Friday, 31 December 1999"),
+        ("friday", RIGHT, "Friday, 7 January 2000"),
+    ):
+        for student in ("Eve Li_15", "Cyd Ny_13"):
+            courses.hand_in(a_class.folder / day / f"{student}_assignsubmission_file_", text)
+        sheet = f'Identifier,Full name,Last modified (submission)\nParticipant 15,Eve Li,"{date}, 10:00"\n'
+        (a_class.folder / f"times_{day}.csv").write_text(sheet)
+    (a_class.folder / "times.csv").unlink()
+    downloads = ("--out", "again", "--roster", "roster.csv")
+    done = a_class.run("grade", "monday", "friday", *downloads)
+    reports = read_reports(a_class.folder / "again")
+    assert reports["eve"]["points"] == points
+    assert reports["cyd"]["units"]["sums"]["received"] == {"at": None, "source": "times_friday.csv"}
+    table = done.stdout.partition("\nstudent ")[2].splitlines()
+    assert table[1].startswith("cyd ")
+    assert "sums: Time unknown: times_friday.csv does not say when it came" in table[1]
+    # A report on fewer submissions than before says so.
+    done = a_class.run("grade", "friday" if counts == "best" else "monday", *downloads)
+    why = "has more points: eve (sums: 4, now 2)" if counts == "best" else "came later: eve (sums: 2, now 4)"
+    assert f"The report before is on another submission, which {why}. Give its download too." in done.stdout
+
+
+def test_work_without_any_time_is_named_once(a_class: Class) -> None:
+    printed = (a_class.folder / "printed").read_text(encoding="utf-8")
+    assert "Nothing says when" not in printed  # some are in times.csv
+    (a_class.folder / "times.csv").unlink()
+    assert a_class.grade().stdout.count("Nothing says when the submissions in 'class' were handed in, so all of") == 1
 
 
 def test_regrade_shows_what_would_change_and_why_and_writes_only_then(a_class: Class) -> None:

@@ -124,7 +124,7 @@ def test_a_second_application_changes_nothing_and_other_students_are_not_affecte
     adjustments = [Adjustment("bob", "sums", None, Fraction(5), "Well done.", "Ms Roe")]
     once = applied(30, DUE + 30 * HOUR, adjustments=adjustments)
     assert once.points == 24
-    decisions = Decisions(course(), [Entry("ada")], {}, adjustments)
+    decisions = Decisions(course(), [Entry("ada")], adjustments=adjustments)
     assert decisions.applied(once, {"sums": Time(DUE + 30 * HOUR, "times.csv")}) == once
 
 
@@ -155,8 +155,10 @@ def test_times_and_adjustments_beside_the_roster_are_read(tmp_path: Path) -> Non
         times="student,unit,time,submission\nada,sums,2027-03-28T00:59+01:00,\nada,sums,2027-03-29T10:00Z,again.zip\n",
         adjustments="student,exercise,points,comment,by\nbob,add_means,-0.5,Shown twice.,Ms Roe\n",
     )
-    assert found.times["ada", "sums", ""] == Time(DUE + HOUR - datetime.timedelta(hours=0), "times.csv")
-    assert found.times["ada", "sums", "again.zip"].at == datetime.datetime(2027, 3, 29, 10, tzinfo=datetime.UTC)
+    assert [(line.at.astimezone(datetime.UTC), line.submission) for line in found.times.of("ada", "sums")] == [
+        ((DUE + HOUR).astimezone(datetime.UTC), ""),
+        (datetime.datetime(2027, 3, 29, 10, tzinfo=datetime.UTC), "again.zip"),
+    ]
     assert found.adjustments == [Adjustment("bob", "means", "add_means", Fraction(-1, 2), "Shown twice.", "Ms Roe")]
 
 
@@ -164,7 +166,50 @@ def test_times_and_adjustments_beside_the_roster_are_read(tmp_path: Path) -> Non
 def test_moodles_grading_worksheet_gives_times_in_the_courses_zone(tmp_path: Path, time: str) -> None:
     rows = f'Participant 4711,Ada Doe,ada@x.org,Submitted,"{time}"\nParticipant 4712,Bob Roe,bob@x.org,,-\n'
     found = read(tmp_path, times_sums=f"{WORKSHEET}{rows}Participant 9,Staff,s@x.org,,-\n")
-    assert {key: value.at for key, value in found.times.items()} == {("ada", "sums", ""): DUE + HOUR}
+    sheet = found.times.worksheets["sums"]
+    assert [(one.number, one.student, one.at) for one in sheet.stamps] == [
+        ("4711", "ada", DUE + HOUR),
+        ("4712", "bob", None),
+        ("9", None, None),
+    ]
+
+
+def test_a_time_that_clocks_showed_twice_is_unknown_and_one_that_they_never_showed_is_refused(tmp_path: Path) -> None:
+    """Clocks in Berlin are set back at 03:00 on 31 October 2027, and forward at 02:00 on 28 March 2027."""
+    row = 'Participant 4711,Ada Doe,ada@x.org,Submitted,"{}"\n'
+    sheet = read(tmp_path, times_sums=WORKSHEET + row.format("Sunday, 31 October 2027, 2:30 AM")).times.worksheets[
+        "sums"
+    ]
+    assert sheet.time("4711", "ada") == Time(None, "times_sums.csv")
+    [note] = sheet.notes
+    assert "times_sums.csv, line 2: clocks in Europe/Berlin showed 'Sunday, 31 October 2027, 2:30 AM' twice" in note
+    with pytest.raises(TableError, match="clocks in Europe/Berlin never showed 'Sunday, 28 March 2027, 2:30 AM'"):
+        read(tmp_path, times_sums=WORKSHEET + row.format("Sunday, 28 March 2027, 2:30 AM"))
+
+
+@pytest.mark.parametrize(
+    ("before", "lines", "kept"),
+    [
+        (Time(DUE, "times_sums.csv"), [], None),  # the worksheet was deleted
+        (Time(DUE, "times_means.csv"), [], Time(DUE, "times_means.csv")),
+        (Time(DUE, "times_means.csv"), [("", DUE + HOUR)], Time(DUE + HOUR, "times.csv")),
+        (Time(DUE, "times_means.csv"), [("again.zip", DUE + HOUR)], Time(DUE, "times_means.csv")),
+        (Time(DUE, "push"), [], Time(DUE, "push")),
+        (Time(DUE, "times.csv"), [("a.zip", DUE), ("b.zip", DUE + HOUR)], Time(DUE, "times.csv")),
+        (Time(DUE, "times.csv"), [("a.zip", DUE + HOUR)], Time(DUE + HOUR, "times.csv")),  # the line was corrected
+        (Time(DUE, "times.csv"), [("a.zip", DUE + HOUR), ("b.zip", DUE + HOUR)], Time(None, "times.csv")),
+        (Time(None, "times.csv"), [("a.zip", DUE)], Time(None, "times.csv")),
+        (None, [("", DUE)], Time(DUE, "times.csv")),
+        (None, [("a.zip", DUE)], Time(None, "times.csv")),
+        (None, [], None),
+    ],
+)
+def test_a_unit_that_is_not_graded_now_keeps_its_time_as_far_as_the_tables_have_it(
+    tmp_path: Path, before: Time | None, lines: list[tuple[str, datetime.datetime]], kept: Time | None
+) -> None:
+    rows = "".join(f"ada,sums,{at.isoformat()},{submission}\n" for submission, at in lines)
+    times = read(tmp_path, times=f"student,unit,time,submission\n{rows}", times_means=WORKSHEET).times
+    assert times.kept("ada", "sums", before) == kept
 
 
 @pytest.mark.parametrize(

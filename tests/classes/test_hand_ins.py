@@ -1,12 +1,18 @@
-"""Several submissions of one student that are compared."""
+"""Who handed in what, and several submissions of one student that are compared."""
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
-from courses import hand_in
+import pytest
+from courses import COURSE, hand_in
 
-from grader.classes.hand_ins import comparable
+from grader.classes.decisions import Decisions
+from grader.classes.hand_ins import HandIns, combined, comparable, described_matches, hand_ins
+from grader.classes.roster import Entry
+from grader.classes.times import Time
+from grader.submissions.find import find_submissions
 from grader.submissions.reader import read_submission
 
 UNITS = ["sums", "means"]
@@ -30,3 +36,97 @@ def test_without_the_unit_in_any_submission_the_last_one_is_graded(tmp_path: Pat
     folders = [hand_in(tmp_path / name, "first = 1\n", "sums") for name in ("1", "2")]
     read = [read_submission("ada", folder, ["means"], tmp_path, UNITS) for folder in folders]
     assert [number for number, _ in comparable(read)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("hours", "chosen"),
+    [((2, 1), 0), ((1, 2), 1), ((1, 1), 1), ((2, None), 1), ((None, None), 1)],
+)
+def test_the_last_submission_is_that_of_the_latest_time_or_the_last_one_given_if_a_time_is_unknown(
+    tmp_path: Path, hours: tuple[int | None, ...], chosen: int
+) -> None:
+    folders = [hand_in(tmp_path / name, f"first = {name}\n", "sums") for name in ("1", "2", "3")]
+    (folders[2] / "sums.py").unlink()  # this one has no file of the unit
+    read = [read_submission("ada", folder, ["sums"], tmp_path, UNITS) for folder in folders]
+    day = datetime.datetime(2027, 1, 25, tzinfo=datetime.UTC)
+    at = [None if hour is None else day + datetime.timedelta(hours=hour) for hour in (*hours, 3)]
+    submission, numbers = combined(read, [{"sums": Time(one, "times.csv")} for one in at])
+    assert numbers == {"sums": chosen}
+    assert submission.units["sums"].code == read[chosen].units["sums"].code
+
+
+ROSTER = [
+    Entry("jane", "Jane Doe", "11", "jdoe@a.org"),
+    Entry("john", "John Doe", "12", "jdoe@b.org"),
+    Entry("ada", "Ada Roe", "13", "ada@b.org"),
+]
+
+
+def class_of(folder: Path, *names: str, entries: list[Entry] = ROSTER) -> tuple[HandIns, list[str]]:
+    """The submissions in folders with these names, and what is printed about them."""
+    for name in names:
+        hand_in(folder / "class" / name, "first = 1\n", "sums")
+    decisions = Decisions(COURSE, entries)
+    came = find_submissions([folder / "class"], UNITS, folders=decisions.folders)
+    found = hand_ins(came, decisions)
+    return found, described_matches(found, entries, came)
+
+
+def test_a_submission_that_fits_two_students_is_graded_for_neither_and_neither_has_handed_in_nothing(
+    tmp_path: Path,
+) -> None:
+    found, printed = class_of(tmp_path, "jdoe", "ada")
+    assert (set(found.of), found.absent, set(found.unclear)) == ({"ada"}, [], {"jane", "john"})
+    [sentence] = found.problems
+    assert sentence == found.unclear["jane"] == found.unclear["john"]
+    assert "'jdoe' fits Jane Doe (jane) and John Doe (john) in the roster, so it was not graded: name it" in sentence
+    assert printed == ["Roster: 3 students, 1 with a submission here."]
+
+
+def test_a_name_in_the_column_folder_decides_whose_a_submission_is(tmp_path: Path) -> None:
+    jane, *others = ROSTER
+    entries = [Entry(jane.student, jane.name, jane.id, jane.email, folder="jdoe"), *others]
+    found, printed = class_of(tmp_path, "jdoe", "ada", "Jane Doe_99", entries=entries)
+    assert (set(found.of), found.absent, found.problems) == ({"jane", "ada"}, ["john"], [])
+    assert "Left out, because the roster names another folder of the student: Jane-Doe_99." in printed
+
+
+def test_of_two_students_of_one_name_a_named_folder_decides_for_both(tmp_path: Path) -> None:
+    twins = [Entry("jd", "Jane Doe", folder="Jane Doe 2"), Entry("jane", "Jane Doe")]
+    found, _ = class_of(tmp_path, "Jane Doe 2", "Doe Jane", entries=twins)
+    assert {student: own[0].tree for student, own in found.of.items()} == {
+        "jd": tmp_path / "class" / "Jane Doe 2",
+        "jane": tmp_path / "class" / "Doe Jane",
+    }
+
+
+def test_a_student_with_a_submission_that_cannot_be_graded_has_not_handed_in_nothing(tmp_path: Path) -> None:
+    found, _ = class_of(tmp_path, "Jane Doe", "Jane-Doe", "ada")
+    assert (set(found.of), found.absent, set(found.unclear)) == ({"ada"}, ["john"], {"jane"})
+
+
+def test_clones_are_matched_by_login_and_said(tmp_path: Path) -> None:
+    found, printed = class_of(tmp_path, "attention-ada", "attention-jane", "attention-zed")
+    assert found.of.keys() == {"ada", "jane", "attention-zed"}
+    assert "Matched by login: attention-ada is ada, attention-jane is jane." in printed
+    assert "Not in the roster, and graded under their own names: attention-zed." in printed
+
+
+def test_what_a_teacher_hands_in_is_left_out(tmp_path: Path) -> None:
+    for name in ("cs-sums-ada", "cs-sums-tom"):
+        hand_in(tmp_path / "class" / name, "first = 1\n", "sums")
+    came = find_submissions([tmp_path / "class"], UNITS)
+    found = hand_ins(came, Decisions(COURSE, ROSTER, staff=[Entry("", "Tom Ny", sis_login_id="tom")]))
+    assert (set(found.of), found.strangers) == ({"ada"}, [])
+    assert "Left out, because they are by teachers or assistants: cs-sums-tom." in described_matches(
+        found, ROSTER, came
+    )
+
+
+def test_of_a_download_without_names_the_roster_says_nothing_and_nobody_has_handed_in_nothing(tmp_path: Path) -> None:
+    names = [f"Participant_{number}_assignsubmission_file_" for number in (12, 4711)]
+    found, _ = class_of(tmp_path, *names)
+    assert found.of.keys() == {"john", "Participant_4711"}
+    assert (found.absent, set(found.unclear)) == ([], {"jane", "ada"})
+    [sentence] = found.problems
+    assert "The download is anonymous, and the roster does not say who is Participant_4711." in sentence

@@ -100,6 +100,15 @@ def test_anomalies_are_in_the_row(graded: Class) -> None:
     assert "Nothing had been pushed" in graded.rows()["nothing"]["noticed"]
 
 
+def test_a_repository_with_several_rows_is_shared(graded: Class) -> None:
+    collected = graded.collected()
+    first = collected.students[0]
+    mate = first.model_copy(update={"student": "mate", "repository": first.repository.upper()})
+    group = collected.model_copy(update={"students": [*collected.students, mate]})
+    shared = [grade.student.student for grade in grades(group, graded.reports) if grade.is_shared]
+    assert shared == ["honest", "mate"]
+
+
 @pytest.mark.parametrize(
     ("edit", "why"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,26 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         "moodle",
         {"Participant_7": A, "Participant_8": A},
     ),
+    "canvas, anonymous, with one marked as late": (
+        "class",
+        {
+            "anon_ab1Cd_901_self_attention.py": A,
+            "LATE_anon_12345_902_self_attention.py": B,
+            "anon_xYz99_903_hw.zip": zipped(REPOSITORY),
+            "anon_qq7Rs_text.html": "",
+        },
+        "canvas",
+        {"anon_ab1Cd": A, "anon_12345": B, "anon_xYz99": A, "anon_qq7Rs": MISSING},
+    ),
+    "moodle, with a file that its student has named like one of another student": (
+        "class",
+        {
+            "Jane Doe_1_assignsubmission_file_self_attention.py": A,
+            "Jane Doe_1_assignsubmission_file_Al Gore_2_assignsubmission_file_self_attention.py": B,
+        },
+        "moodle",
+        {"Jane-Doe_1": A},
+    ),
     "moodle, with archives within": (
         "class.zip",
         zipped(
@@ -170,7 +191,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
             "submission_metadata.yml": METADATA,
         },
         "gradescope",
-        {"Jane-Doe_101": A, "Soren-A-Ed-Ned-OHara_102": B},
+        {"Jane-Doe_101": A, "Soren-A_102": B, "Ed-Ned-OHara_102": B},
     ),
     "gradescope, as the zip that it is": (
         "export.zip",
@@ -294,7 +315,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
             "eve/self_attention.py": C,
         },
         "folders",
-        {"li": A, "team-7": B, "eve": C},
+        {"li": A, "ada": B, "bo": B, "eve": C},
     ),
     "two that might be it": (
         "class",
@@ -331,7 +352,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
 
 
 # The roster of each download that has one.
-ROSTERS = {"a roster for what no rule fits": {"李": "li", "group 7": "team-7"}}
+ROSTERS = {"a roster for what no rule fits": {"李": ["li"], "group 7": ["ada", "bo"]}}
 
 
 def submissions_in(*arguments: Any, **options: Any) -> list[tuple[str, Path | Files]]:
@@ -449,13 +470,29 @@ def test_one_run_names_everything_that_cannot_be_graded_and_grades_the_rest(tmp_
         "'/___' cannot be graded under its name",
         "'/李' cannot be graded under its name",
     ]
+    assert found.refused.keys() == {"link", "Bo-Li", "Eve"}
+
+
+def test_a_unit_that_a_student_has_twice_is_not_graded(tmp_path: Path) -> None:
+    content = {f"self_attention/{name}/{UNIT}": A for name in ("ada", "eve")}
+    path = write(tmp_path / "class", {**content, "self_attention/eve.zip": zipped({UNIT: B})})
+    found = find_submissions([path], UNITS)
+    assert [one.student for one in found.found] == ["ada"]
+    assert "both belong to 'eve': remove one of them." in found.refused["eve"]
 
 
 def test_a_folder_that_a_roster_names_and_that_is_missing_is_reported(tmp_path: Path) -> None:
     path = write(tmp_path / "class", {"x/self_attention.py": A, "group 7/self_attention.py": B})
-    found = find_submissions([path], UNITS, folders={"group 7": "team-7", "y": "ada"})
-    assert [one.student for one in found.found] == ["team-7", "x"]
+    found = find_submissions([path], UNITS, folders={"Group 7": ["ada"], "GROUP 7": ["bo"], "y": ["eve"]})
+    assert [one.student for one in found.found] == ["ada", "bo", "x"]
     assert found.unknown == ["y"]
+
+
+def test_of_two_folders_of_a_student_the_one_that_a_roster_names_counts(tmp_path: Path, stubs: Path) -> None:
+    path = write(tmp_path / "class", {"ada/self_attention.py": A, "ada 2/self_attention.py": B})
+    found = find_submissions([path], UNITS, folders={"ada 2": ["ada"]})
+    assert [(one.student, one.is_named, text_of(stubs, "ada", one.tree)) for one in found.found] == [("ada", True, B)]
+    assert [str(one) for one in found.ignored] == ["ada (the roster names 'ada 2' for ada)"]
 
 
 def test_ignored_files_are_listed_with_advice_for_possible_answers(tmp_path: Path, stubs: Path) -> None:
@@ -496,6 +533,15 @@ def test_older_uploads_and_late_marks_of_canvas_are_reported(tmp_path: Path) -> 
         Ignored("doe_1_10_self_attention.py", reason="an older upload of doe_LATE_1_20_self_attention-1.py")
     ]
     assert [one.student for one in found.found if one.is_late] == ["doe_1"]
+
+
+def test_a_submission_has_its_place_and_gradescopes_time(tmp_path: Path) -> None:
+    files = {f"submission_{number}/self_attention.py": A for number in (101, 102)}
+    found = find_submissions([write(tmp_path / "class", {**files, "submission_metadata.yml": METADATA})], UNITS)
+    assert [(one.place, one.at) for one in found.found] == [
+        (tmp_path / "class" / "submission_101", datetime.datetime(2026, 11, 22, 10, tzinfo=datetime.UTC)),
+        *[(tmp_path / "class" / "submission_102", None)] * 2,  # of a group of two
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from grader.classes.forget.person import Person, is_found, is_named, require_stu
 from grader.classes.forget.shared_files import without
 from grader.errors import GraderError
 from grader.files import PARTIAL, FolderInUse, held, write_atomically
-from grader.reports.folder import INSTRUCTOR
+from grader.reports.folder import EARLIER, INSTRUCTOR
 from grader.submissions.archives import Folder
 from grader.submissions.layouts import LAYOUTS, ClassTree, id_of, is_marked
 from grader.submissions.names import SubmissionError
@@ -140,7 +140,9 @@ class Forgetting:
         if self._is_own(folder, entry):
             yield Change(path)
         elif entry.kind == "folder":
-            if entry.name != _GIT and not self.person.is_other(id_of(entry)):
+            # Their earlier reports may name the members of a group.
+            is_other = self.person.is_other(id_of(entry)) or self.person.is_other(entry.name)
+            if entry.name != _GIT and (not is_other or folder.name == EARLIER):
                 for inner in Folder(path).entries():
                     yield from self._changes_of(path / inner.name, path, inner)
         elif entry.kind == "file":
@@ -168,10 +170,13 @@ class Forgetting:
         root = ClassTree(Folder(folder), folder, frozenset())
         for layout in ("moodle", "canvas", "gradescope"):
             with contextlib.suppress(SubmissionError):
-                for claim in LAYOUTS[layout].claims(root, entry) or []:
-                    if self.person.is_called(claim.student):
-                        self.person.names.update(root.submitters.get(entry.name, [claim.key.rpartition("_")[0]]))
-                        return True
+                claims = LAYOUTS[layout].claims(root, entry) or []
+                own = [claim for claim in claims if self.person.is_called(claim.student)]
+                self.person.names.update(claim.key.rpartition("_")[0] for claim in own)
+                if own and len(claims) > 1:
+                    self.person.shared.add(entry.name)
+                elif own:
+                    return True
         return False
 
     def _is_checkout(self, path: Path) -> bool:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grader.classes.collected import COLLECTED, CollectError, read_collected
+from grader.classes.exported_roster import is_export, read_exported
+from grader.classes.tables import TableError, read_table
 from grader.errors import GraderError
 from grader.submissions.archives import LEVELS, open_archive
 from grader.submissions.members import CLASS
@@ -19,7 +21,7 @@ from grader.submissions.names import STUDENT
 from grader.submissions.tree import ARCHIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 # Folders of a course or a term. A student of this name cannot be told from them.
@@ -42,6 +44,7 @@ class Person:
         addresses: The e-mail addresses.
         repositories: The repositories, OWNER/NAME.
         folders: The folders, archives or files that a roster assigns.
+        shared: The folders and repositories that the student shares with a group.
         others: The same of other students, in lower case.
     """
 
@@ -50,6 +53,7 @@ class Person:
     addresses: set[str] = field(default_factory=set)
     repositories: set[str] = field(default_factory=set)
     folders: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
     others: set[str] = field(default_factory=set)
 
     def is_called(self, name: str) -> bool:
@@ -68,9 +72,11 @@ class Person:
                     for one in read_collected(path).students:
                         self._learn({"student": one.student, "repository": one.repository})
             elif path.suffix.lower() == ".csv":
-                for row in rows_by_column(path):
+                for row in _people(path):
                     self._learn(row)
-        self.repositories = {one for one in self.repositories if one.casefold() not in self.others}
+        self.shared = {one for one in {*self.repositories, *self.folders} if one.casefold() in self.others}
+        self.repositories -= self.shared
+        self.folders -= self.shared
         # Canvas has the real name in the column `Student`, so its gradebook looks like a table with another student.
         self.others -= {one.casefold() for one in {*self.names, *self.addresses}}
 
@@ -84,8 +90,9 @@ class Person:
             ):
                 known.update(filter(None, (row.get(column, "").strip().rstrip("/") for column in columns)))
         else:
-            cells = (row.get(column, "") for column in ("student", "repository", *_NAMES, *_ADDRESSES))
-            self.others.update(cell.strip().casefold() for cell in cells if cell)
+            names = ("student", "repository", "folder", *_NAMES, *_ADDRESSES)
+            cells = (row.get(name, "").strip().rstrip("/") for name in names)
+            self.others.update(cell.casefold() for cell in cells if cell)
 
     @property
     def terms(self) -> list[str]:
@@ -113,6 +120,15 @@ def require_student(student: str) -> None:
         raise GraderError(
             f"{student!r} is also the name of a folder of the course: remove this student's files by hand."
         )
+
+
+def _people(path: Path) -> Sequence[Mapping[str, str]]:
+    """Return the rows of a table of ours, or of an exported roster under our columns. Raises OSError."""
+    with contextlib.suppress(TableError):
+        table = read_table(path, "student")
+        if is_export(table):
+            return [row.cells for row in read_exported(table).students]
+    return rows_by_column(path)
 
 
 def rows_by_column(path: Path) -> list[dict[str, str]]:

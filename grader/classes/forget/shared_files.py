@@ -1,4 +1,7 @@
-"""Files that hold several students, tables and what `grader collect` writes, and their content without one of them."""
+"""Files that name several students, and their content without one of them.
+
+They are tables, what `grader collect` writes, and the reports on members of a group.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grader.classes.collected import COLLECTED, SNAPSHOTS, read_collected
 from grader.classes.forget.person import read_rows
 from grader.reports.folder import NOT_GRADED
+from grader.reports.model import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,6 +63,8 @@ def without(path: Path, person: Person) -> Rewritten | None:
         return _lines_without(path, person)
     if path.suffix.lower() == ".csv":
         return _csv_without(path, person)
+    if path.suffix.lower() == ".json":
+        return _report_without(path, person)
     return _workbook_without(path, person) if path.suffix.lower() == ".xlsx" else None
 
 
@@ -82,6 +88,19 @@ def _reasons_without(path: Path, person: Person) -> Rewritten | None:
         return None
     content = json.dumps(others, indent=1, ensure_ascii=False) + "\n"
     return Rewritten(content.encode(), _count(len(reasons) - len(others), len(reasons), "student"))
+
+
+def _report_without(path: Path, person: Person) -> Rewritten | None:
+    """Return the report on another member of a group without the student."""
+    try:
+        report = Report.model_validate_json(path.read_bytes())
+    except ValueError:
+        return None
+    others = [one for one in report.together if not person.is_called(one)]
+    if len(others) == len(report.together):
+        return None
+    content = report.model_copy(update={"together": others if len(others) > 1 else []}).to_json()
+    return Rewritten(content.encode(), _count(1, len(report.together), "member"))
 
 
 def _lines_without(path: Path, person: Person) -> Rewritten | None:

@@ -15,6 +15,7 @@ import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from grader.classes.groups import groups
 from grader.classes.hand_ins import HandIn, combined
 from grader.classes.originality.own_code import Stub, is_python, own_code
 from grader.errors import GraderError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grader.course.model import Course
+    from grader.submissions.source import UnitSubmission
 
 INFO, SUBMISSIONS, BASE_CODE = "info.csv", "submissions", "base-code"
 COLUMNS = ["filename", "full_name", "ignored"]
@@ -41,7 +43,8 @@ class Export:
     Attributes:
         unit: The unit.
         stub: The file that students receive.
-        code: What each student wrote, in the order of names.
+        code: What each student wrote, in the order of names; of a group, the first member.
+        together: The members of each group by its first one.
         without: The students without code of the unit.
         problems: Sentences on code that could not be read.
     """
@@ -49,6 +52,7 @@ class Export:
     unit: str
     stub: str
     code: dict[str, str] = field(default_factory=dict)
+    together: dict[str, list[str]] = field(default_factory=dict)
     without: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -62,7 +66,8 @@ class Export:
         """The content of each file by its path."""
         script = filenames(self.unit)[0]
         code = {f"{SUBMISSIONS}/{student}/{script}": code for student, code in self.code.items()}
-        rows = [[path, path.split("/")[1], ""] for path in code]
+        names = [", ".join(self.together.get(student, [student])) for student in self.code]
+        rows = [[path, name, ""] for path, name in zip(code, names, strict=True)]
         table = io.StringIO(newline="")
         writer = csv.writer(table, lineterminator="\n")
         writer.writerows([COLUMNS, *rows, [f"{BASE_CODE}/{script}", BASE_CODE, "true"]])
@@ -80,23 +85,32 @@ def read_class(submissions: Mapping[str, Sequence[HandIn]], course: Course, unit
         raise GraderError(f"{path} is missing: run `grader build`.")
     text = path.read_text(encoding="utf-8")
     stub, export = Stub(text), Export(unit, text)
-    for student, hand_ins in sorted(submissions.items()):
-        each = [
-            read_submission(student, one.tree, [unit], course.exercises, course.units, only=unit) for one in hand_ins
-        ]
-        read = combined(each)[0].units[unit]
-        code = own_code(read.code, stub) if read.code else ""
-        if code:
-            export.code[student] = code
-        elif read.problem not in ("", missing_unit(unit)):
-            export.problems.append(f"{student}: {read.problem}")
-        else:
-            export.without.append(student)
+    for group in groups(dict(sorted(submissions.items()))):
+        by_code: dict[str, list[str]] = {}
+        for student in sorted(group):
+            read = _read(student, submissions[student], course, unit)
+            if code := own_code(read.code, stub) if read.code else "":
+                by_code.setdefault(code, []).append(student)
+            elif read.problem not in ("", missing_unit(unit)):
+                export.problems.append(f"{student}: {read.problem}")
+            else:
+                export.without.append(student)
+        for code, members in by_code.items():
+            export.code[members[0]] = code
+            if len(members) > 1:
+                export.together[members[0]] = members
+    export.code = dict(sorted(export.code.items()))
     if len(export.code) < _FEWEST:
         who = f"only {next(iter(export.code))}" if export.code else "nobody"
         why = "\n".join(["", *export.problems])
         raise GraderError(f"There is nothing to compare, because {who} has code of {unit}: give more submissions.{why}")
     return export
+
+
+def _read(student: str, hand_ins: Sequence[HandIn], course: Course, unit: str) -> UnitSubmission:
+    """Return the unit as the last submission that has it."""
+    each = [read_submission(student, one.tree, [unit], course.exercises, course.units, only=unit) for one in hand_ins]
+    return combined(each)[0].units[unit]
 
 
 def write(export: Export, into: Path) -> None:

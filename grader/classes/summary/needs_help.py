@@ -97,7 +97,7 @@ def _unreadable(row: Row) -> str:
 
 def _undated(row: Row) -> str:
     units = _of_units(row, lambda unit: bool(undated(unit)))
-    return f"{in_words(units)}: perhaps late, without a time in times.csv." if units else ""
+    return f"{in_words(units)}: time unknown, perhaps late." if units else ""
 
 
 def _not_graded(row: Row) -> str:
@@ -123,7 +123,7 @@ RULES: dict[str, Callable[[Row], str]] = {
     f"the newest unit is at least {FALL} percentage points below the one before": _falling,
     "the quiz of a unit is answered, and no exercise is handed in": _quiz_only,
     "a file could not be read": _unreadable,
-    "a unit may be late, and nothing says when it was handed in": _undated,
+    "the time of a unit is unknown: it may be late": _undated,
     "a unit is not graded": _not_graded,
 }
 """Each rule in words, and a function that says why it fits a student, or "" if it does not."""

@@ -11,7 +11,7 @@ from rich.table import Table
 from grader.cli import console
 from grader.cli.console import say
 from grader.reports.changes import undated
-from grader.text import listed, log_line, who
+from grader.text import in_words, listed, log_line, who
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,10 +28,13 @@ NOTHING = "-"
 
 
 def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
-    """Print whether most submissions are empty, how they were read and matched, and what was ignored."""
+    """Print what is not graded, whether most submissions are empty, how they were read, and what was ignored."""
+    from grader.classes.differences import outranked
     from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
 
+    for sentence in handed_in.problems:
+        say(sentence)
     given = [report for report in batch.reports if report.student not in handed_in.absent]
     empty = [report.student for report in given if all(is_missing(name, unit) for name, unit in report.units.items())]
     if 2 * len(empty) > len(given) and came.layouts != ["single"]:
@@ -41,6 +44,10 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
         )
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     _print_matches(came, handed_in, batch)
+    pairs = [(one.before, one.report, one.kept) for one in batch.graded]
+    missing = outranked(pairs, batch.course.late.counts)
+    for sentence in filter(None, [*batch.dating.notes, batch.dating.undated(batch.now), missing]):
+        say(sentence)
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
     # The list is cut, so files that could hold answers come first.
@@ -60,6 +67,8 @@ def _print_matches(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     if several:
         which = "the last one counts" if batch.course.late.counts == "last" else "the best one counts, by unit"
         say(f"Several submissions, of which {which}: {listed(several, MOST_IGNORED)}.")
+    if together := sorted({tuple(report.together) for report in batch.reports if report.together}):
+        say(f"Handed in together: {'; '.join(map(in_words, together))}.")
 
 
 def _whose(students: list[str]) -> str:

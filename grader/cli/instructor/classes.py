@@ -39,6 +39,7 @@ def collect(
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.collect import collect as collect_class
     from grader.integrations.github.collect import folders, times
+    from grader.text import in_words
 
     course = find_course(folder_of_course)
     if unit is not None:
@@ -55,6 +56,11 @@ def collect(
         raise GraderError(f"--out: another `grader collect` is writing to {into}: wait for its end.") from None
     for name, time in collected.units.items():
         say(f"{into / name}: as of {time:%Y-%m-%d %H:%M:%S} UTC")
+    groups: dict[str, list[str]] = {}
+    for entry in entries:
+        groups.setdefault(entry.repository.casefold(), []).append(entry.student)
+    if together := [in_words(group) for group in groups.values() if len(group) > 1]:
+        say(f"With one repository, and a folder each: {'; '.join(together)}.")
     if not collected.units:
         say("No unit is over yet, so nothing was collected. The current state is kept as a snapshot.")
     say(f"Pushes and anomalies: {into / COLLECTED}")

@@ -27,6 +27,8 @@ def forget(
     terms = ", ".join(forgetting.person.terms)
     for change in forgetting.changes:
         say(str(change))
+    if shared := sorted(forgetting.person.shared):
+        say(f"Of a group, so that it stays for the others: {listed(shared)}.")
     if forgetting.changes:
         if not yes and not can_ask(out):
             raise GraderError("Nothing was changed: give --yes to do all of this. It cannot be undone.")

@@ -38,9 +38,6 @@ Unisolated = Annotated[
 ]
 
 
-_UNCLEAR = "Nobody knows which submission is the student's: name its folder in the column `folder` of the roster."
-
-
 def grade(
     submissions: Given,
     into: Reports,
@@ -67,8 +64,9 @@ def grade(
     part = Shard.read(shard) if shard is not None else None
     came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course, part)
     batch.force, batch.allow_unisolated = force or again, allow_unisolated
-    for name in handed_in.unclear:
-        batch.withdraw(name, next((one for one in handed_in.problems if f"{name!r}" in one), _UNCLEAR))
+    for name, reason in handed_in.unclear.items():
+        if not part or part.has(name):
+            batch.withdraw(name, reason)
     _run(batch, jobs, scheduler)
     if batch.reports:
         print_reading(came, handed_in, batch)
@@ -129,7 +127,9 @@ def _prepare(
 ) -> tuple[Submissions, HandIns, Batch]:
     """Read the course and the roster, and find the submissions; all of the class, or those of a part of it."""
     from grader.classes.batch import Batch
+    from grader.classes.dating import Dating
     from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.groups import groups
     from grader.classes.hand_ins import hand_ins
     from grader.classes.times import is_collected
     from grader.course.find import find_course
@@ -143,15 +143,17 @@ def _prepare(
     if unit is not None:
         one_of(unit, list(course.units))
     quizzes = load_quizzes(course.solutions, course.quizzes)
-    decisions = read_decisions(roster, course) if roster else Decisions(course)
+    decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
     came = find_submissions(submissions, course.units, student, layout, decisions.folders)
     for found in came.found:
         if isinstance(found.tree, Path) and course.root.is_relative_to(found.tree.resolve()):
             raise GraderError(f"{course.root} lies in the submission {found.tree}: give your own course, --course DIR.")
     require_folder(into)
-    handed_in = hand_ins(came.found, decisions)
-    of = {name: own for name, own in handed_in.of.items() if not part or part.has(name)}
-    batch = Batch(course, quizzes, unit, of, into, datetime.datetime.now(datetime.UTC), decisions)
+    handed_in = hand_ins(came, decisions)
+    # A group is in one part, so that it is graded once.
+    of = {one: handed_in.of[one] for group in groups(handed_in.of) if not part or part.has(min(group)) for one in group}
+    dating = Dating(decisions, submissions, handed_in.of, [unit] if unit else course.units)
+    batch = Batch(course, quizzes, unit, of, into, datetime.datetime.now(datetime.UTC), decisions, dating)
     # One submission of a class says nothing about its other students. `grader collect` makes an empty folder for those
     # who pushed nothing, and none for those whose repository could not be read.
     if came.layouts != ["single"] and not any(map(is_collected, submissions)):
@@ -193,7 +195,7 @@ def _stop_with_problems(batch: Batch, problems: list[str]) -> None:
         rest = f"{len(batch.missed)} of {len(batch.found)} were not graded: the same command again continues with them."
         raise stop(INTERNAL, *problems, *batch.faults, rest)
     if problems:
-        raise stop(IMPERFECT, *problems, "All others were graded.")
+        raise stop(IMPERFECT, *problems, *(["All others were graded."] if batch.reports else []))
 
 
 def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
@@ -203,7 +205,10 @@ def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
         what, whom = ("report is up to date and was", "it") if is_one else ("reports are up to date and were", "them")
         say(f"{len(batch.skipped)} of {len(batch.found)} {what} skipped (--force regrades {whom}).")
     if batch.redated:
-        say(f"{batch.redated} have other dates or adjustments, and no other points of tests: nothing of them was run.")
+        say(
+            f"{batch.redated} have other dates, adjustments or groups, and no other points of tests: nothing of them "
+            "was run."
+        )
     for name, students in batch.changed.items():
         say(
             f"{name} has changed since it was graded, and is no longer in the reports of {listed(students)}: "

@@ -28,19 +28,24 @@ def originality(
     from grader.course.find import find_course
     from grader.submissions.find import find_submissions
     from grader.submissions.layouts import described
+    from grader.text import in_words
 
     course = find_course(folder_of_course)
     one_of(unit, list(course.units))
     require_own(into)
     decisions = read_decisions(roster, course) if roster else Decisions(course)
     came = find_submissions(submissions, course.units, layout=layout, folders=decisions.folders)
-    handed_in = hand_ins(came.found, decisions)
+    handed_in = hand_ins(came, decisions)
     export = read_class(handed_in.of, course, unit)
     require_folder(into)
     with writing(f"Not all could be written to {into}"):
         write(export, into)
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
-    say(f"{into}: what {len(export.code)} students wrote of {unit}, without the stub.")
+    students = len(export.code) + sum(len(members) - 1 for members in export.together.values())
+    say(f"{into}: what {students} students wrote of {unit}, without the stub.")
+    if export.together:
+        groups = "; ".join(map(in_words, export.together.values()))
+        say(f"Handed in together, and exported once, as the first one's: {groups}.")
     if export.without:
         say(f"Without code of {unit}: {', '.join(export.without)}.")
     if export.not_python:

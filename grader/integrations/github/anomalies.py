@@ -26,8 +26,9 @@ def anomalies(
     to_all: Sequence[Push],
     dates: Mapping[str, datetime.datetime],
     units: Mapping[str, datetime.datetime],
+    members: int = 1,
 ) -> list[str]:
-    """Return the anomalies of one student.
+    """Return the anomalies of one repository.
 
     Args:
         works: The collected work of each unit.
@@ -35,11 +36,12 @@ def anomalies(
         to_all: The pushes to all branches.
         dates: The date in each commit.
         units: The time of each unit.
+        members: How many students have the repository, each with an account.
     """
     return [
         *alike({unit: work.remark for unit, work in works.items()}),
         *_rewritten(pushes, units),
-        *_accounts(pushes),
+        *_accounts(pushes, members),
         *_odd_dates(to_all, dates, units),
         *_changes(works),
         *_later(works),
@@ -66,11 +68,11 @@ def _rewritten(pushes: Sequence[Push], units: Mapping[str, datetime.datetime]) -
         yield f"{len(found) - _MOST_LISTED} more such pushes are in {COLLECTED}."
 
 
-def _accounts(pushes: Sequence[Push]) -> Iterator[str]:
-    """Yield the accounts that pushed, if there are several. The push that made the repository does not count."""
+def _accounts(pushes: Sequence[Push], members: int) -> Iterator[str]:
+    """Yield the accounts that pushed, if there are more than members. The push that made the repository is not one."""
     own = [push for push in pushes if not (push.begins and push is pushes[-1])]
     counts = collections.Counter(push.actor or "unknown" for push in own).most_common()
-    if len(counts) > 1:
+    if len(counts) > members:
         yield f"Several accounts pushed: {listed([f'{name} {count}' for name, count in counts], 10)}."
 
 

@@ -6,6 +6,7 @@ but never used. If GitHub keeps no record of pushes, the snapshots of earlier ru
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import datetime
 import re
@@ -102,7 +103,8 @@ def collect(
         raise CollectError(f"{into / strangers[0]} is not from `grader collect`: name another folder, or remove it.")
     with held(into), _partial(into) as partial:
         snapshots = read_snapshots(into / SNAPSHOTS)
-        job = _Job(course, units, github, _owned(course), partial, snapshots, now)
+        members = collections.Counter(entry.repository.casefold() for entry in roster)
+        job = _Job(course, units, github, _owned(course), partial, snapshots, now, members)
 
         def one(entry: Entry) -> Student:
             student = job.student(entry)
@@ -112,7 +114,9 @@ def collect(
 
         with ThreadPoolExecutor(AT_ONCE) as executor:
             students = list(executor.map(one, roster))
-        seen = "".join(f"{snapshot.model_dump_json()}\n" for snapshot in [*snapshots, *job.seen])
+        # The members of a group look at one repository.
+        looks = {(look.repository.casefold(), look.head): look for look in job.seen}
+        seen = "".join(f"{snapshot.model_dump_json()}\n" for snapshot in [*snapshots, *looks.values()])
         write_atomically(into / SNAPSHOTS, seen)
         for name in names:
             if (into / name).exists():
@@ -151,6 +155,7 @@ class _Job:
     into: Path
     snapshots: list[Snapshot]
     now: datetime.datetime
+    members: Mapping[str, int]
     seen: list[Snapshot] = field(default_factory=list)
 
     def student(self, entry: Entry) -> Student:
@@ -204,7 +209,9 @@ class _Job:
             head=repository.head,
             pushes=None if repository.pushes is None else repository.own,
             units=works,
-            noticed=anomalies(works, repository.own, repository.pushes or [], dates, due),
+            noticed=anomalies(
+                works, repository.own, repository.pushes or [], dates, due, self.members[entry.repository.casefold()]
+            ),
         )
 
     def _work(

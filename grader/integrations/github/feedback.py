@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from grader.course.model import Course
 
 BRANCH = "grader-feedback"
-"""GitHub Classroom has a branch `feedback` of its own, the base of its pull request."""
+"""GitHub Classroom has a branch `feedback` of its own, the base of its pull request. Each member of a group has one."""
 FILE = "README.md"
 """GitHub shows it on the page of the branch."""
 TITLE = "Feedback on your grades"
@@ -51,26 +51,27 @@ def pages_to_folder(folder: Path, course: Course, now: datetime.datetime, grade:
 
 
 def to_branch(github: GitHub, course: Course, now: datetime.datetime, grade: Grade) -> None:
-    """Write FILE on BRANCH, which has no commit in common with the student's branches.
+    """Write FILE on BRANCH, which has no commit in common with the student's branches. A member's has the name added.
 
     Raises:
         GraderError: It cannot be written, or somebody else made the branch; nothing is changed.
     """
     repository = grade.student.repository
+    branch = f"{BRANCH}-{grade.student.student}" if grade.is_shared else BRANCH
     text = f"{_MARK}\n{feedback(grade, grade.units, course, now)}"
     github.require_private(repository)
-    if github.ask("GET", repository, f"git/ref/heads/{BRANCH}", _CONTENTS):
-        _replace(github, repository, text)
+    if github.ask("GET", repository, f"git/ref/heads/{branch}", _CONTENTS):
+        _replace(github, repository, branch, text)
         return
     entry = {"path": FILE, "mode": "100644", "type": "blob", "content": text}
     tree = github.ask("POST", repository, "git/trees", _CONTENTS, {"tree": [entry]})
     commit = {"message": TITLE, "tree": tree["sha"], "parents": []}
     made = github.ask("POST", repository, "git/commits", _CONTENTS, commit)
-    github.ask("POST", repository, "git/refs", _CONTENTS, {"ref": f"refs/heads/{BRANCH}", "sha": made["sha"]})
+    github.ask("POST", repository, "git/refs", _CONTENTS, {"ref": f"refs/heads/{branch}", "sha": made["sha"]})
 
 
 def to_comments(github: GitHub, course: Course, now: datetime.datetime, grade: Grade) -> None:
-    """Write one comment for each unit on the issue TITLE, in place of an earlier one on the same unit.
+    """Write one comment for each unit on the issue TITLE, in place of an earlier one on the same unit and student.
 
     Raises:
         GraderError: One cannot be written; those before it are there.
@@ -87,7 +88,7 @@ def to_comments(github: GitHub, course: Course, now: datetime.datetime, grade: G
         number = github.ask("POST", repository, "issues", _ISSUES, issue, once=True)["number"]
     comments = list(github.entries(repository, f"issues/{number}/comments", _ISSUES))
     for unit, text in texts.items():
-        mark = f"<!-- grader feedback: {unit} -->"
+        mark = f"<!-- grader feedback: {unit}{f', {grade.student.student}' if grade.is_shared else ''} -->"
         content = {"body": f"{mark}\n{text}".strip()}
         earlier = next((one for one in comments if _text(one).startswith(mark)), None)
         if earlier is None:
@@ -96,17 +97,17 @@ def to_comments(github: GitHub, course: Course, now: datetime.datetime, grade: G
             github.ask("PATCH", repository, f"issues/comments/{earlier['id']}", _ISSUES, content)
 
 
-def _replace(github: GitHub, repository: str, text: str) -> None:
+def _replace(github: GitHub, repository: str, branch: str, text: str) -> None:
     """Replace the file of the branch, unless it has this text."""
     path = f"contents/{FILE}"
-    present = github.ask("GET", repository, f"{path}?ref={BRANCH}", _CONTENTS) or {}
+    present = github.ask("GET", repository, f"{path}?ref={branch}", _CONTENTS) or {}
     earlier = base64.b64decode(present.get("content", "")).decode("utf-8", "replace")
     if not earlier.startswith(_MARK):
         raise GitHubError(
-            f"{repository} has a branch {BRANCH} that is not from this command: rename it, then run the command again."
+            f"{repository} has a branch {branch} that is not from this command: rename it, then run the command again."
         )
     if earlier != text:
-        content = {"message": TITLE, "content": base64.b64encode(text.encode()).decode(), "branch": BRANCH}
+        content = {"message": TITLE, "content": base64.b64encode(text.encode()).decode(), "branch": branch}
         github.ask("PUT", repository, path, _CONTENTS, {**content, "sha": present["sha"]})
 
 

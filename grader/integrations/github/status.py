@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 
 def statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[Delivery]:
-    """Yield the points of each graded unit, as a status of its commit."""
+    """Yield the points of each graded unit, as a status of its commit; in a group's repository, one for each member."""
     for grade in grades:
         for name, report in grade.reports.items():
             if isinstance(report, Report) and report.commit:
                 unit = report.units[name]
-                about = (f"grade of record/{name}", f"{unit.points} of {unit.possible} points")
-                post = partial(_post, github, grade.student.repository, report.commit, *about)
-                yield Delivery(f"{grade.student.student}, {name}", post)
+                student, repository = grade.student.student, grade.student.repository
+                context = f"grade of record/{name}{f'/{student}' if grade.is_shared else ''}"
+                points = f"{unit.points} of {unit.possible} points"
+                yield Delivery(f"{student}, {name}", partial(_post, github, repository, report.commit, context, points))
 
 
 def _post(github: GitHub, repository: str, commit: str, context: str, description: str) -> None:

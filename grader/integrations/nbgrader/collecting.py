@@ -60,7 +60,7 @@ class ExtractSubmissions(ExtractorPlugin):
         # Not in nbgrader_config.py, where the course's own assignments may need another expression.
         collector = self.parent.collector_plugin_inst
         collector.named_regexp, collector.valid_ext = _EXTRACTED, [".ipynb", ".py", ".md"]
-        handed_in = hand_ins(came.found, decisions)
+        handed_in = hand_ins(came, decisions)
         # The last one of several, in downloads of several groups.
         last = {student: own[-1] for student, own in handed_in.of.items()}
         for student, one in last.items():

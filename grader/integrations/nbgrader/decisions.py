@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.classes.decisions import Decisions, read_decisions
-from grader.classes.roster import Entry, Matcher
+from grader.classes.matcher import Matcher
+from grader.classes.roster import Entry
 from grader.submissions.names import student_id
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def entry_of(matcher: Matcher, name: str) -> Entry:
     in_reports = student_id(name)
     # Without Latin letters nothing remains of a name.
     found = matcher.match(name) or (matcher.match(in_reports) if in_reports else None)
-    return found[0] if found else Entry(in_reports or name)
+    # Who only teaches has no name in reports.
+    return found[0] if found and found[0].student else Entry(in_reports or name)
 
 
 def names_of(entries: Sequence[Entry], known: Iterable[str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from nbgrader.preprocessors import AssignLatePenalties, ClearSolutions, NbGrader
 from nbgrader.utils import parse_utc
 
 from grader.classes.adjustments import ADJUSTMENTS
+from grader.classes.dating import Dating
 from grader.classes.hand_ins import HandIn
 from grader.integrations.nbgrader import IN_PLACE_OF, course_of
 from grader.integrations.nbgrader.scores import write_adjustments, write_extension, write_penalty
@@ -102,7 +103,10 @@ class ApplyDecisions(AssignLatePenalties):
             submission = gradebook.find_submission(unit, student)
             notebook = gradebook.find_submission_notebook(names["notebook"], unit, student)
             submission.assignment.duedate = parse_utc(session.course.units[unit].due)
-            if (time := HandIn(submitted, submitted.parent).time(entry.student, unit, decisions)) and time.at:
+            hand_in = HandIn(submitted, submitted.parent)
+            dating = Dating(decisions, [submitted.parent], {entry.student: [hand_in]}, [unit])
+            [time] = dating.times(entry.student, unit, [hand_in], [0])
+            if time and time.at:
                 submission.timestamp = parse_utc(time.at)
             if decisions.entries:
                 write_extension(submission, entry, session.course)

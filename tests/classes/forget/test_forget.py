@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from courses import hand_in
+from made_reports import report, unit
 from typer.testing import CliRunner
 
 from grader.classes.collected import Collected, Student
@@ -87,7 +88,8 @@ def test_everything_about_a_student_is_removed_and_nothing_about_others(term: Pa
     exit_code, printed = forget("ada", term, "--yes")
     assert exit_code == 0, printed
     assert (term / "roster.csv").stat().st_mode & 0o777 == 0o600
-    assert "Nothing is found now of: Ada Lovelace, ada, ada@x.org, our/attention-ada." in printed.replace("\n", " ")
+    found = "Nothing is found now of: Ada Lovelace, Ada, L., ada, ada@x.org, our/attention-ada."
+    assert found in printed.replace("\n", " ")
     after = contents(term)
     theirs = {
         path for path in before if any(f"/{part}" in f"/{path}" for part in ("ada.", "ada/", "ada+", "attention-ada/"))
@@ -103,6 +105,14 @@ def test_everything_about_a_student_is_removed_and_nothing_about_others(term: Pa
     assert after["collected/snapshots.jsonl"].count(b"\n") == 8
     assert forget("ada", term / "reports", term / "roster.csv", "--yes") == (0, "Nothing is found now of: ada.\n")
     assert contents(term) == after
+
+
+def test_a_student_of_an_exported_roster_is_found_there(tmp_path: Path) -> None:
+    rows = ["Jane,Doe,jdoe@a.org", "John,Doe,jdoe@b.org"]
+    write(tmp_path / "roster.csv", "\n".join(["First name,Last name,Email address", *rows, ""]))
+    write(tmp_path / "jdoe-b.org.json", json.dumps({"student": "jdoe-b.org"}))
+    assert forget("jdoe-b.org", tmp_path, "--yes")[0] == 0
+    assert contents(tmp_path) == {"roster.csv": b"First name,Last name,Email address\nJane,Doe,jdoe@a.org\n"}
 
 
 def test_nothing_is_changed_without_a_yes(term: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,6 +184,40 @@ def test_files_of_other_students_are_not_believed_and_not_changed(term: Path, tm
     assert not (term / "clones" / "ada").is_symlink()
     assert (term / "clones" / "attention-bela").exists()
     assert b"our/attention-bela" in (term / "collected" / "snapshots.jsonl").read_bytes()
+
+
+def test_what_a_group_handed_in_stays_for_the_others(term: Path) -> None:
+    rows = ["ada,group 7,our/red", "bela,group 7,Our/Red", "adam,,", ""]
+    write(term / "groups.csv", "\n".join(["student,folder,repository", *rows]))
+    hand_in(term / "class" / "group 7", "x = 1")
+    hand_in(term / "gradescope" / "submission_101", "x = 1")
+    metadata = "submission_101:\n  :submitters:\n  - :name: ada\n  - :name: bela\n"
+    write(term / "gradescope" / "submission_metadata.yml", metadata)
+    write(term / "clones" / "red" / ".git" / "config", "url = our/red.git")
+    group = report({"sums": unit({})}).model_copy(update={"student": "bela", "together": ["ada", "bela"]})
+    reports = [term / "reports" / "bela.json", term / "reports" / "earlier" / "bela" / "2026-01-02.json"]
+    for path in reports:
+        write(path, group.to_json())
+    exit_code, printed = forget("ada", term, "--yes")
+    assert exit_code == 1
+    assert "Of a group, so that it stays for the others: group 7, our/red." in printed
+    for kept in ("class/group 7/sums.py", "clones/red/.git/config", "gradescope/submission_101/sums.py"):
+        assert (term / kept).is_file()
+    alone = group.model_copy(update={"together": []}).to_json()
+    assert [path.read_text(encoding="utf-8") for path in reports] == [alone, alone]
+    still = [line for line in printed.splitlines() if "still found" in line]
+    assert len(still) == 1
+    assert "submission_metadata.yml" in still[0]
+
+
+def test_a_submission_of_several_on_gradescope_stays(tmp_path: Path) -> None:
+    hand_in(tmp_path / "submission_101", "x = 1")
+    write(tmp_path / "submission_metadata.yml", "submission_101:\n  :submitters:\n  - :name: Ada\n  - :name: Bela\n")
+    exit_code, printed = forget("Ada_101", tmp_path, "--yes")
+    assert exit_code == 1
+    assert "Of a group, so that it stays for the others: submission_101." in printed
+    assert (tmp_path / "submission_101" / "sums.py").is_file()
+    assert "still found" in printed
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,20 @@ def test_code_that_cannot_be_read_is_named_and_the_others_are_exported(
     assert (tmp_path / "out" / "submissions" / "ada").is_dir()
 
 
+def test_a_groups_submission_is_exported_once_with_all_names(
+    small_course: Path, classroom: Path, tmp_path: Path
+) -> None:
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student,folder\nfay,ada\ngil,ada\nbela,\nchen,chen\nemil,missing\n", encoding="utf-8")
+    exit_code, printed = export(small_course, classroom, tmp_path / "out", "--roster", str(roster))
+    assert exit_code == 0, printed
+    assert "what 5 students wrote of sums" in printed
+    assert "Handed in together, and exported once, as the first one's: fay and gil." in printed
+    info = (tmp_path / "out" / "info.csv").read_text(encoding="utf-8")
+    assert ["submissions/fay/sums.py", "fay, gil", ""] in list(csv.reader(info.splitlines()))
+    assert not (tmp_path / "out" / "submissions" / "gil").exists()
+
+
 def test_one_student_alone_is_not_exported(small_course: Path, tmp_path: Path) -> None:
     hand_in(tmp_path / "class" / "ada", RIGHT)
     hand_in(tmp_path / "class" / "bela", STUB)

@@ -357,7 +357,7 @@ def test_who_needs_help_has_the_reasons_the_lowest_total_first(course: Course, f
     assert found["nothing"] == ["Nothing is handed in."]
     assert "sums: only the quiz, no exercise." in found["quiz"]
     assert found["falls"] == ["means: 0 %, after 67 % in sums."]
-    assert found["late"] == ["means: perhaps late, without a time in times.csv."]
+    assert found["late"] == ["means: time unknown, perhaps late."]
     assert "means: the file could not be read." in found["unread"]
     assert "well" not in found
 

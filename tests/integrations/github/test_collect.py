@@ -461,6 +461,27 @@ def test_late_work_has_the_time_of_the_first_push_with_the_units_files(
     assert student.units["means"].late is None  # it was due a week later
 
 
+def test_each_member_of_a_group_gets_the_commit_of_their_own_due_date(
+    hub: LocalGitHub, course: Course, tmp_path: Path
+) -> None:
+    repository = hub.create("our-course/group")
+    pushed = [
+        repository.push({"sums.py": f"a = {number}\n"}, time, by=account)
+        for number, (time, account) in enumerate(((HANDED_OUT, "teacher"), (EARLY, "ada-l"), (LATER, "bob-r")))
+    ]
+    extension = {"sums": datetime.datetime(2020, 1, 26, 10, tzinfo=datetime.UTC)}
+    roster = [
+        Entry("ada", repository="our-course/group"),
+        Entry("bob", repository="our-course/group", due=extension),
+    ]
+    found = collect(roster, course, times(course, ["sums"], NOW), client(hub), tmp_path, NOW)
+    assert [student.units["sums"].commit for student in found.students] == pushed[1:]
+    assert [(tmp_path / "sums" / one / "sums.py").read_text() for one in ("ada", "bob")] == ["a = 1\n", "a = 2\n"]
+    # Two accounts are as many as there are members; and the repository was looked at once.
+    assert not any("Several accounts" in noticed(student) for student in found.students)
+    assert len((tmp_path / "snapshots.jsonl").read_text().splitlines()) == 1
+
+
 def test_a_course_without_a_deduction_accepts_no_late_work(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
     hub.create("our-course/strict").push({"sums.py": "a = 1\n"}, LATER)
     [student] = collect_one(hub, "strict", course, tmp_path).students
@@ -479,7 +500,7 @@ def run(hub: LocalGitHub, root: Path, *arguments: object) -> subprocess.Complete
 def test_the_command_collects_and_names_who_is_missing(hub: LocalGitHub, root: Path, tmp_path: Path) -> None:
     hub.create("our-course/there").push({"sums.py": "a = 1\n"}, EARLY)
     (tmp_path / "roster.csv").write_text(
-        "student,repository\nada,our-course/there\nbob,our-course/nowhere\neve,our-course/when\n"
+        "student,repository\nada,our-course/there\nbob,our-course/nowhere\neve,our-course/when\nfay,our-course/there\n"
     )
     when = hub.create("our-course/when")
     when.push({}, LATER)
@@ -489,9 +510,10 @@ def test_the_command_collects_and_names_who_is_missing(hub: LocalGitHub, root: P
     assert done.returncode == 1
     assert f"{tmp_path}/collected/sums: as of 2020-01-25 22:59:00 UTC" in done.stdout
     assert "bob: GitHub shows no our-course/nowhere to this token (404)" in done.stderr
-    assert "1 of 3 students could not be collected, or not in full; all others were." in done.stderr
+    assert "With one repository, and a folder each: ada and fay." in done.stdout
+    assert "1 of 4 students could not be collected, or not in full; all others were." in done.stderr
     assert "eve: sums: Not dated by push time, because GitHub gives no record of pushes (404): " in done.stderr
-    assert "1 of 3 students may have been late; they are graded." in done.stderr
+    assert "1 of 4 students may have been late; they are graded." in done.stderr
     assert (tmp_path / "collected" / "sums" / "ada" / "sums.py").is_file()
     assert not (tmp_path / "collected" / "means").exists()
     assert TOKEN not in done.stdout + done.stderr

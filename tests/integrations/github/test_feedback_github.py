@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,11 +11,16 @@ from pathlib import Path
 import courses
 import pytest
 from bs4 import BeautifulSoup
-from local_github import Answer, LocalGitHub, Repository, git, local_github
+from local_github import TOKEN, Answer, LocalGitHub, Repository, git, local_github
 from markdown_it import MarkdownIt
 from typer.testing import CliRunner, Result
 
+from grader.classes.collected import read_collected
+from grader.classes.record import Grade, grades
 from grader.cli.instructor import app
+from grader.course.model import load_course
+from grader.integrations.github.api import GitHub
+from grader.integrations.github.feedback import to_branch, to_comments
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import load_quiz
 
@@ -222,6 +228,25 @@ def test_one_issue_has_one_comment_for_a_unit_and_a_second_run_changes_it_in_pla
     assert over.send("comment").exit_code == 0
     assert [one["body"] == after.strip() for one in issue["comments"]] == [False, False]
     assert len(ada.issues) == 2
+
+
+def test_the_feedback_of_one_member_of_a_group_replaces_no_other_ones(over: Class) -> None:
+    shared = over.hub.create("our-course/red")
+    graded, _, _ = grades(read_collected(over.folder / "collected" / "collected.json"), over.folder / "reports")
+    members = [
+        Grade(graded.student.model_copy(update={"student": name, "repository": "our-course/red"}), graded.reports, True)
+        for name in ("fay", "gil")
+    ]
+    github = GitHub(over.hub.api, "https://github.invalid", TOKEN)
+    for _ in range(2):  # a second run changes nothing
+        for member in members:
+            for way in (to_branch, to_comments):
+                way(github, load_course(over.root), datetime.datetime.now(datetime.UTC), member)
+    branches = git(shared.bare, "for-each-ref", "--format=%(refname)").split()
+    assert branches == [f"{BRANCH}-fay", f"{BRANCH}-gil"]
+    [issue] = shared.issues
+    marks = [comment["body"].partition("\n")[0] for comment in issue["comments"]]
+    assert marks == ["<!-- grader feedback: sums, fay -->", "<!-- grader feedback: sums, gil -->"]
 
 
 @pytest.mark.parametrize("way", ["branch", "comment"])

@@ -71,6 +71,16 @@ def test_a_status_gives_the_points_beside_the_commit_that_was_graded(hub: LocalG
     assert hub.statuses == [("our-course/ada", COMMIT, status)]
 
 
+def test_each_member_of_a_group_has_a_status_on_the_commit(hub: LocalGitHub) -> None:
+    hub.create("our-course/ada")
+    ada, bob = grade("ada", unit(12)), grade("bob", unit(11))
+    of_bob = bob.student.model_copy(update={"repository": ada.student.repository})
+    shared = [Grade(student, own.reports, is_shared=True) for student, own in ((ada.student, ada), (of_bob, bob))]
+    assert list(send(statuses(shared, client(hub)))) == [("ada, sums", None), ("bob, sums", None)]
+    found = {status["context"]: status["description"] for _, _, status in hub.statuses}
+    assert found == {"grade of record/sums/ada": "12 of 30 points", "grade of record/sums/bob": "11 of 30 points"}
+
+
 def test_a_status_is_posted_again_only_if_the_points_are_others(hub: LocalGitHub) -> None:
     hub.create("our-course/ada")
     for points in (12, 12, 13):

@@ -1,0 +1,171 @@
+"""Finds the students of submissions: compares the names of folders and files with the columns of the roster."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from grader.submissions.names import student_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from grader.classes.roster import Entry
+
+
+class _Rule(NamedTuple):
+    """A column of the roster, which texts of a student it compares, and with what of the name of a submission."""
+
+    column: str
+    of_entry: Callable[[Entry], set[str]]
+    of_name: Callable[[str], str] = str.casefold
+
+
+def _local(text: str) -> str:
+    """Return the id that a platform makes of a login or an address: of the part before the @."""
+    return student_id(text.partition("@")[0]).casefold()
+
+
+def _whole(text: str) -> set[str]:
+    """Return a login, an address or the name of an archive as it may be the name of a submission."""
+    return {text.casefold(), student_id(text).casefold()}
+
+
+def _letters(found: str) -> str:
+    """Return the letters of a name, without the number that a platform has added."""
+    return re.sub(r"_\d+$|[^a-z0-9]", "", student_id(found).casefold())
+
+
+def _spellings(entry: Entry) -> set[str]:
+    """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane.
+
+    If a group hands in together, Moodle writes `Group A-Jane Doe`.
+    """
+    words = [word for word in re.split(r"[^a-z0-9]+", student_id(entry.name).casefold()) if word]
+    alone = {"".join([*words[start:], *words[:start]]) for start in range(len(words))}
+    return alone | {f"{_letters(team)}{name}" for team in entry.teams for name in alone}
+
+
+def _unlinked(entry: Entry) -> set[str]:
+    """Return what identifies a student who has no login yet."""
+    return set() if entry.sis_login_id else {*_whole(entry.email), _local(entry.email), _local(entry.sis_user_id)}
+
+
+_RULES = (
+    _Rule("folder", lambda entry: _whole(entry.folder)),
+    _Rule("student", lambda entry: {entry.student.casefold()}),
+    _Rule("sis_login_id", lambda entry: _whole(entry.sis_login_id)),
+    _Rule("email", lambda entry: _whole(entry.email)),
+    _Rule("id", lambda entry: {entry.id}, lambda found: found.rpartition("_")[2]),
+    _Rule("sis_login_id", lambda entry: {_local(entry.sis_login_id)}),
+    _Rule("sis_user_id", lambda entry: {_local(entry.sis_user_id)}),
+    _Rule("email", lambda entry: {_local(entry.email)}),
+    _Rule("repository", lambda entry: {_local(entry.repository.partition("/")[2])}),
+    _Rule("name", _spellings, _letters),
+)
+"""How a submission is matched to a student by its whole name. What identifies better comes first."""
+_BY_LOGIN = (
+    _Rule("login", lambda entry: {entry.student.casefold(), *_whole(entry.sis_login_id), _local(entry.sis_login_id)}),
+    _Rule("login", _unlinked),
+)
+"""The same for what follows the assignment in the name of a clone."""
+_GROUPS = ("folder", "repository")
+"""The columns that the students of a group share."""
+_IDENTIFIERS = ("student", "id", "email", "sis_user_id", "sis_login_id")
+
+
+class Matcher:
+    """Finds the students of submissions by their names."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        """Sort the entries by what each rule compares."""
+        entries = list(entries)
+        self._groups: dict[tuple[str, str], list[Entry]] = {}
+        self._by_identifier: dict[str, list[Entry]] = {}
+        for entry in entries:
+            for column in _GROUPS:
+                self._groups.setdefault((column, getattr(entry, column).casefold()), []).append(entry)
+            for identifier in {getattr(entry, column).casefold() for column in _IDENTIFIERS}:
+                self._by_identifier.setdefault(identifier, []).append(entry)
+        # The first of a group stands for it.
+        firsts = {rule: [one for one in entries if one is self.group(one, rule.column)[0]] for rule in _RULES}
+        self._by_name = [_Index(rule, own) for rule, own in firsts.items()]
+        self._by_login = [_Index(rule, entries) for rule in _BY_LOGIN]
+
+    def match(self, found: str, identifiers: Iterable[str] | None = None) -> tuple[Entry, str] | None:
+        """Return the student of a submission with this name, and the rule that fits; None if not exactly one does."""
+        fitting, rule = self.fitting(found, identifiers=identifiers)
+        return (fitting[0], rule) if len(fitting) == 1 else None
+
+    def fitting(
+        self, found: str, prefixes: Iterable[str] = (), identifiers: Iterable[str] | None = None
+    ) -> tuple[list[Entry], str]:
+        """Return the students who may have made a submission with this name, and the rule that they fit.
+
+        Args:
+            found: The name.
+            prefixes: What names may begin with, before a login; see `prefixes`.
+            identifiers: The student's ids and addresses, if the download has them: then the name has no number of the
+                student.
+        """
+        if identified := {entry.student: entry for one in identifiers or () for entry in self._identified(one)}:
+            return list(identified.values()), "ID or address"
+        indexes = [one for one in self._by_name if identifiers is None or one.rule.column != "id"]
+        fitting, rule = _narrowed(found, indexes)
+        if rule == "id" and len(fitting) == 1:
+            # Some platforms number submissions, and not students. A name that is another student's says so.
+            named, _ = _narrowed(found, self._by_name[-1:])
+            return (fitting if fitting[0] in named else [*fitting, *named]), rule
+        for prefix in () if fitting else prefixes:
+            if found.casefold().startswith(f"{prefix}-"):
+                others, rule = _narrowed(found[len(prefix) + 1 :], self._by_login)
+                fitting += [entry for entry in others if entry not in fitting]
+        return fitting, rule
+
+    def group(self, entry: Entry, rule: str) -> list[Entry]:
+        """Return the students who share what a rule compares, because they are a group; otherwise the student alone."""
+        cell = getattr(entry, rule) if rule in _GROUPS else ""
+        return self._groups[rule, cell.casefold()] if cell else [entry]
+
+    def _identified(self, identifier: str) -> list[Entry]:
+        return self._by_identifier.get(identifier.casefold(), [])
+
+    def prefixes(self, names: Sequence[str]) -> set[str]:
+        """Return what the names of clones begin with, before the login: two students share it, or it is the only name.
+
+        `gh classroom clone` and `gh teacher download` write `attention-ada` and `class-attention-ada`.
+        """
+        students: dict[str, list[Entry]] = {}
+        for name in names:
+            fitting, rule = self.fitting(name)
+            for dash in re.finditer("-", name) if not fitting or rule == "repository" else ():
+                own = students.setdefault(name[: dash.start()].casefold(), [])
+                others, _ = _narrowed(name[dash.end() :], self._by_login)
+                own += [entry for entry in others if entry not in own]
+        return {prefix for prefix, own in students.items() if len(own) > 1 or (own and len(names) == 1)}
+
+
+class _Index:
+    """Entries by what a rule compares."""
+
+    def __init__(self, rule: _Rule, entries: Iterable[Entry]) -> None:
+        self.rule = rule
+        self._entries: dict[str, list[Entry]] = {}
+        for entry in entries:
+            for text in filter(None, rule.of_entry(entry)):
+                self._entries.setdefault(text, []).append(entry)
+
+    def fitting(self, found: str) -> Sequence[Entry]:
+        return self._entries.get(self.rule.of_name(found), ())
+
+
+def _narrowed(found: str, indexes: Iterable[_Index]) -> tuple[list[Entry], str]:
+    """Return the entries that the first fitting rule finds, and its column. Of several, later rules may leave one."""
+    left: list[Entry] = []
+    column = ""
+    for index in indexes:
+        if narrowed := [entry for entry in index.fitting(found) if not left or entry in left]:
+            left, column = narrowed, index.rule.column
+        if len(left) == 1:
+            break
+    return left, column

@@ -1,0 +1,127 @@
+"""How submissions are matched to the students of a roster."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.classes.matcher import Matcher
+from grader.classes.roster import Entry
+
+
+@pytest.mark.parametrize(
+    ("found", "student", "rule"),
+    [
+        ("jane", "jane", "student"),
+        ("JANE", "jane", "student"),
+        ("Jane-Doe_4712", "jane", "id"),
+        ("doejane_4712", "jane", "id"),
+        ("Jane-Doe_9", "jane", "name"),
+        ("doejane_9", "jane", "name"),
+        ("jd1", "jane", "sis_login_id"),
+        ("jane.doe", "jane", "email"),
+        ("attention-jane", "jane", "repository"),
+        ("jd1@x.org", "jane", "sis_login_id"),
+        ("jane.doe-x.org", "jane", "email"),
+        ("eve", None, ""),
+        ("Al-Roe_5", None, ""),
+    ],
+)
+def test_a_submission_is_matched_by_the_first_rule_that_fits_one_student(
+    found: str, student: str | None, rule: str
+) -> None:
+    jane = Entry("jane", "Doe, Jane", "4712", "jane.doe@x.org", "", "jd1@x.org", repository="o/attention-jane")
+    twins = [Entry("al", "Al Roe"), Entry("al2", "Al Roe")]
+    got = Matcher([jane, *twins]).match(found)
+    assert (got and (got[0].student, got[1])) == (student and (student, rule))
+
+
+SHARED = [
+    Entry("ann", "Ann Ny", "7", "jdoe@a.org"),
+    Entry("bo", "Bo Li", "8", "jdoe@b.org"),
+    Entry("jon", "Jon Doe", "9", "jon@b.org", "", "jon"),
+    Entry("jo", "Jo Doe", "", "jon@c.org"),
+    Entry("li1", "Al Li", "11"),
+    Entry("li2", "Al Li", "12"),
+]
+
+
+@pytest.mark.parametrize(
+    ("found", "students"),
+    [
+        ("jdoe", ["ann", "bo"]),
+        ("jdoe-b.org", ["bo"]),
+        ("jon", ["jon"]),
+        ("Al-Li_11", ["li1"]),
+        ("Al-Li_13", ["li1", "li2"]),
+        ("Bo-Li_7", ["ann", "bo"]),
+        ("Ann-Smith_7", ["ann"]),
+    ],
+    ids=[
+        "the part of an address that two share",
+        "a whole address",
+        "a login before the part of an address",
+        "a number before a name",
+        "a name that two have",
+        "a number of one and the name of another",
+        "a number alone",
+    ],
+)
+def test_of_several_students_who_fit_the_one_who_fits_best_or_all_are_named(found: str, students: list[str]) -> None:
+    assert sorted(entry.student for entry in Matcher(SHARED).fitting(found)[0]) == students
+
+
+@pytest.mark.parametrize(
+    ("names", "matches"),
+    [
+        (["attention-ada", "attention-Mary-Ann"], {"attention-ada": "ada", "attention-Mary-Ann": "mary-ann"}),
+        (["cs-hw-1-ada", "cs-hw-1-bela"], {"cs-hw-1-ada": "ada", "cs-hw-1-bela": "bela"}),
+        (["attention-ada"], {"attention-ada": "ada"}),
+        (["mary-ann", "mary-sue", "ada"], {"mary-ann": "mary-ann", "mary-sue": None, "ada": "ada"}),
+        (["lee-ann", "ada", "bela"], {"lee-ann": None}),
+        (["lee-ann", "lee-bob"], {"lee-ann": None}),
+    ],
+    ids=[
+        "gh classroom clone",
+        "gh teacher download, and a student without a login",
+        "one clone",
+        "a whole login before a prefix",
+        "a prefix that no other folder has",
+        "a prefix before one login only",
+    ],
+)
+def test_a_clone_is_matched_by_the_login_after_a_prefix_that_others_share(
+    names: list[str], matches: dict[str, str | None]
+) -> None:
+    ada, ann, mary = (Entry(name, sis_login_id=name) for name in ("ada", "ann", "mary-ann"))
+    matcher = Matcher([ada, ann, mary, Entry("bela", email="bela@x.org")])
+    prefixes = matcher.prefixes(names)
+    found = {name: matcher.fitting(name, prefixes)[0] for name in matches}
+    assert {name: fitting[0].student if fitting else None for name, fitting in found.items()} == matches
+
+
+def test_the_first_of_a_group_is_matched_and_names_the_others() -> None:
+    group = [Entry("ada", folder="group 7"), Entry("bob", folder="Group 7")]
+    team = [Entry("cyd", repository="o/team"), Entry("dan", repository="O/Team"), Entry("eve", repository="p/team")]
+    matcher = Matcher([*group, *team])
+    assert matcher.match("group 7") == matcher.match("group-7") == (group[0], "folder")
+    assert matcher.group(group[0], "folder") == group
+    assert matcher.match("team") is None  # two repositories have this name
+    assert Matcher(team[:2]).match("team") == (team[0], "repository")
+
+
+@pytest.mark.parametrize(
+    ("identifiers", "student"),
+    [
+        (["jane@x.org"], "jane"),
+        (["4712"], "jane"),
+        (["4712", "al@x.org"], None),
+        (["5"], "al"),
+        (["jane@y.org"], "al"),
+        ([], "al"),
+    ],
+)
+def test_a_platforms_ids_and_addresses_come_before_the_name(identifiers: list[str], student: str | None) -> None:
+    entries = [Entry("jane", "Jane Doe", "4712", "jane@x.org"), Entry("al", "Al Roe", "5", "al@x.org")]
+    # The number is that of the submission, and not of a student.
+    found = Matcher(entries).match("Al-Roe_4712", identifiers)
+    assert (found and found[0].student) == student
