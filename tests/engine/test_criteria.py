@@ -9,6 +9,7 @@ import pytest
 import torch
 from units import SUBSTITUTES
 
+from grader.course.modules import SuiteError
 from grader.engine.criteria import Criterion, criteria_of
 from grader.engine.outcomes import Outcome
 from grader.sandbox.failures import FailedStatement
@@ -213,5 +214,7 @@ def test_a_test_that_is_not_a_criterion_is_named_with_its_line() -> None:
     def unmarked() -> None: ...
 
     line = unmarked.__code__.co_firstlineno
-    with pytest.raises(ValueError, match=rf"^{line}: test_unmarked: it needs @pytest.mark.exercise"):
+    with pytest.raises(
+        SuiteError, match=rf"^tests/engine/test_criteria\.py:{line}: test_unmarked: it needs @pytest.mark.exercise"
+    ):
         criteria_of(suite(unmarked), "answers", "1")
