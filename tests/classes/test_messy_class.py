@@ -19,7 +19,6 @@ from pathlib import Path
 import courses
 import pytest
 from bs4 import BeautifulSoup
-from grader.classes.open_cases import OpenCase, open_cases
 from messy_class import (
     CODE,
     COMMENT,
@@ -37,6 +36,7 @@ from typer.testing import CliRunner, Result
 
 from grader.classes.decisions import read_decisions
 from grader.classes.gradebook import read_gradebook
+from grader.classes.open_cases import OpenCase, open_cases
 from grader.cli.instructor import app
 from grader.course.model import load_course
 from grader.reports.folder import not_graded, read_report
