@@ -1233,7 +1233,7 @@ def test_the_width_of_the_smallest_gpt2(student: Student) -> None:
     if is_substitute:
         widths = [made.get("d_in"), made.get("d_out")]
         found = " and ".join(map(shown, widths))
-        expect_true(widths == [GPT2_WIDTH, GPT2_WIDTH], f"It was made with {found} for d_in and d_out.")
+        expect_true(equals(widths, [GPT2_WIDTH, GPT2_WIDTH]), f"It was made with {found} for d_in and d_out.")
         expect_tensor(made(torch.zeros(1, 1, GPT2_WIDTH)), (1, 1, GPT2_WIDTH))
     else:
         parameters = made.parameters()
