@@ -173,7 +173,7 @@ def test_feedback_says_what_was_graded(over: Class, after: str) -> None:
     commit = git(over.repository("ada").bare, "rev-parse", "main")
     assert [text for text in head if text.strip()] == ["Unit", "Commit", "Handed in", "Due", "Graded", "Course"]
     found = [text for text in cells if text.strip()]
-    assert found[:4] == ["Sums (sums)", commit[:12], "2020-01-20 10:00:00 UTC", "2020-01-25 22:59:00 UTC"]
+    assert found[:4] == ["Sums (sums)", commit[:12], "2020-01-20 10:00 UTC", "2020-01-25 22:59 UTC"]
     assert found[5] == "version 1"
     assert "By the hidden tests of the course." in after
 
