@@ -30,7 +30,6 @@ from grader.submissions.tree import walk
 from grader.text import in_words
 
 if TYPE_CHECKING:
-    import datetime
     from collections.abc import Collection, Mapping, Sequence
 
     from grader.classes.decisions import Decisions
@@ -66,7 +65,6 @@ class Dating:
         self._course, self._times = decisions.course, decisions.times
         self._paths, self._found, self._units = paths, found, units
         self._worksheets: dict[tuple[Path, str], Worksheet] = {}
-        self._without: dict[tuple[Path, str], bool] = {}
         for unit in units:
             self._assign(unit)
         for path, worksheet in {(path, one.path): (path, one) for (path, _), one in self._worksheets.items()}.values():
@@ -92,27 +90,7 @@ class Dating:
             if number not in having and time and time.at is None:
                 time = None  # there is nothing that could be late
             times.append(time)
-            if number in having:
-                place = one.path, unit
-                is_dated = time is not None and (time.source != NBGRADER or place in self._of_nbgrader)
-                self._without[place] = self._without.get(place, True) and not is_dated
         return times
-
-    def undated(self, now: datetime.datetime) -> str:
-        """Return a sentence on downloads whose times nothing says, though late work loses points; "" without any.
-
-        It is complete when `times` was called for everybody.
-        """
-        late = self._course.late
-        places = [path for (path, unit), is_so in self._without.items() if is_so and self._course.is_over(unit, now)]
-        if not places or not late.percent(1):
-            return ""
-        names = in_words([quoted(path) for path in dict.fromkeys(places)])
-        worksheets = in_words([f"times_{stem(path)}.csv" for path in dict.fromkeys(places)])
-        return (
-            f"Nothing says when the submissions in {names} were handed in, so all of them count as in time: put "
-            f"{TIMES} or Moodle's worksheet {worksheets} beside the roster."
-        )
 
     # Which download a worksheet belongs to.
 

@@ -9,10 +9,11 @@ from grader.reports.reading import attempts
 from grader.text import listed, who
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Iterator, Sequence
 
     from grader.classes.gradebook import Gradebook, Row
-    from grader.course.late import Late
+    from grader.course.model import Course
 
 TIME_UNKNOWN, NOT_GRADED, ATTEMPTS = "time unknown", "not graded", "attempts"
 _MOST = 50
@@ -34,10 +35,10 @@ class OpenCase:
         return f"{where}{self.sentence}{f' {listed(self.students, _MOST)}.' if self.students else ''}"
 
 
-def open_cases(gradebook: Gradebook, late: Late) -> list[OpenCase]:
+def open_cases(gradebook: Gradebook, course: Course, now: datetime.datetime) -> list[OpenCase]:
     """Return the open cases: work without a time, what is not graded, and attempts beyond the exercises."""
     return [
-        *_undated_units(gradebook, late),
+        *_undated_units(gradebook, course, now),
         *_noted(gradebook, "graded", TIME_UNKNOWN),
         *_noted(gradebook, "not graded", NOT_GRADED),
         *(OpenCase(ATTEMPTS, (), line) for line in attempt_lines(gradebook)),
@@ -53,15 +54,16 @@ def attempt_lines(gradebook: Gradebook) -> list[str]:
     return sorted(lines, key=str.casefold)
 
 
-def _undated_units(gradebook: Gradebook, late: Late) -> Iterator[OpenCase]:
-    """Yield a case for the units of which nothing says when anybody handed them in, if late work costs points."""
+def _undated_units(gradebook: Gradebook, course: Course, now: datetime.datetime) -> Iterator[OpenCase]:
+    """Yield a case for the units that are over, of which nothing says when anybody handed in what may lose points."""
     units = [
-        unit
-        for unit in gradebook.possible
-        if (graded := [row.grades[unit].unit for row in gradebook.rows if row.grades[unit].state == "graded"])
-        and all(one is None or one.received is None for one in graded)
+        name
+        for name in gradebook.possible
+        if course.is_over(name, now)
+        and (earned := [unit for row in gradebook.rows if (unit := row.grades[name].unit) and unit.earned])
+        and all(unit.received is None for unit in earned)
     ]
-    if units and late.percent_per_day:
+    if units and course.late.percent(1):
         sentence = "Time unknown: nothing says when this was handed in, so all counts as in time. Write times.csv."
         yield OpenCase(TIME_UNKNOWN, units, sentence)
 

@@ -26,14 +26,14 @@ from grader.submissions.notebook import answer_lines, code_lines
 from grader.submissions.plain_files import UnreadableError, read_text
 from grader.submissions.sheets import quiz_of, written_lines
 from grader.submissions.source import DEFINITION, SHEET_LIMIT
-from grader.submissions.tree import Mount, View, Walked, renamed, walk
+from grader.submissions.tree import Ignored, Mount, View, Walked, renamed, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from grader.submissions.names import CourseFiles
     from grader.submissions.source import UnitSource
-    from grader.submissions.tree import Files, Found, Ignored
+    from grader.submissions.tree import Files, Found
 
 # Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
 NEVER_READ = (
@@ -155,6 +155,7 @@ class Search:
         self.course_files = course_files
         self.refused: list[Ignored] = []
         self.seen: set[str] = set()
+        self.unreadable: list[Ignored] = []
 
     def find(self, wanted: Wanted, places: Collection[str]) -> tuple[list[Candidate], list[str]]:
         """Find the wanted files outside the right places.
@@ -181,6 +182,9 @@ class Search:
                     candidate = self._candidate(wanted, file, name, {other.path for other in candidates})
                 except UnreadableError as error:
                     unreadable.insert(0, str(error))
+                    what = str(error).removeprefix(f"{quoted_name(file.path)} ").removesuffix(".")
+                    reason, _, advice = what.removeprefix("is ").partition(": ")
+                    self.unreadable.append(Ignored(file.path, advice, reason))
                 else:
                     cells = candidate.source.cells if candidate else ()
                     is_document = name_of == self._exported_name and not wanted.is_quiz

@@ -185,7 +185,8 @@ class _Reader:
                 ignored.append(
                     Ignored(f"{path}/" if entry.kind == "folder" else path, f"rename it to {name}" if name else "")
                 )
-        return [*self.wrong.ignored, *ignored, *self.tree.refused, *self.search.refused]
+        found = [*self.wrong.ignored, *self.search.unreadable, *ignored, *self.tree.refused, *self.search.refused]
+        return [*dict.fromkeys(found)]
 
     def _choose(self, wanted: Wanted) -> tuple[Candidate, tuple[str, ...]]:
         """Choose the wanted file; if none under the right names has answers, search the whole submission."""

@@ -29,9 +29,9 @@ HEADER = "Identifier,Full name,Email address,Status,Last modified (submission)\n
 ADA, BOB, ZOE = "Ada Doe_11", "Bob Roe_12", "Zoe Z_19"
 
 
-def course(percent: float = 10) -> Course:
+def course() -> Course:
     units = {name: Unit(title=name, due=DUE, exercises={f"add_{name}": 1}) for name in UNITS}
-    late = Late(percent_per_day=percent, most_percent=50)
+    late = Late(percent_per_day=10, most_percent=50)
     made: Course = Course.model_construct(units=units, late=late, timezone="Europe/Berlin")
     return made
 
@@ -67,10 +67,10 @@ class Term:
             (folder / f"{name}.csv").write_text(text, encoding="utf-8")
         self.times: dict[str, list[Time | None]] = {}
 
-    def dated(self, *downloads: str, unit: str = "sums", percent: float = 10) -> Dating:
+    def dated(self, *downloads: str, unit: str = "sums") -> Dating:
         """Find out when all hand-ins in these downloads came."""
         paths = [self.folder / name for name in downloads]
-        decisions = read_decisions(self.folder / "roster.csv", course(percent), paths)
+        decisions = read_decisions(self.folder / "roster.csv", course(), paths)
         found = hand_ins(find_submissions(paths, UNITS, folders=decisions.folders), decisions)
         dating = Dating(decisions, paths, found.of, [unit])
         for student, own in found.of.items():
@@ -92,17 +92,13 @@ def test_a_worksheet_belongs_to_the_download_of_its_name(tmp_path: Path) -> None
     assert term.times["bob"] == [Time(on(18), "times_monday.csv"), Time(None, "times_friday.csv")]
     # Who is in no roster is known by the number.
     assert term.times["Zoe-Z_19"] == [Time(on(29), "times_friday.csv")]
-    assert (dating.notes, dating.undated(AFTER)) == ([], "")
+    assert dating.notes == []
 
 
 def test_a_worksheet_of_one_download_says_nothing_about_another(tmp_path: Path) -> None:
     term = Term(tmp_path, TWO, {"times_friday": worksheet(n11=29, n12=29, n19=29)})
-    dating = term.dated("monday", "friday")
+    term.dated("monday", "friday")
     assert term.times["ada"] == [None, Time(on(29), "times_friday.csv")]
-    assert dating.undated(AFTER) == (
-        f"Nothing says when the submissions in '{tmp_path}/monday' were handed in, so all of them count as in time: "
-        "put times.csv or Moodle's worksheet times_monday.csv beside the roster."
-    )
 
 
 def test_a_worksheet_of_a_unit_belongs_to_the_only_download(tmp_path: Path) -> None:
@@ -287,30 +283,26 @@ submission_2:
 def test_gradescopes_metadata_has_times(tmp_path: Path, metadata: str, times: list[Time | None]) -> None:
     files = {"submission_1/sums.py": CODE, "submission_2/sums.py": CODE, "submission_metadata.yml": metadata}
     term = Term(tmp_path, {"export": files}, {})
-    dating = term.dated("export")
+    term.dated("export")
     assert [term.times["ada"][0], term.times["bob"][0]] == times
-    assert bool(dating.undated(AFTER)) == (times == [None, None])
 
 
 def test_canvas_marks_late_uploads_and_the_others_are_in_time(tmp_path: Path) -> None:
     files = {"doeada_LATE_1_20_sums.py": CODE, "roebob_2_21_sums.py": CODE}
     term = Term(tmp_path, {"canvas": files}, {})
-    dating = term.dated("canvas")
+    term.dated("canvas")
     assert (term.times["ada"], term.times["bob"]) == ([Time(None, "Canvas")], [None])
-    assert dating.undated(AFTER) == ""
 
 
 def test_a_file_of_a_student_is_not_taken_for_the_times_of_the_others(tmp_path: Path) -> None:
     stamp = {"ada/sums/timestamp.txt": "2027-01-18 09:00:00 UTC"}
     files = {f"{student}/sums/sums.py": CODE for student in ("ada", "bob", "eve")}
     term = Term(tmp_path, {"class": {**files, **stamp}}, {})
-    dating = term.dated("class")
+    term.dated("class")
     assert term.times["bob"] == [None]
-    assert "Nothing says when" in dating.undated(AFTER)
     (tmp_path / "class/eve/sums/timestamp.txt").write_text("2027-01-18 09:00:00 UTC")
-    dating = term.dated("class")
+    term.dated("class")
     assert (term.times["ada"], term.times["bob"]) == ([Time(on(18), "nbgrader")], [Time(None, "nbgrader")])
-    assert dating.undated(AFTER) == ""
 
 
 def test_pushes_to_github_have_times_and_a_line_may_be_about_late_work(tmp_path: Path) -> None:
@@ -334,21 +326,13 @@ def test_pushes_to_github_have_times_and_a_line_may_be_about_late_work(tmp_path:
     assert term.times["ada"] == [Time(on(18), "push"), Time(on(30), "times.csv")]
 
 
-@pytest.mark.parametrize(("now", "percent"), [(DUE, 10.0), (AFTER, 0.0)])
-def test_nothing_is_said_before_the_due_date_or_if_late_work_loses_nothing(
-    tmp_path: Path, now: datetime.datetime, percent: float
-) -> None:
-    assert Term(tmp_path, TWO, {}).dated("monday", percent=percent).undated(now) == ""
-
-
 def test_what_has_no_answers_of_the_unit_is_not_late(tmp_path: Path) -> None:
     tree, path = tmp_path / "sums" / "ada", tmp_path / "sums"
-    term = Term(tmp_path, {"sums": moodle(ADA)}, {"times_sums": worksheet(n11=0)})
+    Term(tmp_path, {"sums": moodle(ADA)}, {"times_sums": worksheet(n11=0)})
     decisions = read_decisions(tmp_path / "roster.csv", course(), [path])
     own = [HandIn(tree, path)]
     dating = Dating(decisions, [path], {"ada": own}, ["sums"])
     assert dating.times("ada", "sums", own, []) == [None]
-    assert term.dated("sums").undated(AFTER) == ""
 
 
 def test_without_a_roster_there_are_no_tables(tmp_path: Path) -> None:

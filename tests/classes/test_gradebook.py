@@ -149,7 +149,7 @@ def test_the_open_cases_are_one_list(course: Course) -> None:
     unknown = of(course, unit(SUMS)).units["sums"].model_copy(update={"received": None})
     tried = report({"sums": unknown}, suites="hidden")
     found: Reports = {"ada": {"sums": tried}, "bob": {"sums": "Two submissions fit."}}
-    cases = open_cases(gradebook_of(Decisions(course), found, NOW, ["sums"]), course.late)
+    cases = open_cases(gradebook_of(Decisions(course), found, NOW, ["sums"]), course, NOW)
     assert [case.text for case in cases] == [
         "sums: Time unknown: nothing says when this was handed in, so all counts as in time. Write times.csv.",
         "sums: not graded. Two submissions fit. bob.",

@@ -98,8 +98,8 @@ class Graded:
     def open_cases(self) -> list[OpenCase]:
         course = load_course(self.root)
         decisions = read_decisions(self.folder / ROSTER, course)
-        found = read_gradebook(decisions, self.folder / "reports", datetime.datetime.now(datetime.UTC))
-        return open_cases(found, course.late)
+        now = datetime.datetime.now(datetime.UTC)
+        return open_cases(read_gradebook(decisions, self.folder / "reports", now), course, now)
 
     def named_in(self, text: str) -> list[str]:
         """The students whose names in reports a text has, in the order of the alphabet."""

@@ -39,7 +39,8 @@ def test_a_moodle_download_with_many_kinds_of_submissions_is_graded(small_course
     layout, ignored = done.stdout.split("\n\n")[0].splitlines()
     assert layout.startswith("Layout: moodle (")
     assert ignored == (
-        "Ignored: essay.pdf (empty: hand in sums.py) (Ed-Ny_5), "
+        "Ignored: a.zip/sums.py (locked with a password: hand in an archive that opens without an error) (Cy-Wu_6), "
+        "essay.pdf (empty: hand in sums.py) (Ed-Ny_5), "
         "onlinetext/onlinetext.html (text that was typed on the learning platform: hand in sums.py) (Ann-Yu_7), "
         "grades.csv, '../evil.py' in work.zip (not a name that a file may have) (Jane-Doe_2)."
     )

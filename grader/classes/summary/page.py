@@ -68,6 +68,7 @@ class Summary:
         change: What changed within a week.
         reports: Every report, by student and unit.
         made: When the newest report was made.
+        now: Decides which units are over.
         is_early: Whether no unit is over, so that the units count that somebody has begun.
     """
 
@@ -77,6 +78,7 @@ class Summary:
     change: Change
     reports: Reports
     made: datetime.datetime
+    now: datetime.datetime
     is_early: bool
 
     @property
@@ -113,7 +115,7 @@ class Summary:
     @cached_property
     def open_cases(self) -> list[OpenCase]:
         """What is to be decided."""
-        return open_cases(self.gradebook, self.course.late)
+        return open_cases(self.gradebook, self.course, self.now)
 
     @property
     def groups(self) -> int:
@@ -171,7 +173,7 @@ def read_class(decisions: Decisions, reports: Path, unit: str | None = None) -> 
         begun = units_begun(every.values())
         gradebook = gradebook_of(decisions, found, now, [name for name in course.units if name in begun])
     quizzes = load_quizzes(course.solutions, [name for name in course.quizzes if name in gradebook.possible])
-    return Summary(course, gradebook, quizzes, change(found, reports, made), found, made, is_early)
+    return Summary(course, gradebook, quizzes, change(found, reports, made), found, made, now, is_early)
 
 
 def page(summary: Summary, hides_names: bool = False) -> str:

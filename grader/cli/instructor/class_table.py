@@ -53,7 +53,7 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     _print_matches(came, handed_in, batch)
     pairs = [(one.before, one.report, one.kept) for one in batch.graded]
     earlier = outranked(pairs, batch.course.late.counts)
-    for sentence in filter(None, [*batch.dating.notes, batch.dating.undated(batch.now), earlier]):
+    for sentence in filter(None, [*batch.dating.notes, earlier]):
         say(sentence)
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
@@ -145,7 +145,7 @@ def print_open_cases(batch: Batch) -> None:
     if not found:
         return
     decisions = replace(batch.decisions, entries=[one for one in batch.decisions.entries if one.student in found])
-    cases = open_cases(gradebook_of(decisions, found, batch.now, units), batch.course.late)
+    cases = open_cases(gradebook_of(decisions, found, batch.now, units), batch.course, batch.now)
     if cases:
         say(f"Open cases ({len(cases)}), to decide before the grades are final:")
     for case in cases:
