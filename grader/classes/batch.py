@@ -25,6 +25,7 @@ from grader.reports.folder import (
 from grader.reports.reading import not_handed_in
 from grader.submissions.reader import read_submission
 from grader.submissions.tree import Files
+from grader.text import listed
 
 if TYPE_CHECKING:
     import datetime
@@ -119,11 +120,12 @@ class Batch:
     ) -> None:
         """Grade the submissions while the folder is held."""
         given = self.course, self.quizzes, self.allow_unisolated
+        failed: dict[str, list[str]] = {}
         try:
             with ClusterGrading(*given, scheduler) if scheduler else Grading(*given) as grading:
                 for submission, outcome in grading.reports(self._outdated(begin, advance), jobs, self.now):
                     if isinstance(outcome, str):
-                        self.faults.append(f"{submission.student} was not graded: {outcome}.")
+                        failed.setdefault(outcome, []).append(submission.student)
                         self.withdraw(submission.student, f"{outcome[:1].upper()}{outcome[1:]}.")
                         group = self._note(submission, None, None)
                     else:
@@ -133,6 +135,11 @@ class Batch:
             raise
         except InternalError as error:
             self.faults.append(str(error))
+        finally:
+            for why, students in failed.items():
+                is_one = len(set(students)) == 1
+                who = listed(list(dict.fromkeys(students)))
+                self.faults.append(f"{who} {'was' if is_one else 'were'} not graded: {why}.")
 
     def add_absent(self, students: Iterable[str]) -> None:
         """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.

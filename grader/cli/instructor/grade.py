@@ -65,9 +65,6 @@ def grade(
     part = Shard.read(shard) if shard is not None else None
     came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course, part)
     batch.force, batch.allow_unisolated = force or again, allow_unisolated
-    for name, reason in handed_in.unclear.items():
-        if not part or part.has(name):
-            batch.withdraw(name, reason)
     _run(batch, jobs, scheduler)
     if batch.reports:
         print_reading(came, handed_in, batch)
@@ -93,7 +90,6 @@ def regrade(
 ) -> None:
     """Grade again, show whose points would change and why, and write the reports only then."""
     from grader.classes.differences import difference
-    from grader.reports.folder import says_something_else
 
     came, handed_in, batch = _prepare(submissions, into, unit, roster, None, layout, folder_of_course)
     batch.writes = False
@@ -101,19 +97,27 @@ def regrade(
     print_reading(came, handed_in, batch)
     found = [difference(one.before, one.report, batch.course) for one in batch.graded]
     print_differences([one for one in found if one], len(batch.reports))
+    if not batch.faults:
+        _offer_to_write(batch, sum(map(bool, found)), write)
     _stop_with_problems(batch, came, handed_in)
+
+
+def _offer_to_write(batch: Batch, counted: int, write: bool) -> None:
+    """Write the reports that change if the instructor says so; the points of `counted` of them change."""
+    from grader.reports.folder import says_something_else
+
     changed = [one for one in batch.graded if one.before is None or says_something_else(one.before, one.report)]
+    if others := len(changed) - counted:
+        say(f"Reports that change without the points, such as in comments, times or feedback: {others}.")
     if not changed:
         return
-    if others := len(changed) - sum(map(bool, found)):
-        say(f"Reports that change without the points, such as in comments, times or feedback: {others}.")
     if not write and not can_ask(out):
         raise stop(IMPERFECT, "Nothing was written: the same command with --write writes the reports.")
     if not write and not typer.confirm("Write these reports?"):
         say("Nothing was written.")
         return
     batch.write()
-    say(f"Reports: {into}/<student>.json. The earlier ones are in {into}/earlier/<student>/.")
+    say(f"Reports: {batch.into}/<student>.json. The earlier ones are in {batch.into}/earlier/<student>/.")
 
 
 def _prepare(
@@ -159,6 +163,9 @@ def _prepare(
     # who pushed nothing, and none for those whose repository could not be read.
     if came.layouts != ["single"] and not any(map(is_collected, submissions)):
         batch.add_absent(name for name in handed_in.absent if not part or part.has(name))
+    for name, reason in handed_in.unclear.items():
+        if not part or part.has(name):
+            batch.withdraw(name, reason)
     return came, handed_in, batch
 
 
