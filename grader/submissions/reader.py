@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.submissions.archives import Folder, Unopened
@@ -173,12 +173,13 @@ class _Reader:
         for unit in self.units:
             script, _, sheet = filenames(unit)
             read.update(places(self.tree, unit, script), places(self.tree, unit, sheet))
-        above = {path.partition("/")[0] for path in [*self.named, *(one.path for one in self.search.refused)]}
+        inside = [*self.named, *(one.path for one in self.search.refused)]
+        above = {str(one) for path in map(PurePosixPath, inside) for one in (path, *path.parents)}
         ignored: list[Ignored] = []
         for folder in ("", FOLDER, *(unit for unit in self.units if self.tree.kind(unit) == "folder")):
             for entry in self.tree.entries(folder)[:_MOST_NAMES]:
                 path = joined(folder, entry.name)
-                is_place = not folder and entry.name in {FOLDER, *self.units, *above}
+                is_place = path in above or (not folder and entry.name in {FOLDER, *self.units})
                 if path in read or is_place or entry.is_junk or entry.name in self.course_files:
                     continue
                 name = intended_name(entry.name, self.units)

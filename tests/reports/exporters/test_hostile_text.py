@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import courses
 import pytest
 from browser import Sheet, a_browser
 from bs4 import BeautifulSoup, Tag
@@ -20,8 +21,10 @@ from made_reports import commands_in, exercise, quiz, raised, report, strings_re
 from markdown_it import MarkdownIt
 from rich.console import Console
 
+from grader.classes.decisions import Decisions
 from grader.cli import check, console
 from grader.cli.instructor import class_table
+from grader.course.model import load_course
 from grader.reports.exporters.annotations import annotations as annotations_of
 from grader.reports.exporters.classroom import environment
 from grader.reports.exporters.gradescope import results
@@ -86,6 +89,8 @@ WHOLE = report(
 
 def with_text(text: str) -> Report:
     replaced = strings_replaced(WHOLE.model_dump(by_alias=True), text, kept=OURS)
+    for name, made in replaced["units"].items():
+        made["tests"] = WHOLE.units[name].tests  # a digest; the key has texts elsewhere
     for message in replaced["messages"]:
         message["text"] = f"{text} {text}"  # as for an error: the reason of its test, and the text of the error
     return Report.model_validate(replaced)
@@ -187,28 +192,52 @@ def test_no_control_or_hidden_character_remains(exporter: Any, attack: str) -> N
     assert all(line.isprintable() for line in exporter(with_text(attack)).split("\n"))
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_a_terminal_and_a_log_show_only_our_lines_of_a_class(monkeypatch: pytest.MonkeyPatch, attack: str) -> None:
-    units = {name: SimpleNamespace(due=datetime.datetime(2027, 1, 1)) for name in ("sums", "lost")}
-    course = SimpleNamespace(units=units, is_over=lambda *_: True)
+QUOTES = re.compile(r"(tried to |submissions of |`grader grade`\. ).*")
 
+
+@pytest.fixture(scope="module")
+def decisions(tmp_path_factory: pytest.TempPathFactory) -> Decisions:
+    """A course with the units of the report, both over."""
+    root = courses.make_small_course(tmp_path_factory.mktemp("course"))
+    settings = (root / "autograder.yml").read_text(encoding="utf-8").partition("units:")[0]
+    units = "".join(
+        f"  {name}:\n    title: {name}\n    due: 2025-01-01T00:00:00Z\n    exercises: {{{exercise}: 1}}\n"
+        for name, exercise in (("sums", "add"), ("lost", "find"))
+    )
+    (root / "autograder.yml").write_text(f"{settings}units:\n{units}", encoding="utf-8")
+    (root / "solutions" / "lost.py").write_text("def find(a):\n    ...\n", encoding="utf-8")
+    return Decisions(load_course(root))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_terminal_and_a_log_show_only_our_lines_of_a_class(
+    monkeypatch: pytest.MonkeyPatch, decisions: Decisions, attack: str
+) -> None:
     def shown(text: str) -> str:
         out = Console(file=io.StringIO(), width=70)
         monkeypatch.setattr(console, "out", out)
+        now = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
         batch = SimpleNamespace(
-            reports=[with_text(text)], missed={"bob"}, course=course, into=Path("out"), unit=None, now=None
+            reports=[with_text(text)],
+            missed={"bob"},
+            reasons={"bob": f"Two submissions of {text} fit."},
+            course=decisions.course,
+            decisions=decisions,
+            into=Path("out"),
+            unit=None,
+            now=now,
         )
         class_table.print_class(batch)  # type: ignore[arg-type]
+        class_table.print_open_cases(batch)  # type: ignore[arg-type]
         return "\n".join(map(str.rstrip, out.file.getvalue().split("\n")))  # type: ignore[attr-defined]
 
     made = shown(attack)
     assert commands_in(made) == []
     assert all(line.isprintable() for line in made.split("\n"))
-    # The line on what it tried quotes the student's process.
-    quoted = [line for line in made.split("\n") if line.startswith("ada tried to ")]
-    harmless = [line for line in shown("word").split("\n")[-6:] if not line.startswith("ada tried to ")]
-    assert len(quoted) == 1
-    assert [line for line in made.split("\n")[-6:] if line not in quoted] == harmless
+    # What it tried quotes the student's process, and names and files are the student's.
+    ours = [QUOTES.sub("", line) for line in made.split("\n")[-8:]]
+    assert ours == [QUOTES.sub("", line) for line in shown("word").split("\n")[-8:]]
+    assert sum("ada tried to" in line for line in made.split("\n")) == 1
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
