@@ -12,6 +12,7 @@ import torch
 
 from grader.course.modules import described, import_file
 from grader.quizzes.items import BugItem, NumberItem, ShapeItem, exact
+from grader.quizzes.questions import QUIZ_SUFFIX
 from grader.quizzes.source import load_practice, load_quizzes
 from grader.text import ended
 
@@ -61,7 +62,8 @@ def unproved(course: Course, unit: str) -> list[str]:
 
 def _items(course: Course, unit: str) -> dict[str, tuple[str, Item]]:
     """Return the items of a unit's quiz and its practice items by name, each with its file and line."""
-    quizzes = load_quizzes(course.solutions, [one for one in course.quizzes if one == unit])
+    # Also of a quiz that the course leaves out.
+    quizzes = load_quizzes(course.solutions, [unit] if (course.solutions / f"{unit}{QUIZ_SUFFIX}").is_file() else [])
     sources = [*quizzes.values(), *load_practice(course.solutions, [unit], quizzes.values()).values()]
     return {name: (quiz.places[name], item) for quiz in sources for name, item in quiz.items.items()}
 

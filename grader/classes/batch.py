@@ -137,9 +137,8 @@ class Batch:
             self.faults.append(str(error))
         finally:
             for why, students in failed.items():
-                is_one = len(set(students)) == 1
-                who = listed(list(dict.fromkeys(students)))
-                self.faults.append(f"{who} {'was' if is_one else 'were'} not graded: {why}.")
+                were = "was" if len(set(students)) == 1 else "were"
+                self.faults.append(f"{listed([*dict.fromkeys(students)])} {were} not graded: {why}.")
 
     def add_absent(self, students: Iterable[str]) -> None:
         """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.
@@ -252,9 +251,8 @@ class Batch:
                 self.redated += bool(work.kept)
                 self._add(Graded(report, work.pytest, () if work.kept else work.kept_units, work.before))
             advance(work.student, "skipped" if work.kept else "graded")
-        for work in group:
-            if work.report is None:
-                advance(work.student, "could not grade")
+        for work in [one for one in group if one.report is None]:
+            advance(work.student, "could not grade")
         group.clear()  # with the texts of the submissions
 
     def _work(self, student: str, before: Report | None) -> Work:

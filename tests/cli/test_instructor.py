@@ -263,10 +263,11 @@ def test_without_a_terminal_the_output_is_a_plain_table(graded: tuple[Done, Path
     assert any(row.split() == ["wrong", "1", "1/5", "add:", "subtracts"] for row in rows)
     assert any(row.split()[:5] == ["right", "5", "5/5", "sums_quiz.md", "is"] for row in rows)
     legend = "1: sums, of 5 points; its quiz counts from 2100-01-01"
-    *_, tried, reports = done.stdout.splitlines()
-    assert tried == "crashes tried to read memory by its address (1). It was isolated, and no point is from it."
+    *_, reports, open_cases, tried = done.stdout.splitlines()
     assert f"\n{legend}\n" in done.stdout
     assert reports == f"Reports: {into}/<student>.json"
+    assert open_cases == "Open cases (1), to decide before the grades are final:"
+    assert tried == "- crashes tried to read memory by its address (1). It was isolated, and no point is from it."
 
 
 @pytest.mark.proof(part="grading")

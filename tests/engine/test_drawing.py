@@ -142,7 +142,10 @@ def test_every_unit_has_pictures_and_questions_that_its_solution_draws_and_answe
     [
         ('draw("x", lambda: student.add(1, 2)); draw("x", lambda: 1)', "draws two panels with one name"),
         ('draw("x", lambda: list(range(300)))', "draws too many numbers as 'x'"),
-        ('draw("x", lambda: student.nothing())', "the solution fails picture_sum_of_two"),
+        (
+            'draw("x", lambda: student.nothing())',
+            "nothing is not defined. This is so with the solution too: correct the test picture_sum_of_two.",
+        ),
         (
             "pass\n\n@picture('sub')\ndef other(student):\n    pass",
             "belongs to sub, which autograder.yml does not have",
