@@ -28,14 +28,12 @@ NOTHING = "-"
 
 
 def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
-    """Print what is not graded, whether most submissions are empty, how they were read, and what was ignored."""
+    """Print whether most submissions are empty, how they were read, and what was ignored."""
     from grader.classes.differences import outranked
     from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
     from grader.submissions.wrong_files import another_unit, other_units
 
-    for sentence in handed_in.problems:
-        say(sentence)
     given = [report for report in batch.reports if report.student not in handed_in.absent]
     unread = {report.student for report in given if all(unit.path is None for unit in report.units.values())}
     wrong = {other: students & unread for other, students in other_units(batch.ignored).items()}
@@ -172,7 +170,7 @@ def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
     asked = {name for name, unit in report.units.items() if not unit.exempt}
     if not report.handed_in or (asked and asked <= {*not_handed_in(report)}):
         yield "nothing handed in yet"
-    issues = [issue for name in shown if name in report.units for issue in _unit_issues(report, name)]
+    issues = [issue for name in shown if name in asked for issue in _unit_issues(report, name)]
     yield from (text for _, text in sorted(issues, key=lambda issue: -issue[0]))
 
 
