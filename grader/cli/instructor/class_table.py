@@ -143,7 +143,7 @@ def print_open_cases(batch: Batch) -> None:
     if not found:
         return
     decisions = replace(batch.decisions, entries=[one for one in batch.decisions.entries if one.student in found])
-    cases = open_cases(gradebook_of(decisions, found, batch.now, units), batch.course, batch.now)
+    cases = open_cases(gradebook_of(decisions, found, batch.now, units, graded=units), batch.course, batch.now)
     if cases:
         say(f"Open cases ({len(cases)}), to decide before the grades are final:")
     for case in cases:
