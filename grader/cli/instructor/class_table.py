@@ -35,9 +35,12 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     from grader.submissions.wrong_files import another_unit, other_units
 
     given = [report for report in batch.reports if report.student not in handed_in.absent]
-    unread = {report.student for report in given if all(unit.path is None for unit in report.units.values())}
+    asked = {
+        one.student: {name: unit for name, unit in one.units.items() if batch.unit in (None, name)} for one in given
+    }
+    unread = {student for student, units in asked.items() if all(unit.path is None for unit in units.values())}
     wrong = {other: students & unread for other, students in other_units(batch.ignored).items()}
-    missing = {report.student for report in given if all(is_missing(name, one) for name, one in report.units.items())}
+    missing = {student for student, units in asked.items() if all(is_missing(name, one) for name, one in units.items())}
     right = len(given) - len(missing.union(*wrong.values()))
     empty = (missing | wrong.pop("", set())).difference(*wrong.values())
     if batch.unit and (sentence := another_unit(wrong, batch.unit, len(given), right)):

@@ -15,7 +15,6 @@ from grader.cli.instructor.class_table import print_class, print_differences, pr
 from grader.cli.instructor.work import progress
 from grader.errors import IMPERFECT, INTERNAL, GraderError
 from grader.machine import RUNNING
-from grader.reports.folder import INSTRUCTOR, NOT_GRADED
 from grader.text import listed
 
 if TYPE_CHECKING:
@@ -223,10 +222,13 @@ def _stop_with_problems(batch: Batch, came: Submissions, handed_in: HandIns) -> 
 
 def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
     """Print which reports are up to date, which units changed, and which reports have no submission."""
+    from grader.reports.folder import INSTRUCTOR, NOT_GRADED
+
     if batch.skipped:
         is_one = len(batch.skipped) == 1
-        what, whom = ("report is up to date and was", "it") if is_one else ("reports are up to date and were", "them")
-        say(f"{len(batch.skipped)} of {len(batch.found)} {what} skipped (--force regrades {whom}).")
+        what, whom = ("is up to date and was", "it") if is_one else ("are up to date and were", "them")
+        reports = "report" if len(batch.found) == 1 else "reports"
+        say(f"{len(batch.skipped)} of {len(batch.found)} {reports} {what} skipped (--force regrades {whom}).")
     if batch.redated:
         say(
             f"{batch.redated} have other dates, adjustments or groups, and no other points of tests: nothing of them "
