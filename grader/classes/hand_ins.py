@@ -228,9 +228,9 @@ def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submis
         sentences.append(f"Roster: {len(entries)} students, {here} with a submission here.")
     sentences += handed_in.notes
     for rule, pairs in handed_in.matched.items():
-        others = [text for text, is_said in pairs.items() if not is_said]
-        among = f"{'' if len(others) == len(pairs) else 'among them '}{listed(others, _MOST_PAIRS)}"
-        sentences.append(f"Matched by {rule}: {len(pairs)}{f', {among}' if others else ''}.")
+        others = listed([text for text, is_said in pairs.items() if not is_said], _MOST_PAIRS)
+        count = f"{len(pairs)}{', among them ' if others else ''}" if any(pairs.values()) else ""
+        sentences.append(f"Matched by {rule}: {count}{others}.")
     for reason, names in handed_in.left_out.items():
         sentences.append(f"Left out, because {reason}: {listed(names, _MOST)}.")
     if handed_in.strangers:

@@ -43,14 +43,13 @@ def _letters(found: str) -> str:
     return re.sub(r"_\d+$|[\W_]", "", _plain(found))
 
 
-def _spellings(entry: Entry) -> set[str]:
+def _spellings(entry: Entry, in_letters: Callable[[str], str] = _plain) -> set[str]:
     """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane.
 
     If a group hands in together, Moodle writes `Group A-Jane Doe`.
     """
-    texts = {_plain(entry.name), student_id(entry.name).casefold()}  # the second as an id keeps it
-    spelled = [[word for word in re.split(r"[\W_]+", text) if word] for text in texts]
-    alone = {"".join([*words[start:], *words[:start]]) for words in spelled for start in range(len(words))}
+    words = [word for word in re.split(r"[\W_]+", in_letters(entry.name)) if word]
+    alone = {"".join([*words[start:], *words[:start]]) for start in range(len(words))}
     return alone | {f"{_letters(team)}{name}" for team in entry.teams for name in alone}
 
 
@@ -70,6 +69,8 @@ _RULES = (
     _Rule("email", lambda entry: {_local(entry.email)}),
     _Rule("repository", lambda entry: {_local(entry.repository.partition("/")[2])}),
     _Rule("name", _spellings, _letters),
+    # As an id keeps it, with Latin letters only.
+    _Rule("name", lambda entry: _spellings(entry, lambda name: student_id(name).casefold()), _letters),
 )
 """How a submission is matched to a student by its whole name. What identifies better comes first."""
 _BY_LOGIN = (
@@ -131,7 +132,7 @@ class Matcher:
         fitting, rule = _narrowed(found, indexes, written)
         if rule == "id" and len(fitting) == 1:
             # Some platforms number submissions, and not students. A name that is another student's says so.
-            named, _ = _narrowed(found, self._by_name[-1:], written)
+            named, _ = _narrowed(found, [one for one in indexes if one.rule.column == "name"], written)
             return (fitting if fitting[0] in named else [*fitting, *named]), rule
         for prefix in () if fitting else prefixes:
             if found.casefold().startswith(f"{prefix}-"):

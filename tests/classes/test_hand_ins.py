@@ -110,8 +110,12 @@ def test_a_name_in_another_alphabet_is_matched_and_what_cannot_have_a_report_is_
     moodle = [f"{name}_{number}_assignsubmission_file_" for name, number in (("Никита Петров", 14), ("Jo Ny", 15))]
     found, _ = class_of(tmp_path / "moodle", *moodle, entries=entries)
     assert (set(found.of), found.absent) == ({"nik", "Jo-Ny_15"}, ["ivan", "14"])
+    entries += [Entry("petr", "Petr"), Entry("vas", "Petr Вас"), Entry("nov", "Petr Нов")]
+    mixed = [f"{name}_assignsubmission_file_" for name in ("Petr_1", "Petr Нов_2")]
+    found, _ = class_of(tmp_path / "mixed", *mixed, entries=entries)
+    assert (set(found.of), len(found.problems)) == ({"petr", "nov"}, 0)
     found, _ = class_of(tmp_path / "folders", "Петров Никита", "jo", entries=entries)
-    assert (set(found.of), found.absent, set(found.unclear)) == ({"jo"}, ["ivan", "14"], {"nik"})
+    assert (set(found.of), found.absent, set(found.unclear)) == ({"jo"}, ["ivan", "14", "petr", "vas", "nov"], {"nik"})
 
 
 def test_clones_are_matched_by_login_and_said(tmp_path: Path) -> None:
