@@ -59,7 +59,7 @@ def read_adjustments(folder: Path, students: Collection[str], course: Course) ->
         return []
     table = read_table(path, ",".join(_COLUMNS))
     table.require_known(["student", "by"], ["unit", "exercise", "points", "deduction", "comment"])
-    seen: dict[tuple[str, ...], int] = {}
+    seen: dict[tuple[object, ...], int] = {}
     adjustments = []
     for row in table.rows:
         if row["student"] not in students:
@@ -70,9 +70,11 @@ def read_adjustments(folder: Path, students: Collection[str], course: Course) ->
         deduction = rubric.get(row["deduction"])
         adjustment = _adjustment(row, deduction, course)
         problems = [*_place_problems(row, adjustment, deduction, course), *_text_problems(row, adjustment, rubric)]
-        first = seen.setdefault((*adjustment[:3], row["deduction"]), row.line)  # type: ignore[arg-type]
-        if row["deduction"] and first != row.line:
-            problems.append(("deduction", f"{row['student']} has it in line {first} already: remove one."))
+        name = row["deduction"]
+        # A deduction counts once; without one, only what is the same in all cells can be a mistake.
+        first = seen.setdefault((*adjustment[:3], name) if name else adjustment, row.line)
+        if first != row.line:
+            problems.append(("deduction" if name else "comment", f"line {first} says the same: remove one."))
         for column, sentence in problems:
             table.report(row, column, sentence)
         adjustments.append(adjustment)

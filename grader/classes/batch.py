@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader.classes.absent import Absent, sort_absent
 from grader.classes.groups import groups
 from grader.classes.hand_ins import HandIn, combined, comparable
 from grader.classes.work import Graded, Work, once, settled
@@ -29,7 +30,7 @@ from grader.text import listed
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from grader.classes.dating import Dating
     from grader.classes.decisions import Decisions
@@ -62,6 +63,7 @@ class Batch:
         reasons: Why students were not graded, by student, kept for the gradebook.
         suite_faults: What tests themselves raised with some answers and not with the solution, with the students.
         changed: Units that were removed from a report because they have changed, with the students.
+        absent: The students of the class without a submission here.
     """
 
     course: Course
@@ -83,6 +85,7 @@ class Batch:
     reasons: dict[str, str] = dataclasses.field(default_factory=dict)
     suite_faults: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    absent: Absent = dataclasses.field(default_factory=Absent)
     _works: dict[str, Work] = dataclasses.field(default_factory=dict)
 
     def run(
@@ -137,19 +140,17 @@ class Batch:
             self.faults.append(str(error))
         finally:
             for why, students in failed.items():
-                were = "was" if len(set(students)) == 1 else "were"
-                self.faults.append(f"{listed([*dict.fromkeys(students)])} {were} not graded: {why}.")
+                who = list(dict.fromkeys(students))
+                self.faults.append(f"{listed(who)} {'was' if len(who) == 1 else 'were'} not graded: {why}.")
 
-    def add_absent(self, students: Iterable[str]) -> None:
+    def add_absent(self, students: Iterable[str], paths: Collection[Path]) -> None:
         """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.
 
-        A later download may hold only those who handed in again.
+        A later download, at other paths, may hold only those who handed in again.
         """
-        for student in students:
-            report = read_report(student, self.into)
-            asked = [self.unit] if self.unit else list(report.units if report else ())
-            if report is None or set(asked) <= {*not_handed_in(report), *(set(asked) - report.units.keys())}:
-                self.found = {**self.found, student: [HandIn(Files(), Path())]}
+        self.absent = sort_absent(students, self.into, self.unit, paths)
+        self.found = {**self.found, **{student: [HandIn(Files(), Path())] for student in self.absent.empty}}
+        self.reasons |= self.absent.waiting
 
     def withdraw(self, student: str, reason: str) -> None:
         """Keep why a student was not graded, and remove a report that says that nothing was handed in."""
@@ -182,17 +183,15 @@ class Batch:
     @property
     def _is_own_folder(self) -> bool:
         """Whether the reports are outside of all submissions. Inside one, the student could have written them."""
-        trees = [hand_in.tree for hand_ins in self.found.values() for hand_in in hand_ins]
-        folders = [tree.resolve() for tree in trees if isinstance(tree, Path)]
+        folders = [one.tree.resolve() for own in self.found.values() for one in own if isinstance(one.tree, Path)]
         return not any(self.into.resolve().is_relative_to(folder) for folder in folders)
 
     def _record_reasons(self) -> None:
         """Write why students have no new report, for the gradebook."""
         self.reasons = {**dict.fromkeys(self.missed, _STOPPED), **self.reasons}
         if self._is_own_folder:
-            record_not_graded(
-                self.into, self.reasons, {report.student for report in self.reports} - self.reasons.keys()
-            )
+            done = {report.student for report in self.reports} | self.absent.settled
+            record_not_graded(self.into, self.reasons, done - self.reasons.keys())
 
     def _add(self, graded: Graded) -> None:
         if self.writes:

@@ -197,7 +197,11 @@ class Dating:
                 )
             elif not line.submission:
                 self.notes.append(f"{line.place}: other lines are about all submissions of {student}: remove this one.")
-            elif bare(line.submission).casefold() not in self._others:
+            elif (name := bare(line.submission).casefold()) in map(str.casefold, map(stem, self._paths)):
+                self.notes.append(
+                    f"{line.place}: {student} has no submission in {line.submission!r}: correct the line, or remove it."
+                )
+            elif name not in self._others:
                 self.notes.append(
                     f"{line.place}, submission: {line.submission!r} is no submission of {student} here, and no "
                     "download: correct the name."

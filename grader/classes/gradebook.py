@@ -17,7 +17,7 @@ from grader.reports.model import Report
 from grader.reports.reading import entries_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from grader.classes.collected import Collected
@@ -125,6 +125,7 @@ def gradebook_of(
     now: datetime.datetime,
     asked: Sequence[str] = (),
     of_record: Mapping[str, Grade] = NO_RECORDS,
+    graded: Collection[str] = (),
 ) -> Gradebook:
     """Make the gradebook from reports that were read.
 
@@ -134,6 +135,7 @@ def gradebook_of(
         now: Only units that are over count.
         asked: Only these units, even if they are not over.
         of_record: What `grader collect` found of each student.
+        graded: Units whose submissions were graded, whether or not somebody has handed them in.
     """
     course, entries = decisions.course, decisions.entries
     known = {entry.student for entry in entries}
@@ -142,7 +144,7 @@ def gradebook_of(
     units = [*asked] or [
         unit for unit in course.units if any(course.with_due(one.due).is_over(unit, now) for one in members)
     ]
-    grader = UnitGrader(Current(decisions), now, bool(asked), set(asked) or _graded_units(found))
+    grader = UnitGrader(Current(decisions), now, bool(asked), {*graded, *_graded_units(found)})
     reports: Reports = {**found, **{name: one.reports for name, one in of_record.items()}}
     listed = [*members, *strangers]
     columns = {

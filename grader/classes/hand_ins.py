@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.classes.collected import LATE
+from grader.classes.matcher import is_plain
 from grader.classes.roster import Entry
 from grader.classes.times import bare, is_collected, late_work
 from grader.submissions.layouts import is_anonymous, moodle_number
-from grader.submissions.names import quoted
+from grader.submissions.names import quoted, student_id
 from grader.text import in_words, listed
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from grader.submissions.tree import Files
 
 _MOST = 50
+_MOST_PAIRS = 10
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class HandIns:
 
     Attributes:
         of: Each student's submissions, the last one last.
-        matched: How submissions with another name than the student's were matched: pairs of names by rule.
+        matched: How submissions with another name than the student's were matched, by rule: each in words, and whether
+            the name says whose it is.
         strangers: The submissions of nobody in the roster.
         absent: The students of the roster without a submission.
         unclear: The students of whom nobody knows which submission is theirs, each with the reason.
@@ -84,7 +87,7 @@ class HandIns:
     """
 
     of: dict[str, list[HandIn]] = field(default_factory=dict)
-    matched: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    matched: dict[str, dict[str, bool]] = field(default_factory=dict)
     strangers: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     unclear: dict[str, str] = field(default_factory=dict)
@@ -131,7 +134,7 @@ def hand_ins(came: Submissions, decisions: Decisions) -> HandIns:
         if late := late_work(path, chosen.student):
             handed_in.append(HandIn(late / chosen.student, late, ties=ties, place=late / chosen.student))
     for name, sentence in came.refused.items() if decisions.entries else ():
-        result.unclear.update((entry.student, sentence) for entry in decisions.matcher.fitting(name)[0])
+        result.unclear.update((entry.student, sentence) for entry in decisions.matcher.fitting(name, written=name)[0])
     students = [entry.student for entry in decisions.entries]
     if hidden := list(filter(is_anonymous, result.strangers)):
         result.refuse([student for student in students if student not in result.of], _without_names(hidden))
@@ -152,7 +155,7 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
     decided = {one.student for one in found if one.is_named}
     decided |= {entry.student for entry in decisions.entries if entry.folder.casefold() in names}
     for one in found:
-        fitting, rule = matcher.fitting(one.student, prefixes, one.identifiers)
+        fitting, rule = matcher.fitting(one.student, prefixes, one.identifiers, one.written)
         if one.is_named:
             fitting, rule = [decisions.entry(one.student)], "student"
         elif len(fitting) > 1:  # who has a named folder did not make another one
@@ -169,7 +172,8 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
             result.leave_out([one], "they are by teachers or assistants")
         else:
             if members != [one.student]:
-                result.matched.setdefault(rule, []).append((one.student, in_words(members)))
+                is_said = all(is_plain(one.written or one.student, entry) for entry in group)
+                result.matched.setdefault(rule, {})[f"{one.student} is {in_words(members)}"] = is_said
             yield from ((one, entry) for entry in group)
 
 
@@ -211,9 +215,9 @@ def _ties(one: Found, entry: Entry) -> Iterator[str]:
         yield f"place {one.place}"
     if entry.repository:
         yield f"repository {entry.repository.casefold()} {one.path}"
-    for team in entry.teams:
-        if one.student.casefold().startswith(f"{team.casefold()}-"):
-            yield f"team {team.casefold()} {one.path}"
+    for team in map(str.casefold, entry.teams):
+        if (one.written or one.student).casefold().startswith((f"{team}-", f"{student_id(team)}-")):
+            yield f"team {team} {one.path}"
 
 
 def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submissions) -> list[str]:
@@ -224,8 +228,9 @@ def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submis
         sentences.append(f"Roster: {len(entries)} students, {here} with a submission here.")
     sentences += handed_in.notes
     for rule, pairs in handed_in.matched.items():
-        pairs_in_words = [f"{found} is {student}" for found, student in pairs]
-        sentences.append(f"Matched by {rule}: {listed(pairs_in_words, _MOST)}.")
+        others = listed([text for text, is_said in pairs.items() if not is_said], _MOST_PAIRS)
+        count = f"{len(pairs)}{', among them ' if others else ''}" if any(pairs.values()) else ""
+        sentences.append(f"Matched by {rule}: {count}{others}.")
     for reason, names in handed_in.left_out.items():
         sentences.append(f"Left out, because {reason}: {listed(names, _MOST)}.")
     if handed_in.strangers:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
-from grader.submissions.names import student_id
+from grader.submissions.names import LETTERS, student_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -31,17 +32,23 @@ def _whole(text: str) -> set[str]:
     return {text.casefold(), student_id(text).casefold()}
 
 
+def _plain(text: str) -> str:
+    """Return a name in its own alphabet, in lower case and without accents."""
+    letters = unicodedata.normalize("NFKD", text.translate(LETTERS))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
+
+
 def _letters(found: str) -> str:
     """Return the letters of a name, without the number that a platform has added."""
-    return re.sub(r"_\d+$|[^a-z0-9]", "", student_id(found).casefold())
+    return re.sub(r"_\d+$|[\W_]", "", _plain(found))
 
 
-def _spellings(entry: Entry) -> set[str]:
+def _spellings(entry: Entry, in_letters: Callable[[str], str] = _plain) -> set[str]:
     """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane.
 
     If a group hands in together, Moodle writes `Group A-Jane Doe`.
     """
-    words = [word for word in re.split(r"[^a-z0-9]+", student_id(entry.name).casefold()) if word]
+    words = [word for word in re.split(r"[\W_]+", in_letters(entry.name)) if word]
     alone = {"".join([*words[start:], *words[:start]]) for start in range(len(words))}
     return alone | {f"{_letters(team)}{name}" for team in entry.teams for name in alone}
 
@@ -62,6 +69,8 @@ _RULES = (
     _Rule("email", lambda entry: {_local(entry.email)}),
     _Rule("repository", lambda entry: {_local(entry.repository.partition("/")[2])}),
     _Rule("name", _spellings, _letters),
+    # As an id keeps it, with Latin letters only.
+    _Rule("name", lambda entry: _spellings(entry, lambda name: student_id(name).casefold()), _letters),
 )
 """How a submission is matched to a student by its whole name. What identifies better comes first."""
 _BY_LOGIN = (
@@ -72,6 +81,12 @@ _BY_LOGIN = (
 _GROUPS = ("folder", "repository")
 """The columns that the students of a group share."""
 _IDENTIFIERS = ("student", "id", "email", "sis_user_id", "sis_login_id")
+
+
+def is_plain(found: str, entry: Entry) -> bool:
+    """Return whether the name of a submission says whose it is: it is the student's own, or has the one in reports."""
+    words = {_letters(found), *re.split(r"[\W_]+", _plain(found))}
+    return not words.isdisjoint({*_spellings(entry), _letters(entry.student)} - {""})
 
 
 class Matcher:
@@ -92,13 +107,15 @@ class Matcher:
         self._by_name = [_Index(rule, own) for rule, own in firsts.items()]
         self._by_login = [_Index(rule, entries) for rule in _BY_LOGIN]
 
-    def match(self, found: str, identifiers: Iterable[str] | None = None) -> tuple[Entry, str] | None:
+    def match(
+        self, found: str, identifiers: Iterable[str] | None = None, written: str = ""
+    ) -> tuple[Entry, str] | None:
         """Return the student of a submission with this name, and the rule that fits; None if not exactly one does."""
-        fitting, rule = self.fitting(found, identifiers=identifiers)
+        fitting, rule = self.fitting(found, identifiers=identifiers, written=written)
         return (fitting[0], rule) if len(fitting) == 1 else None
 
     def fitting(
-        self, found: str, prefixes: Iterable[str] = (), identifiers: Iterable[str] | None = None
+        self, found: str, prefixes: Iterable[str] = (), identifiers: Iterable[str] | None = None, written: str = ""
     ) -> tuple[list[Entry], str]:
         """Return the students who may have made a submission with this name, and the rule that they fit.
 
@@ -107,14 +124,15 @@ class Matcher:
             prefixes: What names may begin with, before a login; see `prefixes`.
             identifiers: The student's ids and addresses, if the download has them: then the name has no number of the
                 student.
+            written: The name as it is written in the download, if that is not the same: an id has Latin letters only.
         """
         if identified := {entry.student: entry for one in identifiers or () for entry in self._identified(one)}:
             return list(identified.values()), "ID or address"
         indexes = [one for one in self._by_name if identifiers is None or one.rule.column != "id"]
-        fitting, rule = _narrowed(found, indexes)
+        fitting, rule = _narrowed(found, indexes, written)
         if rule == "id" and len(fitting) == 1:
             # Some platforms number submissions, and not students. A name that is another student's says so.
-            named, _ = _narrowed(found, self._by_name[-1:])
+            named, _ = _narrowed(found, [one for one in indexes if one.rule.column == "name"], written)
             return (fitting if fitting[0] in named else [*fitting, *named]), rule
         for prefix in () if fitting else prefixes:
             if found.casefold().startswith(f"{prefix}-"):
@@ -155,16 +173,17 @@ class _Index:
             for text in filter(None, rule.of_entry(entry)):
                 self._entries.setdefault(text, []).append(entry)
 
-    def fitting(self, found: str) -> Sequence[Entry]:
-        return self._entries.get(self.rule.of_name(found), ())
+    def fitting(self, found: str, written: str) -> Sequence[Entry]:
+        name = written if written and self.rule.column == "name" else found
+        return self._entries.get(self.rule.of_name(name), ())
 
 
-def _narrowed(found: str, indexes: Iterable[_Index]) -> tuple[list[Entry], str]:
+def _narrowed(found: str, indexes: Iterable[_Index], written: str = "") -> tuple[list[Entry], str]:
     """Return the entries that the first fitting rule finds, and its column. Of several, later rules may leave one."""
     left: list[Entry] = []
     column = ""
     for index in indexes:
-        if narrowed := [entry for entry in index.fitting(found) if not left or entry in left]:
+        if narrowed := [entry for entry in index.fitting(found, written) if not left or entry in left]:
             left, column = narrowed, index.rule.column
         if len(left) == 1:
             break

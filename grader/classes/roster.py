@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from grader.classes.exported_roster import is_export, read_exported
 from grader.classes.tables import Row, Table, TableError, read_table
-from grader.submissions.names import STUDENT, student_id
+from grader.submissions.names import STUDENT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -62,8 +62,8 @@ class Entry:
 
     @property
     def teams(self) -> list[str]:
-        """The names of the student's groups, as Moodle writes them in the name of a download."""
-        return list(filter(None, map(student_id, [*re.split("[,;]", self.section), _NO_GROUP])))
+        """The names of the student's groups, which Moodle writes into the name of a download."""
+        return list(filter(None, map(str.strip, [*re.split("[,;]", self.section), _NO_GROUP])))
 
 
 class Roster(list[Entry]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 RUBRIC = "rubric.csv"
 _COLUMNS = ("deduction", "points", "text")
+_NUMBER = re.compile(r"[+-]?(\d{1,6}([.,]\d*)?|[.,]\d+)", re.ASCII)
 
 
 class Deduction(NamedTuple):
@@ -58,7 +60,4 @@ def read_rubric(folder: Path, course: Course) -> Mapping[str, Deduction]:
 
 def number(text: str) -> Fraction | None:
     """Return a decimal number, exactly; None if it is something else."""
-    try:
-        return Fraction(text.replace(",", ".")) if "/" not in text else None
-    except ValueError:
-        return None
+    return Fraction(text.replace(",", ".")) if _NUMBER.fullmatch(text) else None

@@ -208,7 +208,7 @@ def _worksheet(path: Path, entries: list[Entry], timezone: str | None) -> Worksh
     for row in table.rows:
         participant, name, modified = row[_PARTICIPANT], row[_NAME], row[_MODIFIED]
         number = participant.rpartition(" ")[2]
-        found = matcher.match(f"{student_id(name)}_{number}")
+        found = matcher.match(f"{student_id(name)}_{number}", written=f"{name}_{number}")
         time = _moodle_time(modified)
         instants = _instants(time, zone) if time else []
         place = f"{path}, line {row.line}"

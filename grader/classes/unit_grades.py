@@ -97,7 +97,7 @@ class UnitGrader:
             return "It was graded before the due date, without the quiz: grade again."
         if changed := self.current.changed(name, report, entry, is_over):
             return f"It was graded before a change of {in_words(changed)}: grade again."
-        if name not in self.graded:
+        if is_over and name not in self.graded:
             return (
                 f"It is over, and nobody has handed it in: grade its submissions, with --unit {name} and a folder of "
                 "its own for --out; or write exempt into the roster."

@@ -46,6 +46,7 @@ class Found(NamedTuple):
         at: When it came, if the platform says so, with a zone.
         identifiers: The student's ids and addresses, if the download has any beside the name.
         is_named: Whether the caller named the student of its folder.
+        written: The name as it is written in the download, in any alphabet; "" where the caller gives the name.
     """
 
     student: str
@@ -56,6 +57,7 @@ class Found(NamedTuple):
     at: datetime.datetime | None = None
     identifiers: tuple[str, ...] | None = None
     is_named: bool = False
+    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ class _Member(NamedTuple):
     at: datetime.datetime | None = None
     identifiers: tuple[str, ...] | None = None
     is_named: bool = False
+    written: str = ""
 
 
 def find_submissions(
@@ -131,9 +134,8 @@ def find_submissions(
             result.layouts.append(chosen)
         for one in _distinct(members, result):
             tree = one.tree.path if isinstance(one.tree, Folder) else one.tree
-            result.found.append(
-                Found(one.student, tree, path, one.is_late, one.path, one.at, one.identifiers, one.is_named)
-            )
+            about = one.is_late, one.path, one.at, one.identifiers, one.is_named, one.written
+            result.found.append(Found(one.student, tree, path, *about))
     result.unknown.extend(name for name in folders if known.isdisjoint({name.casefold(), student_id(name).casefold()}))
     if not result.found:
         none = f"{' and '.join(map(quoted, paths))} holds no submission: give the folder of a submission or of a class."
@@ -193,7 +195,7 @@ def _members(
     chosen = layout or layout_of(root, named)
     if chosen == SINGLE:
         whole = Entry(root.path.resolve().name, "archive" if isinstance(root.tree, Archive) else "folder")
-        return chosen, [_Member(id_of(whole), root.path, _whole(root.tree))]
+        return chosen, [_Member(id_of(whole), root.path, _whole(root.tree), written=ARCHIVE.sub("", whole.name))]
     result.ignored.extend(root.tree.refused)
     claims = [claim for entry in root.entries for claim in _claims(root, entry, chosen, named, result)]
     known.update(claim.student.casefold() for claim in claims)
@@ -261,7 +263,9 @@ def _put_together(root: ClassTree, claims: Iterable[Claim], result: Submissions)
         mounts = {place: _mount(root, claim) for place, claim in group.items()}
         tree = View(mounts, base) if mounts else base
         is_late = any(claim.is_late for claim in [*group.values(), *([whole] if whole else [])])
-        members.append(_Member(first.student, root.path / first.source, tree, is_late, first.at, first.identifiers))
+        about = is_late, first.at, first.identifiers
+        written = ARCHIVE.sub("", first.key)
+        members.append(_Member(first.student, root.path / first.source, tree, *about, written=written))
     return members
 
 
@@ -281,10 +285,9 @@ def _distinct(members: Iterable[_Member], result: Submissions) -> Iterator[_Memb
         seen.setdefault(member.student.casefold(), []).append(member)
     for key, same in seen.items():
         if not key:
-            result.problems.extend(
-                f"{quoted(one.path)} cannot be graded under its name: rename it with letters from a to z, or {ADVICE}."
-                for one in same
-            )
+            for one in same:
+                renamed = "cannot be graded under its name: rename it with letters from a to z"
+                result.refuse(one.written, f"{quoted(one.path)} {renamed}, or {ADVICE}.")
         elif len(same) > 1:
             paths = " and ".join(quoted(one.path) for one in same)
             is_one_name = len({one.student for one in same}) == 1

@@ -35,7 +35,6 @@ _CANVAS = re.compile(
     r"_(?:(?:question_\d+_)?(?P<upload>\d+)_(?P<file>.+)|(?P<text>(?:text|link)\.html))",
     re.DOTALL,
 )
-_ANONYMOUS = re.compile(r"(LATE_)?(anon_[A-Za-z0-9]{5})_(?:(\d+)_(.+)|((?:text|link)\.html))", re.DOTALL)
 _ANONYMOUS = re.compile(r"Participant_\d+|anon_[A-Za-z0-9]{5}")
 _AGAIN = re.compile(r"-\d+(?=\.\w+$)")
 _GRADESCOPE = re.compile(r"submission_\d+")
@@ -291,7 +290,8 @@ def is_anonymous(student: str) -> bool:
 
 def _with_number(name: str, number: str) -> str:
     """Return an id made of a name that others may have as well, and the platform's number."""
-    return "_".join(filter(None, (student_id(name), number)))
+    # The number alone may be the login of somebody else.
+    return "_".join(filter(None, (student_id(name) or "student", number)))
 
 
 def _submitters_of(submission: Any) -> list[Submitter]:

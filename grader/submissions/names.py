@@ -32,11 +32,11 @@ RELEASED = re.compile(r"requirements\.txt|constraints\.txt|machine\.py|timestamp
 STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """A name that a student can have in reports."""
 
-# Letters that Unicode does not decompose into an ASCII letter and an accent.
-_LETTERS = str.maketrans(
+LETTERS = str.maketrans(
     {"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe",
      "ı": "i", "þ": "th", "Þ": "Th", "ð": "d", "'": "", "\N{RIGHT SINGLE QUOTATION MARK}": ""}
 )  # fmt: skip
+"""Letters that Unicode does not decompose into an ASCII letter and an accent."""
 _KINDS = re.compile(r"(.*?)\.(py|ipynb|md)(?:\.(?:txt|json|html?))?", re.IGNORECASE | re.DOTALL)
 _EXPORTS = re.compile(
     r".*\.(?:txt|json|html?|mhtml|pdf|docx?|odt|rtf|pages|md|qmd|rmd|download|crdownload|part)",
@@ -83,7 +83,7 @@ class CourseFiles:
 
 def student_id(name: str) -> str:
     """Make an id from a name in any alphabet: letters, digits, `.`, `_` and `-`; "" if none of these remain."""
-    letters = unicodedata.normalize("NFKD", name.translate(_LETTERS)).encode("ascii", "ignore").decode()
+    letters = unicodedata.normalize("NFKD", name.translate(LETTERS)).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9._-]+", "-", letters).strip("._-")[:100]
 
 

@@ -250,6 +250,12 @@ def test_a_line_that_cannot_be_used_is_named(tmp_path: Path, submission: str, se
     assert bool(sentence) == bool(term.dated("monday", "friday").notes)
 
 
+def test_a_line_about_a_download_without_a_submission_of_the_student_is_named(tmp_path: Path) -> None:
+    table = f"{LINE}ada,sums,{MONDAY},Friday.zip\n"
+    [note] = Term(tmp_path, {"monday": moodle(ADA), "friday": moodle(BOB)}, {"times": table}).dated(*TWO).notes
+    assert note.endswith("line 2: ada has no submission in 'Friday.zip': correct the line, or remove it.")
+
+
 def test_a_line_comes_before_the_worksheet_and_leaves_it_the_other_submission(tmp_path: Path) -> None:
     tables = {f"times_{name}": worksheet(n11=19) for name in TWO}
     term = Term(tmp_path, TWO, {**tables, "times": f"{LINE}ada,sums,{MONDAY},monday\n"})

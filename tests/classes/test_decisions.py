@@ -241,6 +241,13 @@ def test_a_unit_that_is_not_graded_now_keeps_its_time_as_far_as_the_tables_have_
             "line 2, exercise: there is no exercise 'add_means' in sums.",
         ),
         ("adjustments", "student,unit,points,comment,by\nada,sums,1/2,x,y\n", "line 2, points: '1/2' is no number"),
+        ("adjustments", "student,unit,points,comment,by\nada,sums,-1_0,x,y\n", "line 2, points: '-1_0' is no number"),
+        ("adjustments", "student,unit,points,comment,by\nada,sums,1e400,x,y\n", "line 2, points: '1e400' is no number"),
+        (
+            "adjustments",
+            "student,unit,points,comment,by\nada,sums,-1,x,y\nada,sums,-1.0,x,y\n",
+            "line 3, comment: line 2 says the same: remove one.",
+        ),
         ("adjustments", "student,unit,points,comment,by\nada,sums,1,,\n", "line 2, comment: it is empty"),
         ("adjustments", "student,points,comment,by\nada,1,x,y\n", "line 2, unit: it is empty: points belong to a unit"),
         ("adjustments", "student,comment,by\nada,x,\n", "line 2, by: it is empty"),
@@ -298,7 +305,7 @@ def test_a_deduction_of_the_rubric_has_its_points_and_its_text(tmp_path: Path) -
         ("ada,sums,,slow,-1,Ms Roe", "line 2, points: the points of 'slow' are in rubric.csv: leave this cell empty."),
         ("ada,,,slow,,Ms Roe", "line 2, unit: it is empty: points belong to a unit."),
         ("ada,,add_sums,no_text,,Ms Roe", "rubric.csv has 'no_text' for add_means: leave this cell empty."),
-        ("ada,sums,,slow,,x\nada,sums,,slow,,x", "line 3, deduction: ada has it in line 2 already: remove one."),
+        ("ada,sums,,slow,,x\nada,sums,,slow,,x", "line 3, deduction: line 2 says the same: remove one."),
     ],
 )
 def test_a_deduction_is_used_as_the_rubric_has_it(tmp_path: Path, line: str, sentence: str) -> None:

@@ -114,6 +114,8 @@ def test_a_unit_that_is_over_and_that_nobody_handed_in_was_never_graded(course: 
     nothing = unit({"mean": exercise(0, 2)}, path=None, remarks=[missing_unit("means")])
     both = report({"sums": unit(SUMS), "means": nothing}, suites="hidden")
     assert state(course, {"ada": dict.fromkeys(both.units, both)}, "means")[1].startswith("It is over, and nobody has")
+    [row] = gradebook_of(Decisions(course), {"ada": dict.fromkeys(both.units, both)}, NOW, ["means"]).rows
+    assert row.grades["means"].state == "not graded"
     # A grading of this unit alone says that nobody did.
     alone = of(course, nothing, name="means")
     assert state(course, {"ada": {"sums": both, "means": alone}}, "means") == ("not handed in", "")

@@ -122,7 +122,7 @@ def test_each_submitter_of_gradescope_is_a_student(term: Term, roster: bool) -> 
     if roster:
         # By address and ID first: the name of one is not the roster's.
         expected = {"ada", "bela"}
-        assert "Matched by ID or address: Ada-Doe_101 is ada, B.-Kis_101 is bela." in done.stdout
+        assert "Matched by ID or address: 2, among them B.-Kis_101 is bela." in done.stdout
         assert "Not in the roster, and graded under their own names: hal2-x.org_102." in done.stdout
     else:
         expected = {"Ada-Doe_101", "B.-Kis_101"}
@@ -139,8 +139,7 @@ def test_moodle_writes_the_groups_name_before_each_members(term: Term) -> None:
     }
     files = {f"{name}_assignsubmission_file_/sums.py": text for name, text in names.items()}
     done = term.run("grade", write(term.folder / "moodle.zip", zipped(files)))
-    assert "Group-A-Emil-Roe_41 is emil" in done.stdout
-    assert "Default-group-Hal-Ito_44 is hal" in done.stdout
+    assert "Roster: 8 students, 4 with a submission here.\nMatched by name: 4.\n" in done.stdout
     # Gil's file is another one, so it is not the group's.
     assert term.together() == {"emil": ["emil", "fay"], "fay": ["emil", "fay"]}
 

@@ -105,10 +105,23 @@ def test_a_student_with_a_submission_that_cannot_be_graded_has_not_handed_in_not
     assert (set(found.of), found.absent, set(found.unclear)) == ({"ada"}, ["john"], {"jane"})
 
 
+def test_a_name_in_another_alphabet_is_matched_and_what_cannot_have_a_report_is_not_nothing(tmp_path: Path) -> None:
+    entries = [Entry("nik", "Никита Петров"), Entry("ivan", "Иван Петров"), Entry("14", "Al Roe")]
+    moodle = [f"{name}_{number}_assignsubmission_file_" for name, number in (("Никита Петров", 14), ("Jo Ny", 15))]
+    found, _ = class_of(tmp_path / "moodle", *moodle, entries=entries)
+    assert (set(found.of), found.absent) == ({"nik", "Jo-Ny_15"}, ["ivan", "14"])
+    entries += [Entry("petr", "Petr"), Entry("vas", "Petr Вас"), Entry("nov", "Petr Нов")]
+    mixed = [f"{name}_assignsubmission_file_" for name in ("Petr_1", "Petr Нов_2")]
+    found, _ = class_of(tmp_path / "mixed", *mixed, entries=entries)
+    assert (set(found.of), len(found.problems)) == ({"petr", "nov"}, 0)
+    found, _ = class_of(tmp_path / "folders", "Петров Никита", "jo", entries=entries)
+    assert (set(found.of), found.absent, set(found.unclear)) == ({"jo"}, ["ivan", "14", "petr", "vas", "nov"], {"nik"})
+
+
 def test_clones_are_matched_by_login_and_said(tmp_path: Path) -> None:
     found, printed = class_of(tmp_path, "attention-ada", "attention-jane", "attention-zed")
     assert found.of.keys() == {"ada", "jane", "attention-zed"}
-    assert "Matched by login: attention-ada is ada, attention-jane is jane." in printed
+    assert "Matched by login: 2." in printed
     assert "Not in the roster, and graded under their own names: attention-zed." in printed
 
 

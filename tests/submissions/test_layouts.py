@@ -102,7 +102,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
             "李小龙_2_assignsubmission_file/self_attention.py": B,
         },
         "moodle",
-        {"Jane-Doe_1": A, "2": B},
+        {"Jane-Doe_1": A, "student_2": B},
     ),
     "moodle, blind, with files instead of folders": (
         "class",
@@ -475,7 +475,7 @@ def test_one_run_names_everything_that_cannot_be_graded_and_grades_the_rest(tmp_
         "'/___' cannot be graded under its name",
         "'/李' cannot be graded under its name",
     ]
-    assert found.refused.keys() == {"link", "Bo-Li", "Eve"}
+    assert found.refused.keys() == {"link", "Bo-Li", "Eve", "___", "李"}
 
 
 def test_a_unit_that_a_student_has_twice_is_not_graded(tmp_path: Path) -> None:

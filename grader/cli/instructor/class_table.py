@@ -28,18 +28,19 @@ NOTHING = "-"
 
 
 def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
-    """Print what is not graded, whether most submissions are empty, how they were read, and what was ignored."""
+    """Print whether most submissions are empty, how they were read, and what was ignored."""
     from grader.classes.differences import outranked
     from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
     from grader.submissions.wrong_files import another_unit, other_units
 
-    for sentence in handed_in.problems:
-        say(sentence)
     given = [report for report in batch.reports if report.student not in handed_in.absent]
-    unread = {report.student for report in given if all(unit.path is None for unit in report.units.values())}
+    asked = {
+        one.student: {name: unit for name, unit in one.units.items() if batch.unit in (None, name)} for one in given
+    }
+    unread = {student for student, units in asked.items() if all(unit.path is None for unit in units.values())}
     wrong = {other: students & unread for other, students in other_units(batch.ignored).items()}
-    missing = {report.student for report in given if all(is_missing(name, one) for name, one in report.units.items())}
+    missing = {student for student, units in asked.items() if all(is_missing(name, one) for name, one in units.items())}
     right = len(given) - len(missing.union(*wrong.values()))
     empty = (missing | wrong.pop("", set())).difference(*wrong.values())
     if batch.unit and (sentence := another_unit(wrong, batch.unit, len(given), right)):
@@ -145,7 +146,7 @@ def print_open_cases(batch: Batch) -> None:
     if not found:
         return
     decisions = replace(batch.decisions, entries=[one for one in batch.decisions.entries if one.student in found])
-    cases = open_cases(gradebook_of(decisions, found, batch.now, units), batch.course, batch.now)
+    cases = open_cases(gradebook_of(decisions, found, batch.now, units, graded=units), batch.course, batch.now)
     if cases:
         say(f"Open cases ({len(cases)}), to decide before the grades are final:")
     for case in cases:
@@ -172,7 +173,7 @@ def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
     asked = {name for name, unit in report.units.items() if not unit.exempt}
     if not report.handed_in or (asked and asked <= {*not_handed_in(report)}):
         yield "nothing handed in yet"
-    issues = [issue for name in shown if name in report.units for issue in _unit_issues(report, name)]
+    issues = [issue for name in shown if name in asked for issue in _unit_issues(report, name)]
     yield from (text for _, text in sorted(issues, key=lambda issue: -issue[0]))
 
 

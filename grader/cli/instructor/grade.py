@@ -66,6 +66,7 @@ def grade(
     came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course, part)
     batch.force, batch.allow_unisolated = force or again, allow_unisolated
     _run(batch, jobs, scheduler)
+    _print_problems(came, handed_in)
     if batch.reports:
         print_reading(came, handed_in, batch)
     if part:
@@ -94,6 +95,7 @@ def regrade(
     came, handed_in, batch = _prepare(submissions, into, unit, roster, None, layout, folder_of_course)
     batch.writes = False
     _run(batch, jobs)
+    _print_problems(came, handed_in)
     print_reading(came, handed_in, batch)
     found = [difference(one.before, one.report, batch.course) for one in batch.graded]
     print_differences([one for one in found if one], len(batch.reports))
@@ -162,7 +164,7 @@ def _prepare(
     # One submission of a class says nothing about its other students. `grader collect` makes an empty folder for those
     # who pushed nothing, and none for those whose repository could not be read.
     if came.layouts != ["single"] and not any(map(is_collected, submissions)):
-        batch.add_absent(name for name in handed_in.absent if not part or part.has(name))
+        batch.add_absent((name for name in handed_in.absent if not part or part.has(name)), submissions)
     for name, reason in handed_in.unclear.items():
         if not part or part.has(name):
             batch.withdraw(name, reason)
@@ -197,13 +199,22 @@ def _run(batch: Batch, jobs: int | None, scheduler: str | None = None) -> None:
         raise SandboxUnavailable([*error.missing, option], error.where) from None
 
 
+def _print_problems(came: Submissions, handed_in: HandIns) -> None:
+    """Print which submissions are not graded, before all else."""
+    for sentence in [*handed_in.problems, *came.problems]:
+        say(sentence)
+
+
 def _stop_with_problems(batch: Batch, came: Submissions, handed_in: HandIns) -> None:
-    """Raise typer.Exit if somebody was not graded."""
-    # What is not clear was printed first.
-    unclear = [f"Not graded, for the reason above: {listed(sorted(handed_in.unclear), 50)}."]
-    problems = [*came.problems, *(unclear if handed_in.unclear else handed_in.problems)]
+    """Raise typer.Exit if somebody was not graded. Why was printed first."""
+    unclear = {*handed_in.unclear, *batch.absent.waiting} & batch.reasons.keys()
+    others = {name for name, why in came.refused.items() if why not in handed_in.unclear.values()}
+    whose = listed(sorted(unclear | others), 50) or "what nobody of the class can have made"
+    is_any = handed_in.problems or came.problems or batch.absent.waiting
+    problems = [f"Not graded, for the reasons above: {whose}."] if is_any else []
     if batch.faults:
-        rest = f"{len(batch.missed)} of {len(batch.found)} were not graded: the same command again continues with them."
+        missed, total = len(batch.missed), len(batch.missed) + len(batch.reports)
+        rest = f"{missed} of {total} were not graded: the same command again continues with them."
         raise stop(INTERNAL, *problems, *batch.faults, rest)
     if problems:
         raise stop(IMPERFECT, *problems, *(["All others were graded."] if batch.reports else []))
@@ -211,10 +222,13 @@ def _stop_with_problems(batch: Batch, came: Submissions, handed_in: HandIns) -> 
 
 def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
     """Print which reports are up to date, which units changed, and which reports have no submission."""
+    from grader.reports.folder import INSTRUCTOR, NOT_GRADED
+
     if batch.skipped:
         is_one = len(batch.skipped) == 1
-        what, whom = ("report is up to date and was", "it") if is_one else ("reports are up to date and were", "them")
-        say(f"{len(batch.skipped)} of {len(batch.found)} {what} skipped (--force regrades {whom}).")
+        what, whom = ("is up to date and was", "it") if is_one else ("are up to date and were", "them")
+        reports = "report" if len(batch.found) == 1 else "reports"
+        say(f"{len(batch.skipped)} of {len(batch.found)} {reports} {what} skipped (--force regrades {whom}).")
     if batch.redated:
         say(
             f"{batch.redated} have other dates, adjustments or groups, and no other points of tests: nothing of them "
@@ -224,6 +238,11 @@ def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
         say(
             f"{name} has changed since it was graded, and is no longer in the reports of {listed(students)}: "
             f"grade without --unit; or, if each download has one unit, with --out {batch.into}/<unit>."
+        )
+    if waiting := batch.absent.waiting:
+        say(
+            f"Not graded from an earlier download, and without a submission here: {listed(list(waiting))}. If nothing "
+            f"of theirs is left to grade, remove their lines from {batch.into / INSTRUCTOR / NOT_GRADED}."
         )
     for sentence, students in batch.suite_faults.items():
         say(f"{sentence} It was so for {listed(list(dict.fromkeys(students)))}.")
