@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from grader.cli.console import CourseFolder, one_of, out, say, stop, writing
-from grader.cli.instructor.progress import progress
+from grader.cli.instructor.progress_bar import progress
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli.console import CourseFolder, one_of, require_folder, say, stop, writing
-from grader.cli.instructor.progress import progress
+from grader.cli.instructor.progress_bar import progress
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:

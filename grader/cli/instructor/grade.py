@@ -12,7 +12,7 @@ import typer
 from grader.classes.shards import Shard
 from grader.cli.console import CourseFolder, can_ask, err, one_of, out, require_folder, say, stop
 from grader.cli.instructor.class_table import print_class, print_differences, print_open_cases, print_reading
-from grader.cli.instructor.progress import progress
+from grader.cli.instructor.progress_bar import progress
 from grader.errors import IMPERFECT, INTERNAL, GraderError
 from grader.machine import RUNNING
 from grader.text import listed
