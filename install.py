@@ -58,7 +58,13 @@ def installer(uv: str | None) -> list[str]:
 
 
 def install_torch(install: list[str], torch: str, index: str) -> None:
-    """Install the CPU build of torch, and another build only after a message and, in a terminal, a yes."""
+    """Install the CPU build of torch, and another build only after a message and, in a terminal, a yes.
+
+    torch: What to install, or the file of a wheel; what this needs comes from the same index as the other packages.
+    """
+    if Path(torch).is_file():
+        require(torch, [*install, torch])
+        return
     problem = run(f"{torch}, the CPU build", [*install, "--index-url", index, torch])
     if problem is None:
         return

@@ -72,9 +72,9 @@ def arguments(torch_index: str) -> list[str]:
     return [".venv/installed", f"PYTHON={sys.executable}", f"TORCH_INDEX={torch_index}"]
 
 
-def make(checkout: Path, torch_index: str) -> subprocess.CompletedProcess[str]:
+def make(checkout: Path, torch_index: str, *others: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["make", *arguments(torch_index)],
+        ["make", *arguments(torch_index), *others],
         cwd=checkout,
         env=environment(checkout),
         stdin=subprocess.DEVNULL,
@@ -124,6 +124,15 @@ def test_in_a_terminal_another_build_of_torch_is_asked_about(checkout: Path, ans
     terminal.close()
     assert terminal.exitstatus == code
     assert has_torch(checkout) == (checkout / ".venv" / "installed").exists() == (answer == "y")
+
+
+def test_a_wheel_that_is_named_is_installed_where_the_index_is_out_of_reach(checkout: Path) -> None:
+    wheel = checkout.parent / "index" / "torch" / "torch-9.9-py3-none-any.whl"
+    done = make(checkout, CLOSED, f"TORCH={wheel}")
+    assert done.returncode == 0, done.stderr
+    assert f"- {wheel}\n" in done.stdout
+    assert "CUDA" not in done.stdout
+    assert has_torch(checkout)
 
 
 def test_a_package_that_cannot_be_installed_is_named_with_what_pip_says(checkout: Path) -> None:

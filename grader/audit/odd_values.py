@@ -74,23 +74,32 @@ def feed(course: Course, units: Sequence[str], jobs: int) -> list[str]:
 
 def _of_exercise(course: Course, unit: str, exercise: str) -> list[str]:
     criteria = [one for one in criteria_of_unit(course, unit) if one.exercise == exercise]
-    return problems(criteria, solution_names(course, unit))
+    others = [one for each in course.units.values() for one in each.exercises if one != exercise]
+    return problems(criteria, solution_names(course, unit), others)
 
 
-def problems(criteria: Iterable[Criterion], right: Mapping[str, Any]) -> list[str]:
-    """Return a sentence on each line of these tests that raises with an odd value. right: what right answers define."""
+def problems(criteria: Iterable[Criterion], right: Mapping[str, Any], others: Sequence[str] = ()) -> list[str]:
+    """Return a sentence on each line of these tests that raises with an odd value.
+
+    Args:
+        criteria: The tests.
+        right: What right answers define.
+        others: The other exercises. A test that uses some of them is run with substitutes for those, too.
+    """
     found: dict[str, str] = {}
     for criterion in criteria:
-        for fault, what in _faults(criterion, right):
+        called = criterion.run(InProcessBackend(criterion.unit, dict(right)), others).substitutes if others else ()
+        faults = [_faults(criterion, right, substitutes) for substitutes in dict.fromkeys([(), called])]
+        for fault, what in itertools.chain(*faults):
             sentence = f"{fault} {criterion.name} raises this if an answer is {what}: check the value first."
             found.setdefault(fault.partition(": ")[0], sentence)
     return list(found.values())
 
 
-def _faults(criterion: Criterion, right: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what a test raises with odd values, and which value it was."""
+def _faults(criterion: Criterion, right: Mapping[str, Any], substitutes: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what a test raises with odd values, and which value it was. substitutes: the exercises that have some."""
     backend = _Answers(InProcessBackend(criterion.unit, dict(right)))
-    criterion.run(backend)
+    criterion.run(backend, substitutes)
     answers, backend.backend = list(backend.answers), _Ended()  # type: ignore[assignment]
     for place in sorted({*range(len(answers))[:FIRST_ANSWERS], len(answers) - 1} - {-1}):
         operation, answer = answers[place]
@@ -98,7 +107,7 @@ def _faults(criterion: Criterion, right: Mapping[str, Any]) -> Iterator[tuple[st
             backend.answers = [*answers[:place], (operation, odd), *answers[place + 1 :]]
             backend.rewind()
             try:
-                fault = criterion.run(backend).fault
+                fault = criterion.run(backend, substitutes).fault
             except InternalError as error:
                 fault = f"{criterion.file.name}:{criterion.line}: {error}"
             if fault:
@@ -132,8 +141,11 @@ def odd_values(right: Any) -> Iterator[Any]:
             for place, one in itertools.product(range(len(right)), _few(right)):
                 yield type(right)((*right[:place], one, *right[place + 1 :]))
         case dict():
-            for name, one in itertools.product(right, _few(right)):
+            # The parameters of a layer are alike.
+            for name, one in itertools.product(list(right)[:: len(right) // FIRST_ANSWERS or 1], _few(right)):
                 yield {**right, name: one}
+                if isinstance(right[name], tuple):  # a parameter, and whether it has a gradient
+                    yield {**right, name: (one, *right[name][1:])}
             yield {**right, "odd": None}
             yield dict(list(right.items())[1:])
 

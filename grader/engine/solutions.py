@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.course.modules import SuiteError, described, shown
-from grader.errors import GraderError, SuiteFault
+from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
+from grader.errors import SuiteFault
 from grader.testing.backend import InProcessBackend
 from grader.text import ended
 
@@ -33,7 +34,7 @@ def with_solution(course: Course, criterion: Criterion, outcome: Outcome) -> str
         return outcome.fault  # visible tests are proved by `grader build`, and students have no solutions
     try:
         names = solution_names(course, criterion.unit)
-    except GraderError as error:
+    except SuiteError as error:
         raise SuiteFault(str(error)) from error
     right = criterion.run(InProcessBackend(criterion.unit, names), outcome.substitutes)
     if right.fault or right.kind == "not defined":
@@ -51,12 +52,21 @@ def failed_by_solution(criterion: Criterion, outcome: Outcome) -> str:
 
 
 def solution_names(course: Course, unit: str) -> dict[str, Any]:
-    """Run the solution of a unit in this process, and return the names in it. Raises GraderError."""
+    """Run the solution of a unit in this process, and return the names in it.
+
+    Raises:
+        SuiteError: It raises an error.
+        LimitExceeded: This process has no memory or time left for it.
+    """
     path = course.solutions / f"{unit}.py"
     try:
         texts = with_imports(unit, path.read_text(encoding="utf-8"), course.solutions)
         return names_in(unit, texts, course.solutions)
+    except LimitExceeded:
+        raise
     except Exception as error:
+        if ran_out_of_memory(error):
+            raise LimitExceeded(OUT_OF_MEMORY) from error
         raise SuiteError(f"{described(error, path)} Correct it.") from error
 
 
@@ -80,6 +90,7 @@ def names_in(unit: str, sources: Mapping[str, str], folder: Path = Path()) -> di
     Raises:
         Exception: Anything that they raise.
     """
+    before = {name: sys.modules[name] for name in sources if name in sys.modules}
     try:
         with warnings.catch_warnings(action="ignore"):
             for name, text in sources.items():
@@ -89,3 +100,4 @@ def names_in(unit: str, sources: Mapping[str, str], folder: Path = Path()) -> di
     finally:
         for name in sources:
             sys.modules.pop(name, None)
+        sys.modules.update(before)  # the packages of suites may have the names of units

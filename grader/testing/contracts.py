@@ -187,6 +187,8 @@ def expect_gradients_fit(call: RemoteCallable, /, parameters: Sequence[str] = ()
     for key, value in {**floats, **{name: initial[name].detach() for name in parameters}}.items():
         name = names[int(key)] if key in floats else key
         direction, gradient = direction_of(value), found.get(key)
+        if gradient is not None and gradient.shape != value.shape:
+            raise CheckFailed(f"The gradient of `{name}` has another shape than `{name}`.")
         slope = slope_of(call, values, key, value, direction)
         note(torch.zeros_like(value) if gradient is None else gradient)
         what = f"No gradient reaches `{name}`" if gradient is None else f"The gradient of `{name}` is incomplete"

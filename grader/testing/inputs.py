@@ -14,7 +14,7 @@ class Fresh:
 
     def __call__(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Return standard normal numbers of this shape."""
-        return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(dtype)
+        return torch.randn(shape, generator=self.generator, dtype=torch.float64).to(dtype)
 
     def order(self, count: int) -> torch.Tensor:
         """Return the numbers from 0 to count - 1, (count,), in random order."""

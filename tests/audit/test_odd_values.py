@@ -7,11 +7,25 @@ import torch
 from courses import COURSE
 
 from grader.audit.odd_values import problems
-from grader.engine.criteria import Criterion
+from grader.engine.criteria import Criterion, hidden_substitutes
 from grader.testing.checks import equals, expect_one_number, expect_tensor, expect_true
 from grader.testing.student import Student
 
-ANSWERS = {"total": lambda numbers: float(sum(numbers)), "double": lambda x: 2 * x}
+
+def dot_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a @ b
+
+
+def square(x: torch.Tensor) -> torch.Tensor:
+    return dot_product(x, x)
+
+
+ANSWERS = {
+    "total": lambda numbers: float(sum(numbers)),
+    "double": lambda x: 2 * x,
+    "square": square,
+    "Layer": torch.nn.Linear,
+}
 
 
 def compares_at_once(student: Student) -> None:
@@ -32,6 +46,17 @@ def subtracts(student: Student) -> None:
     expect_true(bool((expect_tensor(student.double(x), (2, 3)) - x == x).all()), "The double is another.")
 
 
+def looks_at_a_width(student: Student) -> None:
+    parameters = student.queue("Layer", 2, 3).parameters()
+    expect_true(parameters["weight"].shape[1] == 2, "The layer has another width.")
+
+
+def compares_with_a_substitute(student: Student) -> None:
+    right = student.substitute("dot_product", None)
+    found = student.square(torch.ones(2))
+    expect_true(right is None or found == right(torch.ones(2), torch.ones(2)), "The square is another.")
+
+
 def checks_first(student: Student) -> None:
     expect_true(expect_one_number(student.total([1, 2])) > 0, "The total should be positive.")
     expect_true(equals(student.total([1]), 1.0), "The total of one number is that number.")
@@ -45,6 +70,7 @@ def checks_first(student: Student) -> None:
         (compares_the_second, 2, "TypeError: '>' not supported"),
         (compares_draws, 1, "TypeError: unsupported operand type(s) for +"),
         (subtracts, 2, "RuntimeError: Subtraction, the `-` operator, with a bool tensor is not supported."),
+        (looks_at_a_width, 2, "IndexError: tuple index out of range."),
     ],
 )
 def test_a_line_that_raises_is_named_with_the_value(test: object, line: int, error: str) -> None:
@@ -52,6 +78,15 @@ def test_a_line_that_raises_is_named_with_the_value(test: object, line: int, err
     [sentence] = problems([criterion], ANSWERS)
     assert f"test_odd_values.py:{criterion.line + line}: {error}" in sentence
     assert "it raises this if an answer is " in sentence
+
+
+def test_a_line_that_raises_with_substitutes_alone_is_named_too() -> None:
+    criterion = Criterion(
+        "answers", "square", "it", "", (), compares_with_a_substitute, COURSE.version, hidden_substitutes(COURSE)
+    )
+    assert problems([criterion], ANSWERS) == []
+    [sentence] = problems([criterion], ANSWERS, ["dot_product"])
+    assert f"test_odd_values.py:{criterion.line + 3}: RuntimeError: Boolean value of Tensor" in sentence
 
 
 def test_a_test_that_checks_its_values_first_has_no_problem() -> None:

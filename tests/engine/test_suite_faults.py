@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,8 +16,10 @@ from courses import environment, grader_command
 
 from grader.course.model import Course, load_course
 from grader.course.new import new_course
+from grader.engine.budget import LimitExceeded
 from grader.engine.criteria import Criterion
 from grader.engine.runner import Runner
+from grader.engine.solutions import names_in
 from grader.errors import SuiteFault
 from grader.reports.folder import SUITE_FAULTS, suite_faults, write_report
 from grader.reports.model import Report
@@ -113,6 +117,24 @@ def test_a_solution_that_cannot_be_run_is_a_fault_too(course: Course, run: Run) 
     path.write_text(f"import nothing_such\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
     with pytest.raises(SuiteFault, match=r"^solutions/averages\.py:1: ModuleNotFoundError"):
         run("assert student.mean([1, 2]) > 0", TEXT)
+
+
+def test_no_memory_for_the_solution_is_the_limit_of_this_unit_and_no_fault(course: Course, run: Run) -> None:
+    """An answer can use up what its grading may take, and this must not hold up anybody."""
+    path = course.solutions / "averages.py"
+    path.write_text(f"raise MemoryError\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+    with pytest.raises(LimitExceeded):
+        run("assert student.mean([1, 2]) > 0", TEXT)
+
+
+def test_a_solution_leaves_a_module_of_its_name_in_place() -> None:
+    """A course's folder suites/averages may be the package `averages`, which tests import from."""
+    sys.modules["averages"] = package = ModuleType("averages")
+    try:
+        assert "mean" in names_in("averages", {"averages": RIGHT})
+        assert sys.modules["averages"] is package
+    finally:
+        del sys.modules["averages"]
 
 
 def test_the_instructors_file_keeps_what_suites_raised_in_units_that_are_not_graded_again(tmp_path: Path) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from courses import REPOSITORY
 from torch import nn
 from units import SUBSTITUTES, SUITES, defined_in
 
+from grader.testing.backend import InProcessBackend
 from grader.testing.substitutes import MODULE
 
 SUITE = SUITES["multi_head_attention"]
@@ -156,6 +158,41 @@ def test_the_arguments_of_gpt2_do_not_depend_on_the_students_class() -> None:
         names,
     )
     assert len(SUITE.passed(names, "gpt2_small_attention")) == len(SUITE.of("gpt2_small_attention"))
+
+
+@pytest.mark.parametrize("number", [int, numpy.int64])
+def test_the_arguments_of_gpt2_may_be_numpys_numbers(number: Callable[[int], Any]) -> None:
+    names: dict[str, Any] = {"number": number}
+    exec(
+        "def gpt2_small_attention():\n"
+        "    return MultiHeadAttention(number(768), number(768), number(1024), 0.0, number(12))\n",
+        names,
+    )
+    passed = SUITE.passed(names, "gpt2_small_attention")
+    assert {"the_heads_of_the_smallest_gpt2", "the_context_of_the_smallest_gpt2"} <= passed
+
+
+class Odd(nn.Module):
+    """A module with some parameters of heads, none of which is a whole head."""
+
+    def __init__(self, *names: str, size: tuple[int, ...] = (1, 7)) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList([nn.Module()])
+        for name in names:
+            layer = nn.Module()
+            layer.weight = nn.Parameter(torch.zeros(size))
+            setattr(self.heads[0], name, layer)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        return inputs[..., :2]
+
+
+@pytest.mark.parametrize("odd", [lambda: Odd("W_value"), lambda: Odd("W_query", "W_key", "W_value", size=())])
+@pytest.mark.parametrize("substitutes", [(), ("MultiHeadAttentionWrapper",)])
+def test_odd_heads_lose_points_and_make_no_test_raise(odd: Callable[[], Odd], substitutes: tuple[str, ...]) -> None:
+    for criterion in SUITE.of("two_dimensional_output"):
+        outcome = criterion.run(InProcessBackend(SUITE.unit, {"two_dimensional_output": lambda *_: odd()}), substitutes)
+        assert outcome.fault == "", criterion.name
 
 
 @pytest.mark.parametrize(

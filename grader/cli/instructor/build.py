@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from grader.cli.console import CourseFolder, one_of, out, say, stop, writing
-from grader.cli.instructor.work import progress
+from grader.cli.instructor.progress_bar import progress
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def build(course: CourseFolder = None) -> None:
         if wrong := [one for name in found.units for one in quiz_problems(found, name)]:
             raise GraderError("\n".join(wrong))
         missing = failure_matrix.outdated(found, found.units)
-        with progress(len(missing), "recording misconceptions") as work:
-            failure_matrix.fill(found, found.units, lambda exercise: work.advance(exercise, "recorded", 1))
+        with progress(len(missing), "recording misconceptions") as shown:
+            failure_matrix.fill(found, found.units, lambda exercise: shown.advance(exercise, "recorded", 1))
         for sentence in [*describe_left_out(found), *to_do(found)]:
             say(sentence)
 
@@ -112,10 +112,10 @@ def audit(
         failure_matrix.fill(found, units)
         cases = sample(cases) if quick else cases
         results = []
-        with progress(len(cases), "auditing") as work:
+        with progress(len(cases), "auditing") as shown:
             for done in run(found, cases, jobs):
                 results += done
-                work.advance(f"{done[0].case.unit}/{done[0].case.exercise}", "audited", len(done))
+                shown.advance(f"{done[0].case.unit}/{done[0].case.exercise}", "audited", len(done))
         tables = [
             table_of(
                 name, [one for one in results if one.case.unit == name], criteria_names(found, name), ticks[name], found

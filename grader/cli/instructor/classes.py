@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli.console import CourseFolder, one_of, require_folder, say, stop, writing
-from grader.cli.instructor.work import progress
+from grader.cli.instructor.progress_bar import progress
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def collect(
     now = datetime.datetime.now(datetime.UTC)
     units = times(course, None if unit is None else [unit], now)
     try:
-        with progress(len(entries), "collecting") as work, writing(f"Not all could be written to {into}"):
-            collected = collect_class(entries, course, units, github, into, now, work.advance)
+        with progress(len(entries), "collecting") as shown, writing(f"Not all could be written to {into}"):
+            collected = collect_class(entries, course, units, github, into, now, shown.advance)
     except FolderInUse:
         raise GraderError(f"--out: another `grader collect` is writing to {into}: wait for its end.") from None
     for name, time in collected.units.items():

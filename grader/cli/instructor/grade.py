@@ -12,7 +12,7 @@ import typer
 from grader.classes.shards import Shard
 from grader.cli.console import CourseFolder, can_ask, err, one_of, out, require_folder, say, stop
 from grader.cli.instructor.class_table import print_class, print_differences, print_open_cases, print_reading
-from grader.cli.instructor.work import progress
+from grader.cli.instructor.progress_bar import progress
 from grader.errors import IMPERFECT, INTERNAL, GraderError
 from grader.machine import RUNNING
 from grader.text import listed
@@ -187,8 +187,8 @@ def _run(batch: Batch, jobs: int | None, scheduler: str | None = None) -> None:
     from grader.files import FolderInUse
 
     try:
-        with progress(len(batch.found), "grading") as work:
-            batch.run(jobs or os.cpu_count() or 1, work.begin, work.advance, scheduler)
+        with progress(len(batch.found), "grading") as shown:
+            batch.run(jobs or os.cpu_count() or 1, shown.begin, shown.advance, scheduler)
     except FolderInUse as error:
         who = f"process {error}" if str(error) else "it has only just begun"
         raise GraderError(

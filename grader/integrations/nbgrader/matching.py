@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +26,11 @@ def name_of(cell: NotebookNode) -> str | None:
 
 
 def content(cell: NotebookNode) -> tuple[Any, ...]:
-    """Return what makes a cell another one: type, source, marks and points."""
+    """Return what makes a cell another one: type, source, pictures, marks and points."""
     marks = marks_of(cell)
     points = marks.get("points") or 0
-    return (cell.cell_type, cell.source.rstrip(), points, *(bool(marks.get(mark)) for mark in MARKS))
+    pictures = json.dumps(cell.get("attachments") or {}, sort_keys=True)
+    return (cell.cell_type, cell.source.rstrip(), pictures, points, *(bool(marks.get(mark)) for mark in MARKS))
 
 
 def named(cells: Sequence[NotebookNode], reference: Cells, prefix: str) -> Cells:

@@ -915,7 +915,7 @@ def test_the_table_is_an_embedding(student: Student) -> None:
     expect_true(isinstance(table, RemoteObject), "It is no module.")
     expect_true("torch.nn.modules.sparse.Embedding" in table.kinds, "It is not an nn.Embedding.")
     weight = expect_tensor(table.parameters().get("weight"))
-    expect_true(len(weight) == V, "It does not have vocab_size rows.")
+    expect_true(weight.shape[:1] == (V,), "It does not have vocab_size rows.")
     expect_true(weight.shape == (V, V), "Its rows do not have vocab_size logits.")
 
 

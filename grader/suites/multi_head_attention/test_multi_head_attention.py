@@ -707,8 +707,19 @@ def heads_of(wrapper: RemoteObject) -> Weights:
     """Return the parameters of a wrapper's heads, for any number and width of heads."""
     parameters = wrapper.parameters()
     heads = {name: value for name, value in sorted(parameters.items()) if name.startswith("heads.")}
-    expect_true("heads.0.W_value.weight" in heads, "The result is not a wrapper with heads.")
+    are_numbered = all(name.split(".")[1].isdecimal() for name in heads)
+    expect_true(are_numbered and "heads.0.W_value.weight" in heads, "The result is not a wrapper with heads.")
     return heads
+
+
+def expect_equal_heads(weights: Weights) -> None:
+    """Expect every layer of every head to have the same width of inputs and of outputs."""
+    shape = tuple(weights["heads.0.W_value.weight"].shape)
+    expect_true(len(shape) == 2, f"A layer's parameter has the wrong shape: {shape}.")
+    for name, value in weights.items():
+        layer, _, kind = name.partition(".W_")[2].partition(".")
+        if f"W_{layer}" in LAYERS and kind in ("weight", "bias"):
+            expect_shape(value, shape if kind == "weight" else shape[:1])
 
 
 def expect_wrapping(
@@ -721,6 +732,7 @@ def expect_wrapping(
 ) -> None:
     """Expect the output of a wrapper with these weights, for inputs (B, T, d_in) of each shape (B, T)."""
     weights = {name: fresh(*value.shape) for name, value in heads_of(wrapper).items()}
+    expect_equal_heads(weights)
     wrapper.set(weights)
     d_out, d_in = weights["heads.0.W_value.weight"].shape
     heads = len({name.split(".")[1] for name in weights})
@@ -730,6 +742,8 @@ def expect_wrapping(
             expected = side_by_side(student, inputs, weights)
         else:
             module = substitute(d_in, d_out, CONTEXT, 0.0, heads, "heads.0.W_value.bias" in weights).double()
+            others = weights.keys() ^ module.state_dict().keys()
+            expect_true(not others, "The heads have other parameters than those of the wrapper.")
             module.load_state_dict(weights)
             expected = module(inputs.double()).detach()
         if in_training:  # the dropped weights are random, so no number is recorded
@@ -750,7 +764,7 @@ def test_two_heads(student: Student) -> None:
     """The wrapper should have two heads, each from d_in features."""
     weights = heads_of(two_heads(student)[0])
     expect_true(len({name.split(".")[1] for name in weights}) == 2, "The wrapper does not have two heads.")
-    expect_true(weights["heads.0.W_value.weight"].shape[-1] == D_IN, "The heads do not take d_in features.")
+    expect_true(weights["heads.0.W_value.weight"].shape[-1:] == (D_IN,), "The heads do not take d_in features.")
 
 
 @pytest.mark.exercise("two_dimensional_output", rule=TWO_HEADS)
@@ -1247,7 +1261,7 @@ def test_the_heads_of_the_smallest_gpt2(student: Student, fresh: Fresh) -> None:
     made, is_substitute = gpt2(student)
     if is_substitute:
         heads = made.get("num_heads")
-        expect_true(equals(heads, GPT2_HEADS), f"It was made with {shown(heads)} for num_heads.")
+        expect_true(equals([heads], [GPT2_HEADS]), f"It was made with {shown(heads)} for num_heads.")
     else:
         weights = fresh_layers(fresh, LAYERS, GPT2_WIDTH, GPT2_WIDTH)
         out_proj = {"out_proj.weight": torch.eye(GPT2_WIDTH), "out_proj.bias": torch.zeros(GPT2_WIDTH)}
@@ -1262,7 +1276,7 @@ def test_the_context_of_the_smallest_gpt2(student: Student) -> None:
     made, is_substitute = gpt2(student)
     if is_substitute:
         length = made.get("context_length")
-        expect_true(equals(length, GPT2_CONTEXT), f"It was made with {shown(length)} for context_length.")
+        expect_true(equals([length], [GPT2_CONTEXT]), f"It was made with {shown(length)} for context_length.")
     else:
         width = made.parameters()["W_query.weight"].shape[-1]
         outputs = expect_tensor(made(torch.zeros(1, GPT2_CONTEXT, width)))

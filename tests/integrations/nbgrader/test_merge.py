@@ -139,6 +139,15 @@ def test_a_text_that_both_changed_is_the_instructors_and_is_named() -> None:
     )
 
 
+def test_a_picture_of_an_instructors_stays_in_a_text_that_the_course_changes() -> None:
+    def draw(cells: Cells) -> None:
+        cells[0].attachments = {"map.png": {"image/png": "AAAA"}}
+
+    merge = merged(draw, write("text-Asmallunit", "# Another title"))
+    assert merge.cells[0].attachments == {"map.png": {"image/png": "AAAA"}}
+    assert merge.kept == ['the text "# A small unit" is as you edited it; the course has changed this text too.']
+
+
 def test_cells_without_ids_are_known_by_their_text() -> None:
     own = edited(insert(NOTE, "text-Scale"))
     for cell in own:

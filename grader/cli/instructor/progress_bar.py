@@ -21,7 +21,7 @@ SILENT_SECONDS = 10
 _MOST = 4
 
 
-class Work:
+class Progress:
     """What is in work, since when, and how much is done.
 
     Attributes:
@@ -55,36 +55,36 @@ class Work:
 
 
 @contextlib.contextmanager
-def progress(total: int, what: str) -> Iterator[Work]:
+def progress(total: int, what: str) -> Iterator[Progress]:
     """Show what is in work and how much is done, until the end of the block."""
-    with (_bar if sys.stderr.isatty() else _log)(total, what) as work:
-        yield work
+    with (_bar if sys.stderr.isatty() else _log)(total, what) as shown:
+        yield shown
 
 
 @contextlib.contextmanager
-def _bar(total: int, what: str) -> Iterator[Work]:
+def _bar(total: int, what: str) -> Iterator[Progress]:
     # slow to import, and only long commands need it
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich import progress as bars
     from rich.table import Column
     from rich.text import Text
 
-    work = Work(total, lambda _line: bar.update(task, completed=work.done))
+    shown = Progress(total, lambda _line: bar.update(task, completed=shown.done))
 
-    class InWork(ProgressColumn):
+    class InWork(bars.ProgressColumn):
         """What is in work, read again each time that the bar is drawn."""
 
         def render(self, _task: object) -> Text:
-            return Text(work.in_work())
+            return Text(shown.in_work())
 
     names = InWork(Column(no_wrap=True, overflow="ellipsis"))
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), names)
-    with Progress(*columns, console=err, transient=True) as bar:
+    done = (bars.TextColumn(what), bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn())
+    with bars.Progress(*done, names, console=err, transient=True) as bar:
         task = bar.add_task("", total=total)
-        yield work
+        yield shown
 
 
 @contextlib.contextmanager
-def _log(total: int, what: str) -> Iterator[Work]:
+def _log(total: int, what: str) -> Iterator[Progress]:
     """Print a line for each that is done, and what is in work if there is no line for a while."""
     news, is_over = threading.Event(), threading.Event()
 
@@ -96,14 +96,14 @@ def _log(total: int, what: str) -> Iterator[Work]:
         while not is_over.is_set():
             has_news = news.wait(SILENT_SECONDS)
             news.clear()
-            if not has_news and (names := work.in_work()):
+            if not has_news and (names := shown.in_work()):
                 err.print(escape(f"still {what} {names}"), soft_wrap=True)
 
-    work = Work(total, show)
+    shown = Progress(total, show)
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield work
+        yield shown
     finally:
         is_over.set()
         news.set()

@@ -10,15 +10,15 @@ import pytest
 from courses import REPOSITORY, without_seconds
 from processes import until
 
-from grader.cli.instructor import work
-from grader.cli.instructor.work import progress
+from grader.cli.instructor import progress_bar
+from grader.cli.instructor.progress_bar import progress
 
 IN_A_TERMINAL = """\
-from grader.cli.instructor.work import progress
-with progress(3, "grading") as work:
+from grader.cli.instructor.progress_bar import progress
+with progress(3, "grading") as shown:
     for name in ("[ada]", "bela", "chen"):
-        work.begin(name)
-    work.advance("bela", "graded")
+        shown.begin(name)
+    shown.advance("bela", "graded")
     input()
 """
 
@@ -47,7 +47,7 @@ def test_a_log_has_a_line_for_each_that_is_done_with_its_time(capsys: pytest.Cap
 def test_a_log_that_was_silent_says_what_is_in_work(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "SILENT_SECONDS", 0.01)
+    monkeypatch.setattr(progress_bar, "SILENT_SECONDS", 0.01)
     with progress(9, "grading") as found:
         for number in range(6):
             found.begin(f"student-{number}")
@@ -59,7 +59,7 @@ def test_a_log_that_was_silent_says_what_is_in_work(
 def test_a_log_says_nothing_of_what_is_done(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "SILENT_SECONDS", 0.01)
+    monkeypatch.setattr(progress_bar, "SILENT_SECONDS", 0.01)
     with progress(2, "grading") as found:
         found.begin("ada")
         found.begin("bela")
