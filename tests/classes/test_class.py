@@ -144,7 +144,7 @@ def test_a_report_has_what_was_earned_and_each_change(a_class: Class) -> None:
 def test_a_change_of_dates_alone_runs_nothing_and_keeps_the_earlier_report(a_class: Class) -> None:
     (a_class.folder / "times.csv").write_text(TIMES.replace("2000-01-03T12", "2000-01-01T00"))
     done = a_class.grade()
-    assert "1 have other dates, adjustments or groups" in done.stdout
+    assert "1 report has new dates, adjustments or groups" in done.stdout
     assert "graded" not in done.stderr
     assert a_class.reports()["cyd"]["points"] == 2
     [earlier] = (a_class.folder / "reports" / "earlier" / "cyd").glob("*.json")

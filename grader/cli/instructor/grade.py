@@ -216,10 +216,8 @@ def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
         what, whom = ("report is up to date and was", "it") if is_one else ("reports are up to date and were", "them")
         say(f"{len(batch.skipped)} of {len(batch.found)} {what} skipped (--force regrades {whom}).")
     if batch.redated:
-        say(
-            f"{batch.redated} have other dates, adjustments or groups, and no other points of tests: nothing of them "
-            "was run."
-        )
+        reports = "1 report has" if batch.redated == 1 else f"{batch.redated} reports have"
+        say(f"{reports} new dates, adjustments or groups, and the same results of tests: no code was run for this.")
     for name, students in batch.changed.items():
         say(
             f"{name} has changed since it was graded, and is no longer in the reports of {listed(students)}: "
