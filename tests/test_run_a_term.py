@@ -166,7 +166,7 @@ def test_the_class_has_the_points_that_the_rules_of_the_page_give(term: Term) ->
     assert emil["received"]["source"] == "times.csv"
     assert int(rows["emil"][UNIT]) == emil["points"] == emil["earned"] * 80 // 100
     regraded = said(term, "Change grades", "grader regrade")
-    assert f"  {UNIT}: +2, The text did not say this." in regraded
+    assert f"  {UNIT}/softmax_stable: +2, The text did not say this." in regraded
     assert "The points or possible points of 1 of 5 students change." in regraded
     assert "The points or possible points of 0 of 5 students change." in said(
         term, "The end of the term", "grader regrade"

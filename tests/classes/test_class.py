@@ -265,12 +265,12 @@ def test_regrade_shows_what_would_change_and_why_and_writes_only_then(a_class: C
     assert "Nothing was written: the same command with --write writes the reports." in done.stderr
     assert a_class.reports() == before
     lines = done.stdout.splitlines()
-    assert "bob: 4 of 18 → 0 of 20 (answers, weights)" in lines
+    assert "Bob Roe (bob): 4 of 18 → 0 of 20 (answers, weights)" in lines
     assert "    sum of two tensors: passed → failed" in lines
-    assert "ada: 5 of 18 → 7 of 20 (weights)" in lines
+    assert "Doe, Ada (ada): 5 of 18 → 7 of 20 (weights)" in lines
     assert "  sums: no longer +1.5, The network was down." in lines
-    assert "dan: 0 of 0 → 0 of 0 (weights)" not in lines
-    assert "eve: 0 of 18 → 0 of 20 (weights)" in lines
+    assert not [line for line in lines if "(dan): 0 of 0" in line]
+    assert "Eve Li (eve): 0 of 18 → 0 of 20 (weights)" in lines
     assert "The points or possible points of 5 of 6 students change." in lines
     assert a_class.run(*again, "--write").returncode == 0
     assert a_class.points() == {"Zoe-Z": 7, "ada": 7, "bob": 0, "cyd": 0, "dan": 0, "eve": 0}
