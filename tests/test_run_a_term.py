@@ -166,7 +166,7 @@ def test_the_class_has_the_points_that_the_rules_of_the_page_give(term: Term) ->
     assert emil["received"]["source"] == "times.csv"
     assert int(rows["emil"][UNIT]) == emil["points"] == emil["earned"] * 80 // 100
     regraded = said(term, "Change grades", "grader regrade")
-    assert f"  {UNIT}: +2, The text did not say this." in regraded
+    assert f"  {UNIT}/softmax_stable: +2, The text did not say this." in regraded
     assert "The points or possible points of 1 of 5 students change." in regraded
     assert "The points or possible points of 0 of 5 students change." in said(
         term, "The end of the term", "grader regrade"
@@ -198,9 +198,9 @@ def test_the_platforms_accept_the_exports(term: Term) -> None:
 @pytest.mark.proof(part="full")
 def test_moodle_finds_every_page_of_feedback_by_the_number_of_its_student(term: Term) -> None:
     assert set(term.feedback) == {
-        f"{name}_{number}_assignsubmission_file_/{UNIT}.html" for name, number in NAMES.values()
+        f"{name}_{number}_assignsubmission_file_/feedback.html" for name, number in NAMES.values()
     }
-    assert "2 days have begun" in term.feedback[f"Emil Roe_4715_assignsubmission_file_/{UNIT}.html"]
+    assert "2 days have begun" in term.feedback["Emil Roe_4715_assignsubmission_file_/feedback.html"]
 
 
 @pytest.mark.proof(part="full")

@@ -28,6 +28,7 @@ class Difference:
         after: Those now.
         lines: Each unit, exercise and test that changes.
         reasons: Why.
+        name: The student's own name, if the roster has it.
     """
 
     student: str
@@ -35,13 +36,14 @@ class Difference:
     after: tuple[int, int]
     lines: Sequence[str]
     reasons: Sequence[str]
+    name: str = ""
 
 
 def difference(before: Report | None, after: Report, course: Course) -> Difference | None:
     """Return how a report changes; None if neither points nor possible points do, of any unit, exercise or test."""
     now = after.points, after.possible
     if before is None:
-        return Difference(after.student, None, now, (), ("there was no report",))
+        return Difference(after.student, None, now, (), ("there was no report",), after.name)
     lines: list[str] = []
     reasons: list[str] = []
     for name in {**course.units, **before.units, **after.units}:
@@ -52,7 +54,9 @@ def difference(before: Report | None, after: Report, course: Course) -> Differen
             reasons += _reasons(old, new, before, after)
     if not lines:
         return None
-    return Difference(after.student, (before.points, before.possible), now, lines, list(dict.fromkeys(reasons)))
+    return Difference(
+        after.student, (before.points, before.possible), now, lines, list(dict.fromkeys(reasons)), after.name
+    )
 
 
 def _unit_lines(name: str, old: Unit | None, new: Unit | None) -> Iterator[str]:
@@ -68,10 +72,18 @@ def _unit_lines(name: str, old: Unit | None, new: Unit | None) -> Iterator[str]:
         return
     yield f"{name}: {old.points} of {old.possible} → {new.points} of {new.possible}"
     yield from parts
-    yield from (f"{name}: no longer {one.points:+g}, {one.reason}" for one in old.changes if _is_new(one, new))
-    yield from (f"{name}: {one.points:+g}, {one.reason}" for one in new.changes if _is_new(one, old))
+    yield from (f"{_place(name, one)}: no longer {_words(one)}" for one in old.changes if _is_new(one, new))
+    yield from (f"{_place(name, one)}: {_words(one)}" for one in new.changes if _is_new(one, old))
     if old.exempt != new.exempt:
         yield f"{name}: {'exempt now' if new.exempt else 'no longer exempt'}"
+
+
+def _place(name: str, change: Change) -> str:
+    return f"{name}/{change.exercise}" if change.exercise else name
+
+
+def _words(change: Change) -> str:
+    return f"{change.points:+g}, {change.reason}"
 
 
 def _grade(unit: Unit) -> tuple[int, int, bool]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from grader.classes.collected import LATE
 from grader.classes.matcher import is_plain
 from grader.classes.roster import Entry
-from grader.classes.times import bare, is_collected, late_work
+from grader.classes.times import bare, is_collected, late_work, stem
 from grader.submissions.layouts import is_anonymous, moodle_number
 from grader.submissions.names import quoted, student_id
 from grader.text import in_words, listed
@@ -158,6 +158,8 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
         fitting, rule = matcher.fitting(one.student, prefixes, one.identifiers, one.written)
         if one.is_named:
             fitting, rule = [decisions.entry(one.student)], "student"
+        elif len(fitting) > 1 and (known := _by_number(one, fitting, decisions)):
+            fitting, rule = [known], "grading worksheet"
         elif len(fitting) > 1:  # who has a named folder did not make another one
             fitting = [entry for entry in fitting if entry.student not in decided] or fitting
         group = [member for entry in fitting for member in matcher.group(entry, rule)]
@@ -177,11 +179,19 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
             yield from ((one, entry) for entry in group)
 
 
+def _by_number(one: Found, fitting: Sequence[Entry], decisions: Decisions) -> Entry | None:
+    """Return the one of several students whose number in the name of a submission a grading worksheet has."""
+    student = decisions.times.student(moodle_number(one.place.name)) if one.place else None
+    return next((entry for entry in fitting if student and entry.student == student), None)
+
+
 def _two_fit(one: Found, fitting: Sequence[Entry]) -> str:
     names = in_words([str(entry) for entry in fitting])
+    is_moodle = one.place and moodle_number(one.place.name)
+    worksheet = f", or save its grading worksheet as times_{stem(one.path)}.csv beside the roster" if is_moodle else ""
     return (
         f"{quoted(one.path)}: {one.student!r} fits {names} in the roster, so it was not graded: name it in the column "
-        "`folder` of the right one."
+        f"`folder` of the right one{worksheet}."
     )
 
 

@@ -71,7 +71,9 @@ def _undated_units(gradebook: Gradebook, course: Course, now: datetime.datetime)
 def _noted(gradebook: Gradebook, state: str, kind: str) -> Iterator[OpenCase]:
     """Yield a case for each note on grades in a state, and the units that it is about."""
     found: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
-    for row in (*gradebook.rows, *gradebook.strangers):
+    # Nobody waits for the grade of somebody who is not in the class.
+    rows = gradebook.rows if kind == NOT_GRADED else (*gradebook.rows, *gradebook.strangers)
+    for row in rows:
         by_note: dict[str, list[str]] = {}
         for unit, grade in row.grades.items():
             if grade.state == state and grade.note:

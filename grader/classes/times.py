@@ -111,6 +111,11 @@ class Times:
         """Return the lines of times.csv on a unit of a student."""
         return [line for line in self.lines if (line.student, line.unit) == (student, unit)]
 
+    def student(self, number: str) -> str | None:
+        """Return whose submission has a number of Moodle, as a worksheet says."""
+        stamps = [one for sheet in self.worksheets.values() for one in sheet.stamps if one.number == number]
+        return stamps[0].student if number and len({one.student for one in stamps}) == 1 else None
+
     def kept(self, student: str, unit: str, before: Time | None) -> Time | None:
         """Return the time of a unit that is not graded now: that of its report, as far as the tables still have it."""
         lines = self.of(student, unit)

@@ -59,7 +59,7 @@ def print_exercises(report: Report, rules: Rules, names: Collection[str], consol
     untouched = []
     for unit_name, unit in report.units.items():
         own = [entry for entry in shown if entry.unit_name == unit_name]
-        is_begun = any(entry.state in ("done", "in progress", "not graded") for entry in own)
+        is_begun = any(entry.state in ("done", "in progress", "no answer found") for entry in own)
         if not names and not is_begun:
             untouched.append(unit_name)
         elif own:

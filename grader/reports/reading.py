@@ -15,8 +15,8 @@ from grader.text import ended, listed, log_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-State = Literal["done", "in progress", "waiting", "not written yet", "not graded", "not handed in"]
-"""Of an exercise or a unit. Waiting: for another exercise. Not graded: there is a file that could not be read."""
+State = Literal["done", "in progress", "waiting", "not written yet", "no answer found", "not handed in", "exempt"]
+"""Of an exercise or a unit. Waiting: for another exercise. No answer found: no file has one that can be read."""
 
 NOTHING_YET = "Nothing is handed in yet: all is as you received it. Points count from the first answer on."
 
@@ -100,7 +100,7 @@ class Entry:
         if all(test.outcome == "passed" for test in self.exercise.tests):  # even if they are worth nothing
             return "done"
         if self.unit.path is None:
-            return "not handed in" if is_missing(self.unit_name, self.unit) else "not graded"
+            return "not handed in" if is_missing(self.unit_name, self.unit) else "no answer found"
         reasons = {test.reason for test in self.exercise.tests if test.outcome == "failed"}
         if reasons == {NOT_WRITTEN}:
             return "not written yet"

@@ -144,7 +144,7 @@ def test_a_report_has_what_was_earned_and_each_change(a_class: Class) -> None:
 def test_a_change_of_dates_alone_runs_nothing_and_keeps_the_earlier_report(a_class: Class) -> None:
     (a_class.folder / "times.csv").write_text(TIMES.replace("2000-01-03T12", "2000-01-01T00"))
     done = a_class.grade()
-    assert "1 have other dates, adjustments or groups" in done.stdout
+    assert "1 report has new dates, adjustments or groups" in done.stdout
     assert "graded" not in done.stderr
     assert a_class.reports()["cyd"]["points"] == 2
     [earlier] = (a_class.folder / "reports" / "earlier" / "cyd").glob("*.json")
@@ -278,12 +278,12 @@ def test_regrade_shows_what_would_change_and_why_and_writes_only_then(a_class: C
     assert "Nothing was written: the same command with --write writes the reports." in done.stderr
     assert a_class.reports() == before
     lines = done.stdout.splitlines()
-    assert "bob: 4 of 18 → 0 of 20 (answers, weights)" in lines
+    assert "Bob Roe (bob): 4 of 18 → 0 of 20 (answers, weights)" in lines
     assert "    sum of two tensors: passed → failed" in lines
-    assert "ada: 5 of 18 → 7 of 20 (weights)" in lines
+    assert "Doe, Ada (ada): 5 of 18 → 7 of 20 (weights)" in lines
     assert "  sums: no longer +1.5, The network was down." in lines
-    assert "dan: 0 of 0 → 0 of 0 (weights)" not in lines
-    assert "eve: 0 of 18 → 0 of 20 (weights)" in lines
+    assert not [line for line in lines if "(dan): 0 of 0" in line]
+    assert "Eve Li (eve): 0 of 18 → 0 of 20 (weights)" in lines
     assert "The points or possible points of 5 of 6 students change." in lines
     assert a_class.run(*again, "--write").returncode == 0
     assert a_class.points() == {"Zoe-Z": 7, "ada": 7, "bob": 0, "cyd": 0, "dan": 0, "eve": 0}

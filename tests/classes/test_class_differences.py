@@ -93,5 +93,14 @@ def test_what_does_not_change_the_grade_is_no_difference() -> None:
     assert difference(exempt, decided(unit({"add": exercise(0, 10)}), exempt=frozenset({"sums"})), course()) is None
 
 
+def test_an_adjustment_is_shown_at_its_exercise() -> None:
+    one = Change(kind="adjustment", points=2, reason="The text did not say this.", exercise="add", by="Ms Roe")
+    unit_of_ada = BEFORE.units["sums"]
+    more = unit_of_ada.model_copy(update={"changes": [one], "points": unit_of_ada.points + 2})
+    found = difference(BEFORE, BEFORE.with_units({"sums": more}), course())
+    assert found
+    assert "sums/add: +2, The text did not say this." in found.lines
+
+
 def test_without_an_earlier_report_that_is_the_cause() -> None:
     assert difference(None, BEFORE, course()) == Difference("ada", None, (9, 14), (), ("there was no report",))

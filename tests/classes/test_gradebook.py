@@ -158,6 +158,13 @@ def test_the_open_cases_are_one_list(course: Course) -> None:
     ]
 
 
+def test_no_open_case_is_that_somebody_outside_of_the_class_is_not_graded(course: Course) -> None:
+    found: Reports = {"ada": {"sums": of(course, unit(SUMS))}, "old": {"sums": "Two submissions fit."}}
+    gradebook = gradebook_of(Decisions(course, [Entry("ada")]), found, NOW, ["sums"])
+    assert [row.entry.student for row in gradebook.strangers] == ["old"]
+    assert "old" not in " ".join(case.text for case in open_cases(gradebook, course, NOW))
+
+
 def test_comments_are_no_change_of_points(course: Course) -> None:
     comment = Change(kind="comment", points=0, reason="Well done.", exercise=None, by="Ms Roe")
     made = of(course, unit(SUMS))

@@ -106,7 +106,7 @@ def test_a_group_is_graded_again_only_if_something_changes(term: Term) -> None:
     (term.folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
     done = term.run("grade", download)
     assert term.together() == {"ada": ["ada", "bela"], "bela": ["ada", "bela"]}
-    assert "1 have other dates, adjustments or groups" in done.stdout
+    assert "1 report has new dates, adjustments or groups" in done.stdout
     assert re.findall(r"graded (\w+) ", done.stderr) == ["bela"]
     assert "8 of 8 reports are up to date" in term.run("grade", download).stdout
 

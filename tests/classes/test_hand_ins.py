@@ -11,7 +11,7 @@ from courses import COURSE, hand_in
 from grader.classes.decisions import Decisions
 from grader.classes.hand_ins import HandIns, combined, comparable, described_matches, hand_ins
 from grader.classes.roster import Entry
-from grader.classes.times import Time
+from grader.classes.times import Stamp, Time, Times, Worksheet
 from grader.submissions.find import find_submissions
 from grader.submissions.reader import read_submission
 
@@ -98,6 +98,23 @@ def test_of_two_students_of_one_name_a_named_folder_decides_for_both(tmp_path: P
         "jd": tmp_path / "class" / "Jane Doe 2",
         "jane": tmp_path / "class" / "Doe Jane",
     }
+
+
+@pytest.mark.parametrize(("owner", "graded"), [("jane", {"jane": "12", "jd": "13"}), (None, {})])
+def test_of_two_students_of_one_name_a_grading_worksheet_says_whose_a_number_is(
+    tmp_path: Path, owner: str | None, graded: dict[str, str]
+) -> None:
+    twins = [Entry("jd", "Jane Doe", email="jd@a.org"), Entry("jane", "Jane Doe", email="jane@a.org")]
+    for number in ("12", "13"):
+        hand_in(tmp_path / "class" / f"Jane Doe_{number}_assignsubmission_file_", f"first = {number}\n", "sums")
+    worksheet = Worksheet(tmp_path / "times_class.csv", [Stamp("12", owner, None), Stamp("13", "jd", None)])
+    found = hand_ins(
+        find_submissions([tmp_path / "class"], UNITS), Decisions(COURSE, twins, Times(worksheets={"class": worksheet}))
+    )
+    assert {student: own[0].number for student, own in found.of.items()} == graded
+    assert ("Jane-Doe_13", "jd") in found.matched["grading worksheet"]
+    remedy = "or save its grading worksheet as times_class.csv beside the roster."
+    assert [one.endswith(remedy) for one in found.problems] == ([] if graded else [True])
 
 
 def test_a_student_with_a_submission_that_cannot_be_graded_has_not_handed_in_nothing(tmp_path: Path) -> None:

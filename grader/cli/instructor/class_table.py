@@ -214,7 +214,9 @@ def print_differences(differences: Sequence[Difference], total: int) -> None:
             "no report" if points is None else str(points[0]) if is_same else f"{points[0]} of {points[1]}"
             for points in (one.before, one.after)
         )
-        console.out.print(f"[bold]{escape(one.student)}[/]: {before} → {after} ({', '.join(one.reasons)})")
+        console.out.print(
+            f"[bold]{escape(who(one.student, one.name))}[/]: {before} → {after} ({', '.join(one.reasons)})"
+        )
         for line in one.lines:
             say(f"  {log_line(line)}" if not line.startswith("  ") else f"    {log_line(line.strip())}")
     say(f"The points or possible points of {len(differences)} of {total} students change.")

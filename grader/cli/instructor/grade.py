@@ -97,20 +97,20 @@ def regrade(
     _run(batch, jobs)
     _print_problems(came, handed_in)
     print_reading(came, handed_in, batch)
-    found = [difference(one.before, one.report, batch.course) for one in batch.graded]
-    print_differences([one for one in found if one], len(batch.reports))
+    found = [one for made in batch.graded if (one := difference(made.before, made.report, batch.course))]
+    print_differences(found, len(batch.reports))
     if not batch.faults:
-        _offer_to_write(batch, sum(map(bool, found)), write)
+        _offer_to_write(batch, {one.student for one in found}, write)
     _stop_with_problems(batch, came, handed_in)
 
 
-def _offer_to_write(batch: Batch, counted: int, write: bool) -> None:
-    """Write the reports that change if the instructor says so; the points of `counted` of them change."""
+def _offer_to_write(batch: Batch, shown: set[str], write: bool) -> None:
+    """Write the reports that change if the instructor says so; the points of the students in `shown` change."""
     from grader.reports.folder import says_something_else
 
     changed = [one for one in batch.graded if one.before is None or says_something_else(one.before, one.report)]
-    if others := len(changed) - counted:
-        say(f"Reports that change without the points, such as in comments, times or feedback: {others}.")
+    if others := [one.report.student for one in changed if one.report.student not in shown]:
+        say(f"Reports that change without the points, such as in comments, times or feedback: {listed(others)}.")
     if not changed:
         return
     if not write and not can_ask(out):
@@ -230,10 +230,8 @@ def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
         reports = "report" if len(batch.found) == 1 else "reports"
         say(f"{len(batch.skipped)} of {len(batch.found)} {reports} {what} skipped (--force regrades {whom}).")
     if batch.redated:
-        say(
-            f"{batch.redated} have other dates, adjustments or groups, and no other points of tests: nothing of them "
-            "was run."
-        )
+        reports = "1 report has" if batch.redated == 1 else f"{batch.redated} reports have"
+        say(f"{reports} new dates, adjustments or groups, and the same results of tests: no code was run for this.")
     for name, students in batch.changed.items():
         say(
             f"{name} has changed since it was graded, and is no longer in the reports of {listed(students)}: "

@@ -33,7 +33,7 @@ def originality(
     course = find_course(folder_of_course)
     one_of(unit, list(course.units))
     require_own(into)
-    decisions = read_decisions(roster, course) if roster else Decisions(course)
+    decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
     came = find_submissions(submissions, course.units, layout=layout, folders=decisions.folders)
     handed_in = hand_ins(came, decisions)
     export = read_class(handed_in.of, course, unit)

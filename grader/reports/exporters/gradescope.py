@@ -61,7 +61,7 @@ def _opening(report: Report) -> list[str]:
 def _of_exercise(entry: reading.Entry) -> dict[str, Any]:
     exercise = entry.exercise
     lines = []
-    if entry.state == "not graded":
+    if entry.state == "no answer found":
         lines += entry.unit.remarks
     elif entry.state in ("not written yet", "not handed in"):
         lines.append(f"It is {entry.state.removesuffix(' yet')} yet.")

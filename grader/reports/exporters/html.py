@@ -142,6 +142,7 @@ def _template() -> Any:
         "changes": changes,
         "reading": reading,
         "marks": summary.MARKS,
+        "awaited": summary.awaited,
         "state_of": summary.state_of,
         "findings": _findings,
     }

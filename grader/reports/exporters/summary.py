@@ -24,9 +24,12 @@ MARKS: dict[reading.State, str] = {
     "in progress": "◐",
     "waiting": "◌",
     "not written yet": "○",
-    "not graded": "✘",
+    "no answer found": "✘",
     "not handed in": "–",
+    "exempt": "–",
 }
+
+_NEXT: tuple[reading.State, ...] = ("in progress", "no answer found", "not written yet", "waiting", "not handed in")
 
 
 def summary(report: Report, most: int = MOST_BYTES) -> str:
@@ -68,9 +71,9 @@ def next_entry(found: list[reading.Entry]) -> reading.Entry | None:
     In the first such unit, an exercise with a named misconception goes first. Exercises without points go last. None if
     there is no exercise.
     """
-    states: tuple[reading.State, ...] = ("in progress", "not graded", "not written yet", "waiting", "not handed in")
+    found = [entry for entry in found if not entry.unit.exempt]
     found = [entry for entry in found if entry.exercise.possible and entry.state != "done"] or found
-    for state in states:
+    for state in _NEXT:
         candidates = [entry for entry in found if entry.state == state]
         if candidates:
             of_unit = [entry for entry in candidates if entry.unit_name == candidates[0].unit_name]
@@ -80,8 +83,8 @@ def next_entry(found: list[reading.Entry]) -> reading.Entry | None:
 
 def _pointer(entry: reading.Entry) -> Iterator[str]:
     exercise, state = entry.exercise, entry.state
-    yield "### Look at this next" if state in ("in progress", "not graded") else "### Go on here"
-    if state in ("not graded", "not handed in"):
+    yield "### Look at this next" if state in ("in progress", "no answer found") else "### Go on here"
+    if state in ("no answer found", "not handed in"):
         yield " ".join(markdown(remark) for remark in entry.unit.remarks) or f"{code(entry.unit_name)} is missing."
         return
     path, line = entry.place
@@ -112,12 +115,19 @@ def _marked(state: reading.State) -> str:
 
 def state_of(own: list[reading.Entry]) -> reading.State:
     """Return the state of a unit with these exercises."""
+    if own and own[0].unit.exempt:
+        return "exempt"
     states = {entry.state for entry in own}
     if len(states) == 1:
         return states.pop()
     if states == {"not written yet", "waiting"}:
         return "not written yet"
     return "in progress" if states else "done"
+
+
+def awaited(report: Report) -> list[str]:
+    """Return the units that are not handed in and not exempt."""
+    return [name for name in reading.not_handed_in(report) if not report.units[name].exempt]
 
 
 def _quiz_points(unit: Unit) -> str:
@@ -137,8 +147,8 @@ def _details(report: Report) -> Iterator[str]:
             f"{MARKS[state_of(own)]} <code>{markdown(name)}</code>: {unit.points} of {reading.points(unit.possible)}"
         )
         yield "\n\n".join([f"<details><summary>{title}</summary>", *_unit(report, name, unit, own), "</details>"])
-    if lacking:
-        yield f"Not handed in yet: {', '.join(map(code, lacking))}."
+    if names := awaited(report):
+        yield f"Not handed in yet: {', '.join(map(code, names))}."
     if texts := reading.anomalies(report):
         more = [f"- and {len(texts) - MOST_ATTEMPTS} more"] if len(texts) > MOST_ATTEMPTS else []
         items = "\n".join([*(f"- {code(text)}" for text in texts[:MOST_ATTEMPTS]), *more])
@@ -149,8 +159,9 @@ def _details(report: Report) -> Iterator[str]:
 def _unit(report: Report, name: str, unit: Unit, own: list[reading.Entry]) -> Iterator[str]:
     """Yield the exercises with their points, then the remarks."""
     decided = change_sentences(unit, report.timezone)
+    is_asked = not unit.exempt or reading.is_handed_in(name, unit)
     remarks = [f"- {markdown(text, MOST_OF_AN_EXPLANATION)}" for text in decided]
-    remarks += [f"- {markdown(text)}" for text in unit.remarks]
+    remarks += [f"- {markdown(text)}" for text in unit.remarks if is_asked]
     for message in reading.not_run(report, name):
         place = code(reading.place_of(message, unit).words())
         remarks.append(f"- A line could not be run, {place}: {markdown(reading.sentence_of(message))}")
@@ -161,7 +172,7 @@ def _unit(report: Report, name: str, unit: Unit, own: list[reading.Entry]) -> It
         for entry in own:
             if lines := _exercise(entry):
                 yield f"**{code(entry.name)}**\n\n" + "\n".join(lines)
-    if unit.quiz:
+    if unit.quiz and is_asked:
         lines = [f"- {markdown(problem)}" for problem in reading.quiz_problems(unit.quiz)]
         lines += [line for name, item in unit.quiz.items.items() for line in _answer(name, item)]
         yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *lines] if lines else [])])

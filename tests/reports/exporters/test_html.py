@@ -112,7 +112,10 @@ def test_no_sentence_is_on_the_page_twice() -> None:
 def test_units_and_exercises_have_their_points_and_their_state_in_words(shown: Callable[..., Sheet]) -> None:
     opened = shown().page
     rows = opened.get_by_role("region", name="Unit by unit").get_by_role("row")
-    assert rows.all_inner_texts()[1:] == ["sums\t◐ in progress\t5 of 13\t1 of 4", "means\t✘ not graded\t0 of 1\t0 of 1"]
+    assert rows.all_inner_texts()[1:] == [
+        "sums\t◐ in progress\t5 of 13\t1 of 4",
+        "means\t✘ no answer found\t0 of 1\t0 of 1",
+    ]
     expect(opened.get_by_text("means.py could not be read.")).to_have_count(1)
     titles = opened.get_by_role("region", name="sums").locator(".exercise")
     for title, state in zip(titles.all(), ("in progress", "done", "waiting", "not written yet"), strict=True):

@@ -135,9 +135,18 @@ def test_a_table_shows_the_state_of_each_unit() -> None:
         ["✔ done", "sums", "3 of 3", "1 of 1", "1 of 1 answered"],
         ["◐ in progress", "means", "6 of 8", "1 of 2", "1 of 1 answered, 3 of 4 points"],
         ["○ not written yet", "modes", "0 of 3", "0 of 1", "–"],
-        ["✘ not graded", "lost", "0 of 2", "0 of 1", "–"],
+        ["✘ no answer found", "lost", "0 of 2", "0 of 1", "–"],
         ["– not handed in", "later", "0 of 2", "0 of 1", "–"],
     ]
+
+
+def test_nothing_is_asked_for_in_an_exempt_unit_that_is_not_handed_in() -> None:
+    missing = unit({"next": exercise(0, 2)}, path=None, remarks=[missing_unit("later")])
+    made = report({"sums": unit({"total": exercise(3)}), "later": missing.model_copy(update={"exempt": True})})
+    assert rows(made)[-1][:2] == ["– exempt", "later"]
+    text = text_of(made)
+    assert "You are exempt from this unit" in text
+    assert not [asked for asked in ("missing", "Go on here", "Not handed in yet") if asked in text]
 
 
 def test_the_details_of_a_unit_have_the_points_of_each_exercise() -> None:
