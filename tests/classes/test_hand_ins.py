@@ -112,7 +112,7 @@ def test_of_two_students_of_one_name_a_grading_worksheet_says_whose_a_number_is(
         find_submissions([tmp_path / "class"], UNITS), Decisions(COURSE, twins, Times(worksheets={"class": worksheet}))
     )
     assert {student: own[0].number for student, own in found.of.items()} == graded
-    assert ("Jane-Doe_13", "jd") in found.matched["grading worksheet"]
+    assert "Jane-Doe_13 is jd" in found.matched["grading worksheet"]
     remedy = "or save its grading worksheet as times_class.csv beside the roster."
     assert [one.endswith(remedy) for one in found.problems] == ([] if graded else [True])
 
