@@ -90,7 +90,7 @@ def test_build_writes_what_the_solution_gives_and_which_rules_are_tried(course: 
     ("old", "new", "sentence"),
     [
         ("add adds", "add subtracts", "sum tries a rule that add has not: 'add subtracts'. Quote one of the stub's"),
-        ("torch.tensor([0.1234567, 3.0])", "1.0, 2.0", "the solution fails sum:"),
+        ("torch.tensor([0.1234567, 3.0])", "1.0, 2.0", "This is so with the solution too: correct the test sum."),
     ],
 )
 def test_build_refuses_a_visible_test_that_is_wrong(course: Path, old: str, new: str, sentence: str) -> None:
