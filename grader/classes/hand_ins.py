@@ -176,8 +176,8 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
 def _two_fit(one: Found, fitting: Sequence[Entry]) -> str:
     names = in_words([str(entry) for entry in fitting])
     return (
-        f"{quoted(one.path)}: {one.student!r} fits {names} in the roster, so it was not graded: name it in the column "
-        "`folder` of the right one."
+        f"{quoted(one.path)}: {one.student!r} fits {names} in the roster, so it was not graded: write "
+        f"{one.student!r} into the column `folder` of the right one."
     )
 
 

@@ -79,7 +79,9 @@ def test_a_submission_that_fits_two_students_is_graded_for_neither_and_neither_h
     assert (set(found.of), found.absent, set(found.unclear)) == ({"ada"}, [], {"jane", "john"})
     [sentence] = found.problems
     assert sentence == found.unclear["jane"] == found.unclear["john"]
-    assert "'jdoe' fits Jane Doe (jane) and John Doe (john) in the roster, so it was not graded: name it" in sentence
+    assert (
+        "'jdoe' fits Jane Doe (jane) and John Doe (john) in the roster, so it was not graded: write 'jdoe'" in sentence
+    )
     assert printed == ["Roster: 3 students, 1 with a submission here."]
 
 

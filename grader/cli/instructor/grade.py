@@ -203,7 +203,10 @@ def _stop_with_problems(batch: Batch, came: Submissions, handed_in: HandIns) -> 
     unclear = [f"Not graded, for the reason above: {listed(sorted(handed_in.unclear), 50)}."]
     problems = [*came.problems, *(unclear if handed_in.unclear else handed_in.problems)]
     if batch.faults:
-        rest = f"{len(batch.missed)} of {len(batch.found)} were not graded: the same command again continues with them."
+        rest = (
+            f"{len(batch.missed)} of {len(batch.found)} were not graded: remove the cause, and the same command "
+            "continues with them."
+        )
         raise stop(INTERNAL, *problems, *batch.faults, rest)
     if problems:
         raise stop(IMPERFECT, *problems, *(["All others were graded."] if batch.reports else []))
