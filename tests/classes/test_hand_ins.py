@@ -132,3 +132,9 @@ def test_of_a_download_without_names_the_roster_says_nothing_and_nobody_has_hand
     assert (found.absent, set(found.unclear)) == ([], {"jane", "ada"})
     [sentence] = found.problems
     assert "The download is anonymous, and the roster does not say who is Participant_4711." in sentence
+
+
+def test_a_submission_of_gradescope_without_submitters_is_anonymous(tmp_path: Path) -> None:
+    found, _ = class_of(tmp_path, "submission_101", "ada")
+    assert found.of.keys() == {"ada", "submission_101"}
+    assert (found.absent, set(found.unclear)) == ([], {"jane", "john"})
