@@ -224,7 +224,9 @@ class Document:
                 else:
                     self.report_key(location[:-1], f"{location[-2]!r} should be {_expected(detail)}.")
             case _:
-                self.report(location, f"{key!r} should be {_expected(detail)}, not {_rendered(given)}.")
+                few = isinstance(given, dict | list) and given and detail["type"] == "too_short"
+                found = str(len(given)) if few else _rendered(given)
+                self.report(location, f"{key!r} should be {_expected(detail)}, not {found}.")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -65,6 +65,12 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + more
 
 
+def as_sentence(text: str) -> str:
+    """Return a text as a sentence, with a capital letter unless it begins with the path of a file."""
+    is_path = "/" in text.partition(" ")[0]
+    return ended(text if is_path else f"{text[:1].upper()}{text[1:]}")
+
+
 def ended(text: str) -> str:
     """Return a text as a sentence: errors often have no full stop."""
     return text.rstrip() if text.rstrip().endswith((".", "!", "?", ":")) else f"{text.rstrip()}."

@@ -102,6 +102,8 @@ def _whole_files(course: Course, unit: str) -> Iterator[Case]:
         sources = with_imports(unit, completed(course, path, unit), course.solutions)
         covered = _bound_in(path)
         place = f"{shown(path)}:1"
+        if covered.isdisjoint(exercises):
+            raise AuditError(f"{place}: it answers no exercise: define {', '.join(exercises)} or one of them.")
         yield from (
             Case(unit, one, "right answer", path.stem, sources, place=place) for one in exercises if one in covered
         )

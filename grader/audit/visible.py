@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from grader.course import rules
+from grader.course.modules import shown
 from grader.engine.criteria import (
     Criterion,
     criteria_of_unit,
@@ -75,6 +76,33 @@ def untried_rules(course: Course, unit: str) -> list[str]:
     """Return the rules of a unit that no visible test tries, each with its exercise."""
     found = _rules(course, unit, visible_criteria_of_unit(course, unit))
     return [f"{exercise}: {rule}" for exercise in found for rule, is_tried in found[exercise].items() if not is_tried]
+
+
+def unmatched_rules(course: Course) -> list[str]:
+    """Return a sentence on each rule that a hidden test tries and the docstring does not state, or the reverse."""
+    sentences = []
+    for unit in course.units:
+        solution = solution_names(course, unit)
+        stated = {
+            exercise: rules.stated_rules(getattr(solution.get(exercise), "__doc__", None) or "")
+            for exercise in course.units[unit].exercises
+        }
+        tried: set[tuple[str, str]] = set()
+        for criterion in criteria_of_unit(course, unit):
+            tried.update((criterion.exercise, rule) for rule in criterion.rules)
+            sentences += [
+                f"{shown(criterion.file)}:{criterion.line}: {criterion.name} tries a rule that the docstring of "
+                f"{criterion.exercise} does not state: {rule!r}. Quote one of its lines that begin with a dash."
+                for rule in criterion.rules
+                if rule not in stated.get(criterion.exercise, ())
+            ]
+        sentences += [
+            f"solutions/{unit}.py: {exercise}: no hidden test tries the rule {rule!r}."
+            for exercise, found in stated.items()
+            for rule in sorted(found)
+            if (exercise, rule) not in tried
+        ]
+    return sentences
 
 
 def _rules(course: Course, unit: str, visible: Sequence[Criterion]) -> dict[str, dict[str, bool]]:

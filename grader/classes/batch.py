@@ -26,7 +26,7 @@ from grader.reports.folder import (
 from grader.reports.reading import not_handed_in
 from grader.submissions.reader import read_submission
 from grader.submissions.tree import Files
-from grader.text import listed
+from grader.text import as_sentence, listed
 
 if TYPE_CHECKING:
     import datetime
@@ -129,7 +129,7 @@ class Batch:
                 for submission, outcome in grading.reports(self._outdated(begin, advance), jobs, self.now):
                     if isinstance(outcome, str):
                         failed.setdefault(outcome, []).append(submission.student)
-                        self.withdraw(submission.student, f"{outcome[:1].upper()}{outcome[1:]}.")
+                        self.withdraw(submission.student, as_sentence(outcome))
                         group = self._note(submission, None, None)
                     else:
                         group = self._note(submission, outcome.report, outcome.pytest)

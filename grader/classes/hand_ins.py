@@ -190,8 +190,8 @@ def _two_fit(one: Found, fitting: Sequence[Entry]) -> str:
     is_moodle = one.place and moodle_number(one.place.name)
     worksheet = f", or save its grading worksheet as times_{stem(one.path)}.csv beside the roster" if is_moodle else ""
     return (
-        f"{quoted(one.path)}: {one.student!r} fits {names} in the roster, so it was not graded: name it in the column "
-        f"`folder` of the right one{worksheet}."
+        f"{quoted(one.path)}: {one.student!r} fits {names} in the roster, so it was not graded: write "
+        f"{one.student!r} into the column `folder` of the right one{worksheet}."
     )
 
 

@@ -82,4 +82,5 @@ def _noted(gradebook: Gradebook, state: str, kind: str) -> Iterator[OpenCase]:
             found.setdefault((note, tuple(units)), []).append(row)
     for (note, affected), rows in found.items():
         sentence = f"not graded. {note}" if kind == NOT_GRADED else note
-        yield OpenCase(kind, affected, sentence, [who(row.entry.student, row.entry.name) for row in rows])
+        students = sorted((who(row.entry.student, row.entry.name) for row in rows), key=str.casefold)
+        yield OpenCase(kind, affected, sentence, students)

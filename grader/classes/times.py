@@ -16,7 +16,7 @@ from grader.classes.collected import COLLECTED, LATE, Work, read_collected
 from grader.classes.matcher import Matcher
 from grader.classes.roster import Entry, parse_time
 from grader.classes.tables import TableError, read_table
-from grader.submissions.names import student_id
+from grader.submissions.names import TIMESTAMP, student_id
 from grader.submissions.plain_files import UnreadableError, read_text
 from grader.submissions.tree import ARCHIVE
 
@@ -37,7 +37,6 @@ _COLUMNS = ("student", "unit", "time")
 _SUBMISSION = "submission"
 _PARTICIPANT, _NAME, _MODIFIED = "Identifier", "Full name", "Last modified (submission)"
 _ADDRESS = "Email address"
-_STAMP = "timestamp.txt"
 # Moodle writes times in the words of the reader's language. These are its English ones.
 _MOODLE_FORMATS = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, %Y, %I:%M %p")
 
@@ -285,7 +284,7 @@ def stamped_time(folder: Path, unit: str) -> Time | None:
     As nbgrader reads it: `2027-01-26 08:30:00 UTC`, with another zone, or without one for UTC.
     """
     try:
-        text = read_text(folder, f"{unit}/{_STAMP}", 1000) or ""
+        text = read_text(folder, f"{unit}/{TIMESTAMP}", 1000) or ""
     except UnreadableError:
         return None
     words = text.split()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from grader.course import hints
 from grader.course.efforts import EFFORT
 from grader.course.model import Course, left_out
+from grader.documents import nearest
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.quizzes import practice
@@ -84,6 +85,7 @@ def read_source(path: Path, course: Course) -> NotebookNode:
     _check_markers(path, text, notebook)
     _check_docstrings(path, text)
     _hints(path, text)
+    _check_tags(path, text, notebook)
     notebook.cells = [cell for cell in notebook.cells if hints.TAG not in cell.metadata.get("tags", ())]
     missing = left_out(course)
     if names := {*missing.get(path.stem, ()), *_imports_left_out(text, missing, course)}:
@@ -208,6 +210,14 @@ def _hints(path: Path, text: str) -> dict[str, list[str]]:
             found[names[-1]] = items
         above = [header, *lines]
     return found
+
+
+def _check_tags(path: Path, text: str, notebook: NotebookNode) -> None:
+    """Raise BuildError if a tag looks like that of hints, which students would find in their stub."""
+    for (start, _), cell in zip(_cells(text), notebook.cells, strict=False):
+        for tag in cell.metadata.get("tags", ()):
+            if tag != hints.TAG and (like := nearest(tag, [hints.TAG])):
+                raise _problem(path, start, f"the tag {tag!r} is unknown, so the cell stays in the stub.{like}")
 
 
 def _check_markers(path: Path, text: str, notebook: NotebookNode) -> None:

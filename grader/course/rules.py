@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +21,13 @@ def read_rules(course: Course) -> Rules:
     path = course.exercises / FILENAME
     rules: Rules = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return rules
+
+
+def stated_rules(docstring: str) -> set[str]:
+    """Return the rules in an exercise's docstring: each line with a dash, with its continuation lines."""
+    paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
+    lists = (re.split(r"^- ", one, flags=re.MULTILINE)[1:] for one in paragraphs if one.startswith("- "))
+    return {" ".join(rule.split()) for rules in lists for rule in rules}
 
 
 def to_json(rules: Rules) -> str:

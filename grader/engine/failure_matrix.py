@@ -26,6 +26,7 @@ from grader.course.modules import SuiteError
 from grader.engine.criteria import criteria_of_unit
 from grader.engine.outcomes import MISSING, Outcome
 from grader.engine.solutions import failed_by_solution, solution_names
+from grader.errors import GraderError, SuiteFault
 from grader.files import PACKAGE, write_atomically
 from grader.sandbox import protocol, values
 from grader.testing.backend import InProcessBackend
@@ -104,6 +105,20 @@ def key_of(course: Course, unit: str) -> bytes:
     built = made.read_bytes() if made.exists() else b""
     total.update(built.partition(b"\n")[2])  # its first line is a digest of all solutions
     return total.digest()
+
+
+def require_proof(course: Course, criterion: Criterion) -> None:
+    """Run the solution on a hidden test that changed since its outcomes were recorded.
+
+    Raises:
+        SuiteFault: The solution fails it, so no submission may lose its point.
+    """
+    is_hidden = criterion.file.is_relative_to(course.suites)
+    if is_hidden and recorded(course, criterion.unit, criterion.exercise) is None:
+        try:
+            _require_sound(course, criterion.unit, [criterion])
+        except GraderError as error:
+            raise SuiteFault(str(error)) from error
 
 
 # -- the files ---------------------------------------------------------------------------------------------------

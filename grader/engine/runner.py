@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from grader.engine.characters import hint_on_characters
 from grader.engine.explanations import advice, explained, lacks_import, trace_of
+from grader.engine.failure_matrix import require_proof
 from grader.engine.newer_python import hint_for_missing, needing_newer_python
 from grader.engine.outcomes import ADVICE, CAUSE, Outcome
 from grader.engine.solutions import with_solution
@@ -122,8 +123,11 @@ class Runner:
         """Keep for the instructor what the test itself raised in a run that lost a point.
 
         Raises:
-            SuiteFault: It raises with the solution too, or asks for a name that the solution has not.
+            SuiteFault: It raises with the solution too, or asks for a name that the solution has not; or it was changed
+                since the last build, and the solution fails it.
         """
+        if not outcome.passed:
+            require_proof(self._course, criterion)
         for one in () if outcome.passed else {first.fault: first, outcome.fault: outcome}.values():
             unknown = one.missing_names().difference(self._exercises) if one.kind == "not defined" else ()
             if (one.fault or unknown) and (sentence := with_solution(self._course, criterion, one)):

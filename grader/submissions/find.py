@@ -187,7 +187,10 @@ def _members(
     for name, own in folders.items():
         students.setdefault(name.casefold(), []).extend(own)
     named = {
-        entry.name: [Claim(name, name, entry.name, entry.name if entry.kind == "file" else "") for name in group]
+        entry.name: [
+            Claim(name, name, entry.name, entry.name if entry.kind == "file" else "", at=root.created.get(entry.name))
+            for name in group
+        ]
         for entry in root.entries
         if (group := students.get(entry.name.casefold(), []))
     }

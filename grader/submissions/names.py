@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from grader.submissions.tree import Files
 
 SHEET_SUFFIX = "_quiz.md"
+TIMESTAMP = "timestamp.txt"
+"""Where nbgrader keeps the time of a submission, in the folder of its unit."""
 FOLDER = "exercises"
 """The folder of a student's repository that holds all units."""
 

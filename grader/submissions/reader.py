@@ -20,6 +20,7 @@ from grader.submissions.git_commit import read_commit
 from grader.submissions.kinds import code_of, refuse_others, require_script
 from grader.submissions.names import (
     FOLDER,
+    TIMESTAMP,
     CourseFiles,
     filenames,
     intended_name,
@@ -173,6 +174,7 @@ class _Reader:
         for unit in self.units:
             script, _, sheet = filenames(unit)
             read.update(places(self.tree, unit, script), places(self.tree, unit, sheet))
+            read.add(f"{unit}/{TIMESTAMP}")  # for its time
         inside = [*self.named, *(one.path for one in self.search.refused)]
         above = {str(one) for path in map(PurePosixPath, inside) for one in (path, *path.parents)}
         ignored: list[Ignored] = []

@@ -79,7 +79,9 @@ def test_a_submission_that_fits_two_students_is_graded_for_neither_and_neither_h
     assert (set(found.of), found.absent, set(found.unclear)) == ({"ada"}, [], {"jane", "john"})
     [sentence] = found.problems
     assert sentence == found.unclear["jane"] == found.unclear["john"]
-    assert "'jdoe' fits Jane Doe (jane) and John Doe (john) in the roster, so it was not graded: name it" in sentence
+    assert (
+        "'jdoe' fits Jane Doe (jane) and John Doe (john) in the roster, so it was not graded: write 'jdoe'" in sentence
+    )
     assert printed == ["Roster: 3 students, 1 with a submission here."]
 
 
@@ -160,3 +162,9 @@ def test_of_a_download_without_names_the_roster_says_nothing_and_nobody_has_hand
     assert (found.absent, set(found.unclear)) == ([], {"jane", "ada"})
     [sentence] = found.problems
     assert "The download is anonymous, and the roster does not say who is Participant_4711." in sentence
+
+
+def test_a_submission_of_gradescope_without_submitters_is_anonymous(tmp_path: Path) -> None:
+    found, _ = class_of(tmp_path, "submission_101", "ada")
+    assert found.of.keys() == {"ada", "submission_101"}
+    assert (found.absent, set(found.unclear)) == ([], {"jane", "john"})

@@ -569,7 +569,7 @@ def test_if_space_runs_out_no_partial_file_remains_and_a_message_says_so(
     assert without_seconds(done.stderr).splitlines() == [
         "graded syntax (1 of 2)",
         f"A report could not be written to {tmp_path / 'out'}: File too large. Those before it are whole.",
-        "1 of 2 were not graded: the same command again continues with them.",
+        "1 of 2 were not graded: remove the cause, and the same command continues with them.",
     ]
     assert ["talks", "-", "-", "not", "graded"] in [line.split() for line in done.stdout.splitlines()]
     assert files(tmp_path / "out").keys() - {"instructor/talks.pytest.json"} == {
@@ -641,7 +641,8 @@ def test_on_a_full_disk_complete_reports_remain_and_the_next_run_continues(small
     assert (seen / "code").read_text() == "3\n"
     *graded, sentence, rest = (seen / "stderr").read_text().splitlines()
     assert sentence == f"A report could not be written to {disk}: No space left on device. Those before it are whole."
-    assert rest == f"{9 - len(graded)} of 9 were not graded: the same command again continues with them."
+    again = "remove the cause, and the same command continues with them."
+    assert rest == f"{9 - len(graded)} of 9 were not graded: {again}"
     assert 0 < len(graded) < 9
     whole = read_reports(seen / "full")
     assert len(whole) == len(graded)

@@ -258,7 +258,7 @@ def test_a_scheduler_that_is_stopped_ends_the_batch_with_what_is_graded(
         _, errors = grading.communicate()
     assert grading.returncode == 3
     assert "scheduler" in errors
-    assert "the same command again continues with them" in errors
+    assert "the same command continues with them" in errors
     assert steady_reports(tmp_path / "out").keys() == {"bob"}
 
 

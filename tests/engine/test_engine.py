@@ -223,7 +223,8 @@ def test_a_killed_engine_is_reported_and_leaves_no_process_behind(
     assert done.returncode == 3
     assert done.stderr.splitlines()[1].startswith("The grading engine ended with code -9.")
     assert "Traceback" not in done.stderr
-    assert done.stderr.endswith("1 of 2 were not graded: the same command again continues with them.\n")
+    again = "remove the cause, and the same command continues with them.\n"
+    assert done.stderr.endswith(f"1 of 2 were not graded: {again}")
     ada, eve = (line.split() for line in done.stdout.splitlines()[3:5])
     assert ada[:3] == ["ada", "5", "5/5"]
     assert eve == ["eve", "-", "-", "not", "graded"]
@@ -258,7 +259,7 @@ def test_a_grading_process_that_dies_twice_affects_only_its_submission(
     assert courses.without_seconds(done.stderr).splitlines()[2:] == [
         "could not grade eve (3 of 3)",
         "eve was not graded: the grading process ended with code -9.",
-        "1 of 3 were not graded: the same command again continues with them.",
+        "1 of 3 were not graded: remove the cause, and the same command continues with them.",
     ]
     assert ["eve", "-", "-", "not", "graded"] in [line.split() for line in done.stdout.splitlines()]
     assert {name: report["points"] for name, report in courses.read_reports(tmp_path / "reports").items()} == {

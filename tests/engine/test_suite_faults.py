@@ -76,6 +76,12 @@ def test_what_a_test_raises_with_the_solution_too_is_no_grade(run: Run, check: s
     assert str(raised.value).endswith("This is so with the solution too: correct the test it.")
 
 
+def test_a_changed_test_that_the_solution_fails_is_no_grade(run: Run) -> None:
+    check = "from grader.testing.checks import expect_number; expect_number(student.mean([1, 2]), 99, 0.1)"
+    with pytest.raises(SuiteFault, match="This is so with the solution too: correct the test it"):
+        run(check, RIGHT)
+
+
 def test_what_a_test_raises_with_an_answer_alone_costs_the_point_and_is_for_the_instructor(run: Run) -> None:
     runner = run("assert student.mean([1, 2]) > 0", TEXT)
     [outcome] = runner.outcomes.values()

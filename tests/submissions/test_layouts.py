@@ -547,6 +547,8 @@ def test_a_submission_has_its_place_and_gradescopes_time(tmp_path: Path) -> None
         (tmp_path / "class" / "submission_101", datetime.datetime(2026, 11, 22, 10, tzinfo=datetime.UTC)),
         *[(tmp_path / "class" / "submission_102", None)] * 2,  # of a group of two
     ]
+    named = find_submissions([tmp_path / "class"], UNITS, folders={"submission_101": ["ada"]})
+    assert {one.student: one.at for one in named.found}["ada"] == found.found[0].at
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def build(course: CourseFolder = None) -> None:
             say(f"{'wrote' if path.exists() else 'removed'} {path}")
         from grader.audit.quiz_proofs import problems as quiz_problems
         from grader.audit.visible import build as build_visible
+        from grader.audit.visible import unmatched_rules
         from grader.engine import failure_matrix
 
         for path in build_visible(found):
@@ -46,7 +47,7 @@ def build(course: CourseFolder = None) -> None:
         missing = failure_matrix.outdated(found, found.units)
         with progress(len(missing), "recording misconceptions") as shown:
             failure_matrix.fill(found, found.units, lambda exercise: shown.advance(exercise, "recorded", 1))
-        for sentence in [*describe_left_out(found), *to_do(found)]:
+        for sentence in [*describe_left_out(found), *unmatched_rules(found), *to_do(found)]:
             say(sentence)
 
 
@@ -136,7 +137,7 @@ def audit(
     for sentence in [*described, *(f"Written: {path}" for path in written[-1:])]:
         say(sentence)
     if problems:
-        raise stop(IMPERFECT, *problems, f"{len(problems)} problems were found.")
+        raise stop(IMPERFECT, *problems, f"Problems found: {len(problems)}.")
 
 
 def _print_ticks(ticks: dict[str, Ticks], untried: dict[str, list[str]]) -> None:
@@ -145,10 +146,10 @@ def _print_ticks(ticks: dict[str, Ticks], untried: dict[str, list[str]]) -> None
     Raises typer.Exit for the latter.
     """
     for unit, found in ticks.items():
-        say(f"{unit}: {len(found.ticked)} of {found.wrong} wrong answers get a full tick.")
+        say(f"{unit}: wrong answers with a full tick: {len(found.ticked)} of {found.wrong}.")
         for name in found.ticked:
             say(f"  {name}")
-        say(f"{unit}: {len(untried[unit])} rules have no visible test.")
+        say(f"{unit}: rules without a visible test: {len(untried[unit])}.")
         for rule in untried[unit]:
             say(f"  {rule}")
     refused = [f"{unit}: a right answer gets no tick: {one}" for unit, found in ticks.items() for one in found.refused]

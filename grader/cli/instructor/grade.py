@@ -214,7 +214,7 @@ def _stop_with_problems(batch: Batch, came: Submissions, handed_in: HandIns) -> 
     problems = [f"Not graded, for the reasons above: {whose}."] if is_any else []
     if batch.faults:
         missed, total = len(batch.missed), len(batch.missed) + len(batch.reports)
-        rest = f"{missed} of {total} were not graded: the same command again continues with them."
+        rest = f"{missed} of {total} were not graded: remove the cause, and the same command continues with them."
         raise stop(INTERNAL, *problems, *batch.faults, rest)
     if problems:
         raise stop(IMPERFECT, *problems, *(["All others were graded."] if batch.reports else []))
