@@ -137,9 +137,8 @@ class Batch:
             self.faults.append(str(error))
         finally:
             for why, students in failed.items():
-                is_one = len(set(students)) == 1
-                who = listed(list(dict.fromkeys(students)))
-                self.faults.append(f"{who} {'was' if is_one else 'were'} not graded: {why}.")
+                verb = "was" if len(set(students)) == 1 else "were"
+                self.faults.append(f"{listed([*dict.fromkeys(students)])} {verb} not graded: {why}.")
 
     def add_absent(self, students: Iterable[str]) -> None:
         """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.
