@@ -111,9 +111,8 @@ class Batch:
                 if self.writes:
                     self._record_reasons()
         except OSError as error:
-            self.faults.append(
-                f"A report could not be written to {self.into}: {error.strerror or error}. Those before it are whole."
-            )
+            why = error.strerror or error
+            self.faults.append(f"A report could not be written to {self.into}: {why}. Those before it are whole.")
 
     def _grade(
         self, jobs: int, begin: Callable[[str], None], advance: Callable[[str, str], None], scheduler: str | None
