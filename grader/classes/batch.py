@@ -114,9 +114,8 @@ class Batch:
                 if self.writes:
                     self._record_reasons()
         except OSError as error:
-            self.faults.append(
-                f"A report could not be written to {self.into}: {error.strerror or error}. Those before it are whole."
-            )
+            why = error.strerror or error
+            self.faults.append(f"A report could not be written to {self.into}: {why}. Those before it are whole.")
 
     def _grade(
         self, jobs: int, begin: Callable[[str], None], advance: Callable[[str, str], None], scheduler: str | None
@@ -140,8 +139,8 @@ class Batch:
             self.faults.append(str(error))
         finally:
             for why, students in failed.items():
-                who = list(dict.fromkeys(students))
-                self.faults.append(f"{listed(who)} {'was' if len(who) == 1 else 'were'} not graded: {why}.")
+                verb = "was" if len(set(students)) == 1 else "were"
+                self.faults.append(f"{listed([*dict.fromkeys(students)])} {verb} not graded: {why}.")
 
     def add_absent(self, students: Iterable[str], paths: Collection[Path]) -> None:
         """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.

@@ -23,6 +23,7 @@ import torch
 from filelock import FileLock
 
 from grader.course.modules import SuiteError
+from grader.engine.budget import LimitExceeded
 from grader.engine.criteria import criteria_of_unit
 from grader.engine.outcomes import MISSING, Outcome
 from grader.engine.solutions import failed_by_solution, solution_names
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from grader.course.model import Course
-    from grader.engine.criteria import Criterion
+    from grader.engine.budget import LimitExceeded
+from grader.engine.criteria import Criterion
 
 Rows = dict[str, dict[str, Outcome]]
 """The outcome of each criterion, by the misconception's name and the criterion's."""
@@ -117,6 +119,8 @@ def require_proof(course: Course, criterion: Criterion) -> None:
     if is_hidden and recorded(course, criterion.unit, criterion.exercise) is None:
         try:
             _require_sound(course, criterion.unit, [criterion])
+        except LimitExceeded:
+            raise
         except GraderError as error:
             raise SuiteFault(str(error)) from error
 

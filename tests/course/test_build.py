@@ -310,6 +310,10 @@ def test_the_file_of_hints_is_removed_with_the_last_hint(tmp_path: Path) -> None
         (SOURCE + HINTS.replace(" [markdown]", ""), "14: hints are a text cell with a numbered list"),
         (SOURCE.replace("\n\n\n", f"{HINTS}\n\n", 1), "4: no exercise is above these hints: move them below"),
         (SOURCE + HINTS + HINTS, "21: no exercise is above these hints: move them below"),
+        (
+            SOURCE + HINTS.replace("hints", "hint"),
+            "14: the tag 'hint' is unknown, so the cell stays in the stub. Did you mean",
+        ),
     ],
 )
 def test_malformed_hints_are_refused_with_their_line(source: str, problem: str, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_an_unused_column_is_a_mistake(path: Path) -> None:
 
 def test_fewer_than_five_variants_are_too_few(path: Path) -> None:
     [problem] = problems(path, changed("      - {shape: [7, 8], answer: 56}\n", ""))
-    assert problem.endswith("'variants' should be a list with at least 5 items, not a list.")
+    assert problem.endswith("'variants' should be a list with at least 5 items, not 4.")
 
 
 @pytest.mark.parametrize(
