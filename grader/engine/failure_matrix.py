@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from grader.course.model import Course
-    from grader.engine.budget import LimitExceeded
-from grader.engine.criteria import Criterion
+    from grader.engine.criteria import Criterion
 
 Rows = dict[str, dict[str, Outcome]]
 """The outcome of each criterion, by the misconception's name and the criterion's."""
