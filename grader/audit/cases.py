@@ -49,6 +49,7 @@ class Case:
     """One answer to one exercise. sources: the text of the unit's file, and of each file that it imports.
 
     place: the file and the line where its author wrote it.
+    lacks_name: whether a name in it is misspelt on purpose, by the linter's `noqa: F821`.
     """
 
     unit: str
@@ -58,6 +59,7 @@ class Case:
     sources: dict[str, str]
     mutant: Mutant | None = None
     place: str = ""
+    lacks_name: bool = False
 
 
 def cases_of(course: Course, unit: str) -> list[Case]:
@@ -131,12 +133,14 @@ def _mistakes(course: Course, unit: str) -> Iterator[Case]:
             elif "__" in name.strip("_"):
                 raise AuditError(f"{place}: no misconceptions of one exercise have the names in {name}: correct it.")
     unlisted = course.suites / unit / "unlisted_mistakes.py"
-    for name in definitions_in(unlisted) if unlisted.is_file() else ():
+    for name, node in definitions_in(unlisted).items() if unlisted.is_file() else ():
         exercise, _, what = name.partition("__")
-        place = f"{shown(unlisted)}:{definitions_in(unlisted)[name].lineno}"
+        place = f"{shown(unlisted)}:{node.lineno}"
         if exercise in course.units[unit].exercises and what:
             sources = standing_alone(unlisted, name, unit, exercise)
-            yield Case(unit, exercise, "unknown mistake", name, sources, place=place)
+            lines = _read(unlisted).splitlines()[node.lineno - 1 : node.end_lineno]
+            lacks_name = any("noqa: F821" in line for line in lines)
+            yield Case(unit, exercise, "unknown mistake", name, sources, place=place, lacks_name=lacks_name)
         elif exercise and what and exercise not in left_out(course).get(unit, ()):
             raise AuditError(f"{place}: {unit} has no exercise {exercise!r}: correct the name {name}.")
 

@@ -138,7 +138,7 @@ def _broken(case: Case, outcomes: Sequence[tuple[Criterion, Outcome]]) -> str:
             if case.kind == "right answer" and outcome.file == f"{case.unit}.py" and outcome.line:
                 place = f"{case.place.rpartition(':')[0]}:{outcome.line}"
                 return f"{place}: {outcome.reason} {outcome.detail}".rstrip()
-            if MISSING.match(outcome.detail):
+            if MISSING.match(outcome.detail) and not case.lacks_name:
                 return f"{case.place}: {case.name} cannot be run: {ended(outcome.detail)} Correct it."
     return ""
 

@@ -70,7 +70,9 @@ def subtracts__again(a, b):
 def tensors_only(a, b):
     return torch.stack([a, b.view_as(a)]).sum(dim=0)
 """,
-    "grader/suites/sums/unlisted_mistakes.py": "def add__multiplies(a, b):\n    return a * b\n",
+    "grader/suites/sums/unlisted_mistakes.py": (
+        "def add__multiplies(a, b):\n    return a * b\n\n\ndef add__name_misspelt(a, b):\n    return a + bb  # noqa: F821\n"
+    ),
 }
 
 
