@@ -207,7 +207,7 @@ def test_sum_with_a_number(student, fresh):
 def test_scale_multiplies(student, fresh):
     """The output should be the factor times the input, known as criterion capybara."""
     x = fresh(3)
-    expect_close(student.Scale(3.0)(x), 3.0 * x, "The outputs")
+    expect_close(student.queue("Scale", 3.0)(x), 3.0 * x, "The outputs")
 ''',
     "grader/suites/sums/misconceptions.py": """\
 from grader.testing.misconceptions import misconception

@@ -70,8 +70,22 @@ def subtracts__again(a, b):
 def tensors_only(a, b):
     return torch.stack([a, b.view_as(a)]).sum(dim=0)
 """,
+    "grader/suites/sums/quiz_oracles.py": """\
+def mean_of_two(a, b):
+    return (a + b) / 2
+
+
+def how_many_terms(shape):
+    rows, columns = shape
+    return rows * columns
+
+
+def sum_over_rows(rows, columns):
+    return (columns,)
+""",
     "grader/suites/sums/unlisted_mistakes.py": (
-        "def add__multiplies(a, b):\n    return a * b\n\n\ndef add__name_misspelt(a, b):\n    return a + bb  # noqa: F821\n"
+        "def add__multiplies(a, b):\n    return a * b\n\n\n"
+        "def add__name_misspelt(a, b):\n    return a + bb  # noqa: F821\n"
     ),
 }
 
@@ -150,7 +164,7 @@ def test_a_sample_writes_nothing(course: Path) -> None:
 
 @pytest.mark.proof(part="audit")
 def test_a_surviving_mutant_is_shown_with_its_difference(course: Path) -> None:
-    change(course, SUITE, "student.Scale(3.0)(x), 3.0 * x", "student.Scale(1.0)(x), x")
+    change(course, SUITE, '"Scale", 3.0)(x), 3.0 * x', '"Scale", 1.0)(x), x')
     found = courses.run_grader(course, "audit", "--unit", "sums")
     assert found.returncode == 1
     assert (
