@@ -252,7 +252,7 @@ PLATFORMS = {
     one.name: one
     for one in (
         Platform("folders", has_own_roster=True, has_groups=True, has_earlier=True, knows_accounts=False),
-        Platform("moodle", has_earlier=True, knows_accounts=False, has_logins=False),
+        Platform("moodle", has_earlier=True, has_logins=False),
         Platform("moodle without names", has_earlier=True, has_names=False),
         Platform("canvas"),
         Platform("gradescope", has_groups=True, has_logins=False),
