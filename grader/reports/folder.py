@@ -174,15 +174,6 @@ def _with_earlier_tests(new: dict[str, Any], path: Path, kept: Collection[str], 
     return {**new, "exitcode": 1 if counts["failed"] else 0, "summary": summary, "tests": tests, **more}
 
 
-def suite_faults(student: str, directory: Path) -> list[str]:
-    """Return what suites raised with a student's answers and not with the solution, each with its file and line."""
-    try:
-        found = json.loads((directory / INSTRUCTOR / f"{student}.pytest.json").read_bytes())
-    except (OSError, ValueError):
-        return []
-    return suite_faults_in(found)
-
-
 def suite_faults_in(pytest_report: Mapping[str, Any]) -> list[str]:
-    """Return what suites raised, from pytest's own report on a submission."""
+    """Return what suites raised with these answers and not with the solution, from pytest's report on them."""
     return [sentence for sentences in pytest_report.get(SUITE_FAULTS, {}).values() for sentence in sentences]

@@ -21,7 +21,7 @@ from grader.engine.criteria import Criterion
 from grader.engine.runner import Runner
 from grader.engine.solutions import names_in
 from grader.errors import SuiteFault
-from grader.reports.folder import SUITE_FAULTS, suite_faults, write_report
+from grader.reports.folder import INSTRUCTOR, SUITE_FAULTS, suite_faults_in, write_report
 from grader.reports.model import Report
 from grader.sandbox.processes import ForkServer
 from grader.submissions.source import UnitSource
@@ -141,6 +141,11 @@ def test_a_solution_leaves_a_module_of_its_name_in_place() -> None:
         assert sys.modules["averages"] is package
     finally:
         del sys.modules["averages"]
+
+
+def suite_faults(student: str, directory: Path) -> list[str]:
+    path = directory / INSTRUCTOR / f"{student}.pytest.json"
+    return suite_faults_in(json.loads(path.read_bytes())) if path.exists() else []
 
 
 def test_the_instructors_file_keeps_what_suites_raised_in_units_that_are_not_graded_again(tmp_path: Path) -> None:
