@@ -7,8 +7,7 @@ of the class say.
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from grader.classes.times import Time
@@ -27,9 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Current:
-    """What a report would be based on if it was made now. Each part is read when it is needed."""
+    """What a report would be based on if it was made now. Each unit's part is read once, when it is needed."""
 
     decisions: Decisions
+    _read: dict[str, tuple[str, dict[str, int] | None]] = field(default_factory=dict)
 
     def changed(self, name: str, report: Report, entry: Entry, is_over: bool) -> list[str]:
         """Return what has changed since a report on a unit was made, in words, and can change its points.
@@ -50,10 +50,11 @@ class Current:
         in_both = {exercise: one for exercise, one in unit.exercises.items() if exercise in weights}
         if any(test.possible != weights[exercise] for exercise, one in in_both.items() for test in one.tests):
             yield "its weights"
-        if unit.tests not in (UNKNOWN, self._tests[name]):
+        tests, quiz = self._sources(name)
+        if unit.tests not in (UNKNOWN, tests):
             yield "its tests"
         items = {item: one.possible for item, one in unit.quiz.items.items()} if unit.quiz else None
-        if items != self._quizzes.get(name):
+        if items != quiz:
             yield "its quiz"
         if unit.quiz and unit.quiz.points is not None and not is_over:
             yield "its due date"
@@ -75,17 +76,14 @@ class Current:
         if unit.exempt:
             yield "its exemption"
 
-    @cached_property
-    def _tests(self) -> dict[str, str]:
-        course = self.decisions.course
-        return {name: tests_digest(course, name) for name in course.units}
-
-    @cached_property
-    def _quizzes(self) -> dict[str, dict[str, int]]:
-        course = self.decisions.course
-        return {
-            name: quiz_points(quiz, course) for name, quiz in load_quizzes(course.solutions, course.quizzes).items()
-        }
+    def _sources(self, name: str) -> tuple[str, dict[str, int] | None]:
+        """Return the digest of a unit's tests, and the points of its quiz by item."""
+        if name not in self._read:
+            course = self.decisions.course
+            quizzes = load_quizzes(course.solutions, {name}.intersection(course.quizzes))
+            quiz = quiz_points(quizzes[name], course) if quizzes else None
+            self._read[name] = tests_digest(course, name), quiz
+        return self._read[name]
 
 
 def _points(unit: Unit, kind: str) -> list[tuple[float, str | None]]:
