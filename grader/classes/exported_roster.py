@@ -107,7 +107,8 @@ def _ours(table: Table, row: Row) -> Row:
     """Return a row under our columns."""
     cells = {column: next(filter(None, map(row.__getitem__, names)), "") for column, names in _EXPORTED.items()}
     if not cells["name"]:
-        cells["name"] = next(filter(None, (f"{row[a]} {row[b]}".strip() for a, b in _FIRST_AND_LAST)), "")
+        pairs = [pair for pair in _FIRST_AND_LAST if table.has(*pair)]
+        cells["name"] = next(filter(None, (f"{row[a]} {row[b]}".strip() for a, b in pairs)), "")
     if identifier := row[_IDENTIFIER]:
         if not table.has("github_username"):
             cells["id"] = re.sub(r".*\s(?=\d+$)", "", identifier)

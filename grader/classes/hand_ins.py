@@ -12,7 +12,7 @@ from grader.classes.matcher import is_plain
 from grader.classes.roster import Entry
 from grader.classes.times import bare, is_collected, late_work, stem
 from grader.submissions.layouts import is_anonymous, moodle_number
-from grader.submissions.names import quoted, student_id
+from grader.submissions.names import folded, quoted, student_id
 from grader.text import in_words, listed
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from grader.submissions.find import Found, Submissions
     from grader.submissions.source import Submission, UnitSource
     from grader.submissions.tree import Files
-
-_MOST = 50
-_MOST_PAIRS = 10
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ class HandIn:
         names = {self.name, self.called}
         if self.place and self.place != self.path:
             names |= {self.place.name, f"{self.name}/{self.place.name}"}
-        return bare(name).casefold() in {bare(one).casefold() for one in names}
+        return folded(bare(name)) in {folded(bare(one)) for one in names}
 
 
 @dataclass
@@ -78,8 +75,9 @@ class HandIns:
         of: Each student's submissions, the last one last.
         matched: How submissions with another name than the student's were matched, by rule: each in words, and whether
             the name says whose it is.
-        strangers: The submissions of nobody in the roster.
+        strangers: The submissions of nobody in the roster, each with the students whose login its name ends with.
         absent: The students of the roster without a submission.
+        perhaps: These students, each with a sentence on it.
         unclear: The students of whom nobody knows which submission is theirs, each with the reason.
         left_out: The submissions that are nobody's in the class, by the reason.
         problems: Sentences on submissions that are not graded, and on downloads without names.
@@ -88,8 +86,9 @@ class HandIns:
 
     of: dict[str, list[HandIn]] = field(default_factory=dict)
     matched: dict[str, dict[str, bool]] = field(default_factory=dict)
-    strangers: list[str] = field(default_factory=list)
+    strangers: dict[str, list[str]] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)
+    perhaps: dict[str, str] = field(default_factory=dict)
     unclear: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, list[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -136,12 +135,20 @@ def hand_ins(came: Submissions, decisions: Decisions) -> HandIns:
     for name, sentence in came.refused.items() if decisions.entries else ():
         result.unclear.update((entry.student, sentence) for entry in decisions.matcher.fitting(name, written=name)[0])
     students = [entry.student for entry in decisions.entries]
-    if hidden := list(filter(is_anonymous, result.strangers)):
-        result.refuse([student for student in students if student not in result.of], _without_names(hidden))
+    _refuse_for_strangers(students, result)
     for student in result.unclear:
         result.of.pop(student, None)
     result.absent = [student for student in students if student not in result.of and student not in result.unclear]
     return result
+
+
+def _refuse_for_strangers(students: Iterable[str], result: HandIns) -> None:
+    """Refuse students without a submission who may have made that of a stranger."""
+    for student, sentence in result.perhaps.items():
+        if student not in result.of:
+            result.refuse([student], sentence)
+    if hidden := list(filter(is_anonymous, result.strangers)):
+        result.refuse([student for student in students if student not in result.of], _without_names(hidden))
 
 
 def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -> Iterator[tuple[Found, Entry]]:
@@ -168,7 +175,9 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
             result.refuse(members, _two_fit(one, fitting))
         elif not fitting:
             if decisions.entries:
-                result.strangers.append(one.student)
+                perhaps = matcher.perhaps(one.student, prefixes)
+                result.strangers[one.student] = [entry.student for entry in perhaps]
+                result.perhaps.update((entry.student, _perhaps(one, entry)) for entry in perhaps)
             yield one, Entry(one.student)
         elif not members:
             result.leave_out([one], "they are by teachers or assistants")
@@ -192,6 +201,13 @@ def _two_fit(one: Found, fitting: Sequence[Entry]) -> str:
     return (
         f"{quoted(one.path)}: {one.student!r} fits {names} in the roster, so it was not graded: write "
         f"{one.student!r} into the column `folder` of the right one{worksheet}."
+    )
+
+
+def _perhaps(one: Found, entry: Entry) -> str:
+    return (
+        f"{quoted(one.path)}: {one.student!r} ends with the login of {entry}: if it is theirs, write {one.student!r} "
+        "into the column `folder` of the roster; otherwise add its student to the roster, or move it away."
     )
 
 
@@ -228,28 +244,6 @@ def _ties(one: Found, entry: Entry) -> Iterator[str]:
     for team in map(str.casefold, entry.teams):
         if (one.written or one.student).casefold().startswith((f"{team}-", f"{student_id(team)}-")):
             yield f"team {team} {one.path}"
-
-
-def described_matches(handed_in: HandIns, entries: Sequence[Entry], came: Submissions) -> list[str]:
-    """Return sentences on how submissions were matched to the roster, and on who is on one side only."""
-    sentences = []
-    if entries:
-        here = len(entries) - len(handed_in.absent) - len(handed_in.unclear)
-        sentences.append(f"Roster: {len(entries)} students, {here} with a submission here.")
-    sentences += handed_in.notes
-    for rule, pairs in handed_in.matched.items():
-        others = listed([text for text, is_said in pairs.items() if not is_said], _MOST_PAIRS)
-        count = f"{len(pairs)}{', among them ' if others else ''}" if any(pairs.values()) else ""
-        sentences.append(f"Matched by {rule}: {count}{others}.")
-    for reason, names in handed_in.left_out.items():
-        sentences.append(f"Left out, because {reason}: {listed(names, _MOST)}.")
-    if handed_in.strangers:
-        sentences.append(f"Not in the roster, and graded under their own names: {listed(handed_in.strangers, _MOST)}.")
-    if came.unknown:
-        sentences.append(f"Named in the roster's column `folder`, and not here: {listed(came.unknown, _MOST)}.")
-    if entries and handed_in.absent and came.layouts != ["single"]:
-        sentences.append(f"Nothing handed in here: {listed(handed_in.absent, _MOST)}.")
-    return sentences
 
 
 def comparable(submissions: Sequence[Submission]) -> list[tuple[int, Submission]]:

@@ -162,6 +162,13 @@ class Matcher:
                 own += [entry for entry in others if entry not in own]
         return [prefix for prefix, own in students.items() if len(own) > 1 or (own and len(names) == 1)]
 
+    def perhaps(self, found: str, prefixes: Iterable[str]) -> list[Entry]:
+        """Return the students whose login a name ends with that fits nobody, unless it begins like other clones."""
+        if any(found.casefold().startswith(f"{prefix}-") for prefix in prefixes):
+            return []
+        ends = [_narrowed(found[dash.end() :], self._by_login)[0] for dash in re.finditer("-", found)]
+        return list({entry.student: entry for end in ends for entry in end if entry.student}.values())
+
 
 class _Index:
     """Entries by what a rule compares."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,8 @@ def read_table(path: Path, example: str) -> Table:
         TableError: It is not such a file.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        # The letters of a name and their accents may also be written apart, as in names of files on macOS.
+        text = unicodedata.normalize("NFC", path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise TableError(f"{path} does not exist: write it, with a first line such as {example}") from None
     except UnicodeDecodeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.submissions.archives import Archive
+from grader.submissions.archives import Archive, Folder, open_archive
 from grader.submissions.layouts import (
     ADVICE,
     LAYOUTS,
@@ -17,17 +17,37 @@ from grader.submissions.layouts import (
     is_marked,
     is_submission,
 )
-from grader.submissions.names import FOLDER, SubmissionError, exported_name, is_code, quoted
+from grader.submissions.members import CLASS
+from grader.submissions.names import FOLDER, SubmissionError, exported_name, is_code, missing, quoted, require_folder
+from grader.submissions.plain_files import UnreadableError, read_bytes
 from grader.submissions.tree import ARCHIVE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from pathlib import Path
 
-    from grader.submissions.tree import Entry
+    from grader.submissions.tree import Entry, Files
 
 _BRANCH = re.compile(r".*-(main|master)")
 _MOST_WRAPPED = 3
 """The most folders around the one of the class."""
+
+
+def open_given(path: Path) -> Files:
+    """Open a folder or an archive of a class. Raises SubmissionError if it cannot be read."""
+    try:
+        if not ARCHIVE.search(path.name) or (path.is_dir() and not path.is_symlink()):
+            require_folder(path)
+            next(path.iterdir(), None)
+            return Folder(path)
+        content = read_bytes(path.parent, path.name, CLASS.size)
+        if content is None:
+            raise missing(path)
+        return open_archive(content, path.name, 0, CLASS)
+    except UnreadableError as error:
+        raise SubmissionError(str(error)) from None
+    except OSError:
+        raise SubmissionError(f"{quoted(path)} cannot be listed: make it readable for the grader.") from None
 
 
 def layout_of(root: ClassTree, in_roster: Collection[str]) -> str:

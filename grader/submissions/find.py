@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.documents import nearest
-from grader.submissions.archives import Archive, Folder, handed_in, open_archive
-from grader.submissions.detect import layout_of, unwrapped
+from grader.submissions.archives import Archive, Folder, handed_in
+from grader.submissions.detect import layout_of, open_given, unwrapped
 from grader.submissions.layouts import (
     ADVICE,
     LAYOUTS,
@@ -21,9 +21,7 @@ from grader.submissions.layouts import (
     is_late,
     is_marked,
 )
-from grader.submissions.members import CLASS
-from grader.submissions.names import SubmissionError, missing, quoted, require_folder, require_name, student_id
-from grader.submissions.plain_files import UnreadableError, read_bytes
+from grader.submissions.names import SubmissionError, folded, quoted, require_name, student_id
 from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Mount, View
 
 if TYPE_CHECKING:
@@ -123,7 +121,7 @@ def find_submissions(
     result = Submissions()
     known: set[str] = set()
     for path in paths:
-        root = ClassTree(_open(path), path, frozenset(unit_names))
+        root = ClassTree(open_given(path), path, frozenset(unit_names))
         if student is not None:
             require_name(student, path)
             chosen = SINGLE
@@ -136,7 +134,7 @@ def find_submissions(
             tree = one.tree.path if isinstance(one.tree, Folder) else one.tree
             about = one.is_late, one.path, one.at, one.identifiers, one.is_named, one.written
             result.found.append(Found(one.student, tree, path, *about))
-    result.unknown.extend(name for name in folders if known.isdisjoint({name.casefold(), student_id(name).casefold()}))
+    result.unknown.extend(name for name in folders if known.isdisjoint({folded(name), student_id(name).casefold()}))
     if not result.found:
         none = f"{' and '.join(map(quoted, paths))} holds no submission: give the folder of a submission or of a class."
         raise SubmissionError("\n".join(result.problems) or none)
@@ -159,42 +157,24 @@ def _require_valid(paths: Sequence[Path], student: str | None, layout: str | Non
         )
 
 
-def _open(path: Path) -> Files:
-    if not ARCHIVE.search(path.name) or (path.is_dir() and not path.is_symlink()):
-        require_folder(path)
-        return Folder(path)
-    try:
-        content = read_bytes(path.parent, path.name, CLASS.size)
-        if content is None:
-            raise missing(path)
-        return open_archive(content, path.name, 0, CLASS)
-    except UnreadableError as error:
-        raise SubmissionError(str(error)) from None
-
-
 def _members(
     root: ClassTree, layout: str | None, folders: Mapping[str, Sequence[str]], known: set[str], result: Submissions
 ) -> tuple[str, list[_Member]]:
     """Return the layout of a tree, and its submissions. Add to `known` the names in `folders` that it holds."""
-    if isinstance(root.tree, Folder):
-        try:
-            next(root.path.iterdir(), None)
-        except OSError:
-            raise SubmissionError(f"{quoted(root.path)} cannot be listed: make it readable for the grader.") from None
     if layout is None:
         root = unwrapped(root)
-    students: dict[str, list[str]] = {}  # some disks, and people, ignore case
+    students: dict[str, list[str]] = {}
     for name, own in folders.items():
-        students.setdefault(name.casefold(), []).extend(own)
+        students.setdefault(folded(name), []).extend(own)
     named = {
         entry.name: [
             Claim(name, name, entry.name, entry.name if entry.kind == "file" else "", at=root.created.get(entry.name))
             for name in group
         ]
         for entry in root.entries
-        if (group := students.get(entry.name.casefold(), []))
+        if (group := students.get(folded(entry.name), []))
     }
-    known.update(name.casefold() for name in named)
+    known.update(map(folded, named))
     chosen = layout or layout_of(root, named)
     if chosen == SINGLE:
         whole = Entry(root.path.resolve().name, "archive" if isinstance(root.tree, Archive) else "folder")

@@ -89,6 +89,11 @@ def student_id(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", letters).strip("._-")[:100]
 
 
+def folded(name: str) -> str:
+    """Return what names have in common that differ only in case, or in how accents are written, as on macOS."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
 def filenames(unit: str) -> tuple[str, str, str]:
     """Return the names of a unit's script, notebook and sheet."""
     return f"{unit}.py", f"{unit}.ipynb", f"{unit}{SHEET_SUFFIX}"

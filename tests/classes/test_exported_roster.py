@@ -39,6 +39,10 @@ EXPORTS = {
         "First name,Last name,ID number,Email address\nZoë,O'Hara,77,zoe@x.org\nAl,Roe,78,al@y.org\n",
         [Entry("zoe", "Zoë O'Hara", "", "zoe@x.org", "77"), Entry("al", "Al Roe", "", "al@y.org", "78")],
     ),
+    "Moodle's grades": (
+        "First name,Surname,ID number,Email address,Course total (Real)\nAda,Doe,77,ada@x.org,-\n",
+        [Entry("ada", "Ada Doe", "", "ada@x.org", "77")],
+    ),
     "Moodle's grading worksheet": (
         "Identifier,Full name,Email address,Status,Grade\nParticipant 4712,Jane Doe,jane.doe@x.org,Submitted,-\n",
         [Entry("jane.doe", "Jane Doe", "4712", "jane.doe@x.org")],

@@ -9,7 +9,8 @@ import pytest
 from courses import COURSE, hand_in
 
 from grader.classes.decisions import Decisions
-from grader.classes.hand_ins import HandIns, combined, comparable, described_matches, hand_ins
+from grader.classes.hand_ins import HandIns, combined, comparable, hand_ins
+from grader.classes.matches import described_matches
 from grader.classes.roster import Entry
 from grader.classes.times import Stamp, Time, Times, Worksheet
 from grader.submissions.find import find_submissions
@@ -144,12 +145,28 @@ def test_clones_are_matched_by_login_and_said(tmp_path: Path) -> None:
     assert "Not in the roster, and graded under their own names: attention-zed." in printed
 
 
+@pytest.mark.parametrize(
+    ("names", "unclear"),
+    [(["hw-ada", "hw-zed"], {"ada"}), (["hw1-ada", "hw1-jane", "hw2-john"], {"john"}), (["hw-ada", "ada"], set())],
+    ids=["one login after a prefix", "the login of another assignment", "of a student who handed in besides"],
+)
+def test_a_clone_that_may_be_a_students_is_said_and_the_student_has_not_handed_in_nothing(
+    tmp_path: Path, names: list[str], unclear: set[str]
+) -> None:
+    found, printed = class_of(tmp_path, *names)
+    assert (set(found.unclear), unclear.isdisjoint(found.absent)) == (unclear, True)
+    assert all("ends with the login of" in sentence for sentence in found.problems)
+    [stranger] = [name for name, students in found.strangers.items() if students]
+    [student] = found.strangers[stranger]
+    assert f"graded under their own names: {stranger} (perhaps by {student})" in " ".join(printed)
+
+
 def test_what_a_teacher_hands_in_is_left_out(tmp_path: Path) -> None:
     for name in ("cs-sums-ada", "cs-sums-tom"):
         hand_in(tmp_path / "class" / name, "first = 1\n", "sums")
     came = find_submissions([tmp_path / "class"], UNITS)
     found = hand_ins(came, Decisions(COURSE, ROSTER, staff=[Entry("", "Tom Ny", sis_login_id="tom")]))
-    assert (set(found.of), found.strangers) == ({"ada"}, [])
+    assert (set(found.of), found.strangers) == ({"ada"}, {})
     assert "Left out, because they are by teachers or assistants: cs-sums-tom." in described_matches(
         found, ROSTER, came
     )

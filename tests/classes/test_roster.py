@@ -67,6 +67,10 @@ def test_a_column_of_a_unit_has_extensions_and_exemptions(tmp_path: Path) -> Non
         (f"{HEADER}ada,o/a.git\n", "line 2, repository: 'o/a.git' is not a repository on GitHub"),
         (f"{HEADER}ada,--upload-pack=x/a\n", "is not a repository on GitHub"),
         (f"{HEADER}ada,o/a\n\nAda,o/b\n", "line 4, student: 'Ada' is in line 2, too: remove one."),
+        (
+            "student,repository,email\nada,o/a,\u00e9@x.org\nbo,o/b,e\u0301@x.org\n",
+            "line 3, email: '\u00e9@x.org' is in line 2",
+        ),
         (f"{HEADER}sums,o/a\n", "line 2, student: 'sums' is the name of a folder of the course"),
         (f"{HEADER}Sums,o/a\n", "line 2, student: 'Sums' is the name of a folder of the course"),
         (f"{HEADER}{'a' * 300},o/a\n", "line 2, student: the name has 300 characters: write 100 at most"),

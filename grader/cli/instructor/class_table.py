@@ -67,7 +67,7 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
 
 def _print_matches(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     """Print how submissions were matched to the roster, and who has several."""
-    from grader.classes.hand_ins import described_matches
+    from grader.classes.matches import described_matches
 
     for sentence in described_matches(handed_in, batch.decisions.entries, came):
         say(sentence)

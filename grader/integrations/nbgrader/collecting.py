@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from nbgrader.plugins import ExtractorPlugin
 from traitlets import Unicode
 
-from grader.classes.hand_ins import described_matches, hand_ins
+from grader.classes.hand_ins import hand_ins
+from grader.classes.matches import described_matches
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.integrations.nbgrader import course_of
