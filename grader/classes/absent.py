@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from grader.classes.matcher import are_others
 from grader.reports.folder import not_graded, read_report
 from grader.reports.reading import not_handed_in
 from grader.submissions.names import quoted
@@ -12,6 +13,8 @@ from grader.submissions.names import quoted
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from pathlib import Path
+
+    from grader.classes.roster import Entry
 
 
 @dataclass
@@ -46,13 +49,26 @@ def sort_absent(students: Iterable[str], into: Path, unit: str | None, paths: Co
     for student in students:
         report, reason = read_report(student, into), reasons.get(student, "")
         asked = [unit] if unit else list(report.units if report else ())
-        if reason and not any(_is_about(reason, path) for path in paths):
+        if reason and not any(_is_about(reason, path) for path in [*paths, into / f"{student}.json"]):
             absent.waiting[student] = reason
         elif report is None or set(asked) <= {*not_handed_in(report), *(set(asked) - report.units.keys())}:
             absent.empty.append(student)
         elif reason:
             absent.settled.add(student)
     return absent
+
+
+def named_otherwise(entries: Iterable[Entry], into: Path) -> dict[str, str]:
+    """Return the students whose name in reports somebody else had before, who has a report on work; with sentences."""
+    found = {}
+    for entry in entries:
+        report = read_report(entry.student, into)
+        if report and are_others(report.name, entry.name) and len(not_handed_in(report)) < len(report.units):
+            found[entry.student] = (
+                f"{quoted(into / f'{entry.student}.json')} is the report of {report.name}, and the roster has {entry}, "
+                "who was not graded: move the file away, and grade again."
+            )
+    return found
 
 
 def _is_about(reason: str, path: Path) -> bool:

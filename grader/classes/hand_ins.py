@@ -105,10 +105,15 @@ class HandIns:
             self.left_out.setdefault(reason, []).append(one.student)
 
 
-def hand_ins(came: Submissions, decisions: Decisions) -> HandIns:
+def hand_ins(came: Submissions, decisions: Decisions, refused: Mapping[str, str] | None = None) -> HandIns:
     """Return the submissions by student.
 
     A submission that may be by two students is graded for neither, and so are two in one path by the same student.
+
+    Args:
+        came: The submissions.
+        decisions: The roster.
+        refused: Students who cannot be graded for another reason, each with a sentence.
     """
     result = HandIns(notes=decisions.notes)
     spelled: dict[str, str] = {}
@@ -134,6 +139,8 @@ def hand_ins(came: Submissions, decisions: Decisions) -> HandIns:
             handed_in.append(HandIn(late / chosen.student, late, ties=ties, place=late / chosen.student))
     for name, sentence in came.refused.items() if decisions.entries else ():
         result.unclear.update((entry.student, sentence) for entry in decisions.matcher.fitting(name, written=name)[0])
+    for student, sentence in (refused or {}).items():
+        result.refuse([student], sentence)
     students = [entry.student for entry in decisions.entries]
     _refuse_for_strangers(students, result)
     for student in result.unclear:

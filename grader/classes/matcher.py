@@ -38,6 +38,12 @@ def _plain(text: str) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
 
 
+def are_others(one: str, other: str) -> bool:
+    """Return whether two names, as far as they are known, are not of one person: neither has all words of the other."""
+    words, others = (set(re.split(r"[\W_]+", _plain(name))) - {""} for name in (one, other))
+    return not (words <= others or others <= words)
+
+
 def _letters(found: str) -> str:
     """Return the letters of a name, without the number that a platform has added."""
     return re.sub(r"_\d+$|[\W_]", "", _plain(found))

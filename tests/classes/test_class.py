@@ -207,6 +207,23 @@ def test_who_was_not_graded_from_one_download_has_not_handed_in_nothing_in_the_n
     assert (a_class.grade().returncode, a_class.points()["eve"]) == (0, 0)
 
 
+@pytest.mark.parametrize("hands_in", [True, False])
+def test_nobody_gets_the_points_of_who_had_the_name_in_reports_before(a_class: Class, hands_in: bool) -> None:
+    # As in an export, in which jdoe@b.org is called like jdoe@a.org was, who left.
+    (a_class.folder / "roster.csv").write_text(ROSTER.replace("Bob Roe", "Rob Roe"), encoding="utf-8")
+    if not hands_in:
+        shutil.rmtree(a_class.folder / "class" / "bob")
+    done = a_class.export("--reports", "reports", "--roster", "roster.csv")
+    assert done.exit_code == 1
+    assert "It was graded before a change of its student's name, Bob Roe: grade again. bob (sums)." in done.stderr
+    graded = a_class.grade()
+    assert (graded.returncode, a_class.reports()["bob"]["name"]) == (1, "Bob Roe")
+    assert graded.stdout.startswith("'reports/bob.json' is the report of Bob Roe, and the roster has Rob Roe (bob)")
+    (a_class.folder / "reports" / "bob.json").rename(a_class.folder / "bob.json")
+    assert a_class.grade().returncode == 0
+    assert (a_class.points()["bob"], a_class.reports()["bob"]["name"]) == (4 if hands_in else 0, "Rob Roe")
+
+
 @pytest.mark.parametrize(("counts", "points"), [("last", 1), ("best", 5)])
 def test_of_several_submissions_the_last_or_the_best_counts(a_class: Class, counts: str, points: int) -> None:
     settings = a_class.root / "autograder.yml"

@@ -133,6 +133,7 @@ def _prepare(
     part: Shard | None = None,
 ) -> tuple[Submissions, HandIns, Batch]:
     """Read the course and the roster, and find the submissions; all of the class, or those of a part of it."""
+    from grader.classes.absent import named_otherwise
     from grader.classes.batch import Batch
     from grader.classes.dating import Dating
     from grader.classes.decisions import Decisions, read_decisions
@@ -156,7 +157,7 @@ def _prepare(
         if isinstance(found.tree, Path) and course.root.is_relative_to(found.tree.resolve()):
             raise GraderError(f"{course.root} lies in the submission {found.tree}: give your own course, --course DIR.")
     require_folder(into)
-    handed_in = hand_ins(came, decisions)
+    handed_in = hand_ins(came, decisions, named_otherwise(decisions.entries, into))
     # A group is in one part, so that it is graded once.
     of = {one: handed_in.of[one] for group in groups(handed_in.of) if not part or part.has(min(group)) for one in group}
     dating = Dating(decisions, submissions, handed_in.of, [unit] if unit else course.units)
