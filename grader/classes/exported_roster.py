@@ -112,6 +112,8 @@ def _ours(table: Table, row: Row) -> Row:
     if identifier := row[_IDENTIFIER]:
         if not table.has("github_username"):
             cells["id"] = re.sub(r".*\s(?=\d+$)", "", identifier)
+        elif " " in identifier:  # two people may have one name
+            cells["name"] = cells["name"] or identifier
         else:
             cells["email" if "@" in identifier else "sis_user_id"] = identifier
     return Row(row.line, {**row.cells, **cells})

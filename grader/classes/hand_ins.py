@@ -75,7 +75,7 @@ class HandIns:
         of: Each student's submissions, the last one last.
         matched: How submissions with another name than the student's were matched, by rule: each in words, and whether
             the name says whose it is.
-        strangers: The submissions of nobody in the roster, each with the students whose login its name ends with.
+        strangers: The submissions of nobody in the roster, each with the students whose login or name it ends with.
         absent: The students of the roster without a submission.
         perhaps: These students, each with a sentence on it.
         unclear: The students of whom nobody knows which submission is theirs, each with the reason.
@@ -138,7 +138,9 @@ def hand_ins(came: Submissions, decisions: Decisions, refused: Mapping[str, str]
         if late := late_work(path, chosen.student):
             handed_in.append(HandIn(late / chosen.student, late, ties=ties, place=late / chosen.student))
     for name, sentence in came.refused.items() if decisions.entries else ():
-        result.unclear.update((entry.student, sentence) for entry in decisions.matcher.fitting(name, written=name)[0])
+        fitting, rule = decisions.matcher.fitting(name, written=name)
+        members = [member for entry in fitting for member in decisions.matcher.group(entry, rule)]
+        result.unclear.update((member.student, sentence) for member in members)
     for student, sentence in (refused or {}).items():
         result.refuse([student], sentence)
     students = [entry.student for entry in decisions.entries]
@@ -165,7 +167,7 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
     """
     matcher = decisions.matcher
     names = [one.student.casefold() for one in found]
-    prefixes = matcher.prefixes(names)
+    prefixes = matcher.prefixes([(one.student, one.written) for one in found])
     decided = {one.student for one in found if one.is_named}
     decided |= {entry.student for entry in decisions.entries if entry.folder.casefold() in names}
     for one in found:
@@ -182,7 +184,7 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
             result.refuse(members, _two_fit(one, fitting))
         elif not fitting:
             if decisions.entries:
-                perhaps = matcher.perhaps(one.student, prefixes)
+                perhaps = matcher.perhaps(one.written or one.student, prefixes)
                 result.strangers[one.student] = [entry.student for entry in perhaps]
                 result.perhaps.update((entry.student, _perhaps(one, entry)) for entry in perhaps)
             yield one, Entry(one.student)
@@ -213,8 +215,8 @@ def _two_fit(one: Found, fitting: Sequence[Entry]) -> str:
 
 def _perhaps(one: Found, entry: Entry) -> str:
     return (
-        f"{quoted(one.path)}: {one.student!r} ends with the login of {entry}: if it is theirs, write {one.student!r} "
-        "into the column `folder` of the roster; otherwise add its student to the roster, or move it away."
+        f"{quoted(one.path)}: {one.student!r} ends like the login or the name of {entry}: if it is theirs, write "
+        f"{one.student!r} into the column `folder` of the roster; otherwise add its student to it, or move it away."
     )
 
 

@@ -6,10 +6,11 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
-from grader.submissions.names import LETTERS, student_id
+from grader.submissions.names import LETTERS, folded, student_id
+from grader.submissions.tree import ARCHIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from grader.classes.roster import Entry
 
@@ -19,17 +20,21 @@ class _Rule(NamedTuple):
 
     column: str
     of_entry: Callable[[Entry], set[str]]
-    of_name: Callable[[str], str] = str.casefold
+    of_name: Callable[[str], str] = folded
 
 
 def _local(text: str) -> str:
     """Return the id that a platform makes of a login or an address: of the part before the @."""
-    return student_id(text.partition("@")[0]).casefold()
+    return _as_id(text.partition("@")[0])
 
 
 def _whole(text: str) -> set[str]:
     """Return a login, an address or the name of an archive as it may be the name of a submission."""
-    return {text.casefold(), student_id(text).casefold()}
+    return {folded(text), _as_id(text)}
+
+
+def _as_id(text: str) -> str:
+    return student_id(text).casefold()
 
 
 def _plain(text: str) -> str:
@@ -61,11 +66,16 @@ def _spellings(entry: Entry, in_letters: Callable[[str], str] = _plain) -> set[s
 
 def _unlinked(entry: Entry) -> set[str]:
     """Return what identifies a student who has no login yet."""
-    return set() if entry.sis_login_id else {*_whole(entry.email), _local(entry.email), _local(entry.sis_user_id)}
+    return set() if entry.sis_login_id else {_as_id(entry.email), _local(entry.email), _local(entry.sis_user_id)}
 
 
+_NAMES = (
+    _Rule("name", _spellings, _letters),
+    # As an id keeps it, with Latin letters only.
+    _Rule("name", lambda entry: _spellings(entry, _as_id), _letters),
+)
 _RULES = (
-    _Rule("folder", lambda entry: _whole(entry.folder)),
+    _Rule("folder", lambda entry: _whole(ARCHIVE.sub("", entry.folder))),
     _Rule("student", lambda entry: {entry.student.casefold()}),
     _Rule("sis_login_id", lambda entry: _whole(entry.sis_login_id)),
     _Rule("email", lambda entry: _whole(entry.email)),
@@ -74,16 +84,17 @@ _RULES = (
     _Rule("sis_user_id", lambda entry: {_local(entry.sis_user_id)}),
     _Rule("email", lambda entry: {_local(entry.email)}),
     _Rule("repository", lambda entry: {_local(entry.repository.partition("/")[2])}),
-    _Rule("name", _spellings, _letters),
-    # As an id keeps it, with Latin letters only.
-    _Rule("name", lambda entry: _spellings(entry, lambda name: student_id(name).casefold()), _letters),
+    *_NAMES,
 )
 """How a submission is matched to a student by its whole name. What identifies better comes first."""
-_BY_LOGIN = (
-    _Rule("login", lambda entry: {entry.student.casefold(), *_whole(entry.sis_login_id), _local(entry.sis_login_id)}),
-    _Rule("login", _unlinked),
+_AT_END = (
+    _Rule(
+        "login", lambda entry: {_as_id(entry.student), _as_id(entry.sis_login_id), _local(entry.sis_login_id)}, _as_id
+    ),
+    _Rule("login", _unlinked, _as_id),
+    *_NAMES,
 )
-"""The same for what follows the assignment in the name of a clone."""
+"""The same for what follows the assignment in the name of a clone, or the group in Moodle's name of a submission."""
 _GROUPS = ("folder", "repository")
 """The columns that the students of a group share."""
 _IDENTIFIERS = ("student", "id", "email", "sis_user_id", "sis_login_id")
@@ -111,7 +122,7 @@ class Matcher:
         # The first of a group stands for it.
         firsts = {rule: [one for one in entries if one is self.group(one, rule.column)[0]] for rule in _RULES}
         self._by_name = [_Index(rule, own) for rule, own in firsts.items()]
-        self._by_login = [_Index(rule, entries) for rule in _BY_LOGIN]
+        self._at_end = [_Index(rule, entries) for rule in _AT_END]
 
     def match(
         self, found: str, identifiers: Iterable[str] | None = None, written: str = ""
@@ -121,13 +132,13 @@ class Matcher:
         return (fitting[0], rule) if len(fitting) == 1 else None
 
     def fitting(
-        self, found: str, prefixes: Iterable[str] = (), identifiers: Iterable[str] | None = None, written: str = ""
+        self, found: str, prefixes: Collection[str] = (), identifiers: Iterable[str] | None = None, written: str = ""
     ) -> tuple[list[Entry], str]:
         """Return the students who may have made a submission with this name, and the rule that they fit.
 
         Args:
             found: The name.
-            prefixes: What names may begin with, before a login; see `prefixes`.
+            prefixes: What names may begin with, before a student's; see `prefixes`.
             identifiers: The student's ids and addresses, if the download has them: then the name has no number of the
                 student.
             written: The name as it is written in the download, if that is not the same: an id has Latin letters only.
@@ -140,10 +151,10 @@ class Matcher:
             # Some platforms number submissions, and not students. A name that is another student's says so.
             named, _ = _narrowed(found, [one for one in indexes if one.rule.column == "name"], written)
             return (fitting if fitting[0] in named else [*fitting, *named]), rule
-        for prefix in () if fitting else prefixes:
-            if found.casefold().startswith(f"{prefix}-"):
-                others, rule = _narrowed(found[len(prefix) + 1 :], self._by_login)
+        for prefix, others, column in () if fitting else self._ends(written or found):
+            if others and prefix in prefixes:
                 fitting += [entry for entry in others if entry not in fitting]
+                rule = column
         return fitting, rule
 
     def group(self, entry: Entry, rule: str) -> list[Entry]:
@@ -154,26 +165,32 @@ class Matcher:
     def _identified(self, identifier: str) -> list[Entry]:
         return self._by_identifier.get(identifier.casefold(), [])
 
-    def prefixes(self, names: Sequence[str]) -> list[str]:
-        """Return what the names of clones begin with, before the login: two students share it, or it is the only name.
+    def prefixes(self, names: Sequence[tuple[str, str]]) -> list[str]:
+        """Return what names begin with, before a student's: two students share it, or it is the only name.
 
-        `gh classroom clone` and `gh teacher download` write `attention-ada` and `class-attention-ada`.
+        `gh classroom clone` and `gh teacher download` write `attention-ada` and `class-attention-ada`, and Moodle
+        writes `Group A-Jane Doe`. The arguments are as in `fitting`, `found` and `written`.
         """
         students: dict[str, list[Entry]] = {}
-        for name in names:
-            fitting, rule = self.fitting(name)
-            for dash in re.finditer("-", name) if not fitting or rule == "repository" else ():
-                own = students.setdefault(name[: dash.start()].casefold(), [])
-                others, _ = _narrowed(name[dash.end() :], self._by_login)
+        for found, written in names:
+            fitting, rule = self.fitting(found, written=written)
+            for prefix, others, _ in self._ends(written or found) if not fitting or rule == "repository" else ():
+                own = students.setdefault(prefix, [])
                 own += [entry for entry in others if entry not in own]
         return [prefix for prefix, own in students.items() if len(own) > 1 or (own and len(names) == 1)]
 
-    def perhaps(self, found: str, prefixes: Iterable[str]) -> list[Entry]:
-        """Return the students whose login a name ends with that fits nobody, unless it begins like other clones."""
-        if any(found.casefold().startswith(f"{prefix}-") for prefix in prefixes):
+    def perhaps(self, name: str, prefixes: Collection[str]) -> list[Entry]:
+        """Return the students whose login or name ends a name that fits nobody, unless it begins as others do."""
+        ends = list(self._ends(name))
+        if any(prefix in prefixes for prefix, *_ in ends):
             return []
-        ends = [_narrowed(found[dash.end() :], self._by_login)[0] for dash in re.finditer("-", found)]
-        return list({entry.student: entry for end in ends for entry in end if entry.student}.values())
+        return list({entry.student: entry for _, own, _ in ends for entry in own if entry.student}.values())
+
+    def _ends(self, name: str) -> Iterator[tuple[str, list[Entry], str]]:
+        """Yield what comes before each dash of a name, the students whom the rest fits, and the rule."""
+        name = folded(name)
+        for dash in re.finditer("-", name):
+            yield name[: dash.start()], *_narrowed(name[dash.end() :], self._at_end)
 
 
 class _Index:

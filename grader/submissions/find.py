@@ -134,7 +134,9 @@ def find_submissions(
             tree = one.tree.path if isinstance(one.tree, Folder) else one.tree
             about = one.is_late, one.path, one.at, one.identifiers, one.is_named, one.written
             result.found.append(Found(one.student, tree, path, *about))
-    result.unknown.extend(name for name in folders if known.isdisjoint({folded(name), student_id(name).casefold()}))
+    result.unknown.extend(
+        name for name in folders if known.isdisjoint({folded(name), student_id(ARCHIVE.sub("", name)).casefold()})
+    )
     if not result.found:
         none = f"{' and '.join(map(quoted, paths))} holds no submission: give the folder of a submission or of a class."
         raise SubmissionError("\n".join(result.problems) or none)
@@ -174,16 +176,22 @@ def _members(
         for entry in root.entries
         if (group := students.get(folded(entry.name), []))
     }
-    known.update(map(folded, named))
     chosen = layout or layout_of(root, named)
     if chosen == SINGLE:
         whole = Entry(root.path.resolve().name, "archive" if isinstance(root.tree, Archive) else "folder")
         return chosen, [_Member(id_of(whole), root.path, _whole(root.tree), written=ARCHIVE.sub("", whole.name))]
     result.ignored.extend(root.tree.refused)
     claims = [claim for entry in root.entries for claim in _claims(root, entry, chosen, named, result)]
-    known.update(claim.student.casefold() for claim in claims)
+    known.update(one for claim in claims for one in (claim.student.casefold(), folded(claim.source.rpartition("/")[2])))
+    claims = [one for claim in claims for one in _without_id(claim, students)]
     members = _put_together(root, _without_rivals(claims, named, result), result)
     return chosen, [one._replace(is_named=one.path.name in named) for one in members]
+
+
+def _without_id(claim: Claim, students: Mapping[str, Sequence[str]]) -> list[Claim]:
+    """Return the claims of the students whom the roster names, if no id can be made of the folder's name."""
+    names = [] if claim.student else students.get(folded(claim.key), [])
+    return [claim._replace(key=name, student=name) for name in names] or [claim]
 
 
 def _without_rivals(claims: Iterable[Claim], named: Mapping[str, list[Claim]], result: Submissions) -> Iterator[Claim]:

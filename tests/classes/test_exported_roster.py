@@ -56,7 +56,7 @@ EXPORTS = {
         [
             Entry("octo-jane", "Jane", "583", "", "4711", "octo-jane"),
             Entry("bela", "", "", "bela@x.org"),
-            Entry("Bo-Li", "", "", "", "Bo Li"),
+            Entry("Bo-Li", "Bo Li"),
         ],
     ),
     "Classroom 50, accepted and invited": (
@@ -131,6 +131,10 @@ def test_teachers_and_assistants_are_left_out_and_named_unless_they_are_students
         (
             f"{MOODLE}Jane,Doe,,\nJane,Doe,,\n",
             "line 3, name: 'Jane Doe' would have the same name in reports as line 2, 'Jane-Doe': add a login,",
+        ),
+        (
+            f"{GITHUB_CLASSROOM}Bo Li,,,\nBo Li,,,\n",
+            "line 3, name: 'Bo Li' would have the same name in reports as line 2, 'Bo-Li': add a login,",
         ),
         (f"sep=,\n{MOODLE}Jane,Doe,j@x.org,\n,,,B\n", "line 4, name: nothing says who this is: add a name,"),
         (f"{MOODLE}小龙,李,,\n", "line 2, name: no name for reports can be made of '小龙 李': add a login"),

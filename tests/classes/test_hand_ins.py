@@ -138,6 +138,17 @@ def test_a_name_in_another_alphabet_is_matched_and_what_cannot_have_a_report_is_
     assert (set(found.of), found.absent, set(found.unclear)) == ({"jo"}, ["ivan", "14", "petr", "vas", "nov"], {"nik"})
 
 
+def test_what_the_roster_names_inside_the_folder_of_a_unit_is_the_whole_groups(tmp_path: Path) -> None:
+    entries = [Entry("nik", folder="Группой"), Entry("ivan", folder="группой"), Entry("zoe", folder="team 7.zip")]
+    entries += [Entry("ann", folder="team 9"), Entry("bo", folder="team 9")]
+    for name in ("Группо\u0438\u0306", "team 7", "team 9", "team-9"):  # the first one is as macOS writes it
+        hand_in(tmp_path / "class" / "sums" / name, "first = 1\n", "sums")
+    found, printed = class_of(tmp_path, entries=entries)
+    assert (set(found.of), found.absent, set(found.unclear)) == ({"nik", "ivan", "zoe"}, [], {"ann", "bo"})
+    assert found.of["nik"][0].ties == found.of["ivan"][0].ties
+    assert not any("not here" in sentence for sentence in printed)
+
+
 def test_clones_are_matched_by_login_and_said(tmp_path: Path) -> None:
     found, printed = class_of(tmp_path, "attention-ada", "attention-jane", "attention-zed")
     assert found.of.keys() == {"ada", "jane", "attention-zed"}
@@ -155,7 +166,7 @@ def test_a_clone_that_may_be_a_students_is_said_and_the_student_has_not_handed_i
 ) -> None:
     found, printed = class_of(tmp_path, *names)
     assert (set(found.unclear), unclear.isdisjoint(found.absent)) == (unclear, True)
-    assert all("ends with the login of" in sentence for sentence in found.problems)
+    assert all("ends like the login or the name of" in sentence for sentence in found.problems)
     [stranger] = [name for name, students in found.strangers.items() if students]
     [student] = found.strangers[stranger]
     assert f"graded under their own names: {stranger} (perhaps by {student})" in " ".join(printed)

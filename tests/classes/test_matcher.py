@@ -79,6 +79,7 @@ def test_of_several_students_who_fit_the_one_who_fits_best_or_all_are_named(foun
         (["mary-ann", "mary-sue", "ada"], {"mary-ann": "mary-ann", "mary-sue": None, "ada": "ada"}),
         (["lee-ann", "ada", "bela"], {"lee-ann": None}),
         (["lee-ann", "lee-bob"], {"lee-ann": None}),
+        (["Group A-Ada Doe_1", "Group A-Zoë Ny_2"], {"Group A-Ada Doe_1": "ada", "Group A-Zoë Ny_2": "bela"}),
     ],
     ids=[
         "gh classroom clone",
@@ -87,14 +88,15 @@ def test_of_several_students_who_fit_the_one_who_fits_best_or_all_are_named(foun
         "a whole login before a prefix",
         "a prefix that no other folder has",
         "a prefix before one login only",
+        "a group in Moodle that the roster does not name",
     ],
 )
 def test_a_clone_is_matched_by_the_login_after_a_prefix_that_others_share(
     names: list[str], matches: dict[str, str | None]
 ) -> None:
-    ada, ann, mary = (Entry(name, sis_login_id=name) for name in ("ada", "ann", "mary-ann"))
-    matcher = Matcher([ada, ann, mary, Entry("bela", email="bela@x.org")])
-    prefixes = matcher.prefixes(names)
+    ada, ann, mary = (Entry(name, f"{name} Doe", sis_login_id=name) for name in ("ada", "ann", "mary-ann"))
+    matcher = Matcher([ada, ann, mary, Entry("bela", "Zoë Ny", email="bela@x.org")])
+    prefixes = matcher.prefixes([(name, name) for name in names])
     found = {name: matcher.fitting(name, prefixes)[0] for name in matches}
     assert {name: fitting[0].student if fitting else None for name, fitting in found.items()} == matches
 
