@@ -144,20 +144,21 @@ def hand_ins(came: Submissions, decisions: Decisions, refused: Mapping[str, str]
     for student, sentence in (refused or {}).items():
         result.refuse([student], sentence)
     students = [entry.student for entry in decisions.entries]
-    _refuse_for_strangers(students, result)
+    _refuse_for_strangers(students, result, came.layouts != ["single"])
     for student in result.unclear:
         result.of.pop(student, None)
     result.absent = [student for student in students if student not in result.of and student not in result.unclear]
     return result
 
 
-def _refuse_for_strangers(students: Iterable[str], result: HandIns) -> None:
+def _refuse_for_strangers(students: Sequence[str], result: HandIns, is_class: bool) -> None:
     """Refuse students without a submission who may have made that of a stranger."""
     for student, sentence in result.perhaps.items():
         if student not in result.of:
             result.refuse([student], sentence)
-    if hidden := list(filter(is_anonymous, result.strangers)):
-        result.refuse([student for student in students if student not in result.of], _without_names(hidden))
+    hidden = list(filter(is_anonymous, result.strangers))
+    if hidden or (is_class and len(result.strangers) > 1 and {*result.of, *result.unclear}.isdisjoint(students)):
+        result.refuse([one for one in students if one not in result.of], _unknown(hidden, [*result.strangers]))
 
 
 def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -> Iterator[tuple[Found, Entry]]:
@@ -236,11 +237,13 @@ def _several(several: Sequence[Found], student: str, path: Path) -> str:
     )
 
 
-def _without_names(students: Sequence[str]) -> str:
+def _unknown(hidden: Sequence[str], strangers: Sequence[str]) -> str:
+    why = "The download is anonymous" if hidden else "No submission fits the roster"
+    remedy = "download it again with names" if hidden else "take the roster of this class"
     return (
-        f"The download is anonymous, and the roster does not say who is {listed(students, 3)}. Students without "
-        "another submission are not graded: download it again with names, take Moodle's grading worksheet of this "
-        "assignment as the roster, or name the submissions in the column `folder`."
+        f"{why}, and the roster does not say who is {listed(hidden or strangers, 3)}. Students without another "
+        f"submission are not graded: {remedy}, take Moodle's grading worksheet of this assignment as the roster, or "
+        "name the submissions in the column `folder`."
     )
 
 

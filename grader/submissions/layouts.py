@@ -35,7 +35,7 @@ _CANVAS = re.compile(
     r"_(?:(?:question_\d+_)?(?P<upload>\d+)_(?P<file>.+)|(?P<text>(?:text|link)\.html))",
     re.DOTALL,
 )
-_ANONYMOUS = re.compile(r"Participant_\d+|anon_[A-Za-z0-9]{5}|submission_\d+")
+_ANONYMOUS = re.compile(r"(?:.*-)?Participant_\d+|anon_[A-Za-z0-9]{5}|submission_\d+")
 _AGAIN = re.compile(r"-\d+(?=\.\w+$)")
 _GRADESCOPE = re.compile(r"submission_\d+")
 

@@ -183,13 +183,24 @@ def test_what_a_teacher_hands_in_is_left_out(tmp_path: Path) -> None:
     )
 
 
-def test_of_a_download_without_names_the_roster_says_nothing_and_nobody_has_handed_in_nothing(tmp_path: Path) -> None:
-    names = [f"Participant_{number}_assignsubmission_file_" for number in (12, 4711)]
+@pytest.mark.parametrize("group", ["", "Default group-"])
+def test_of_a_download_without_names_the_roster_says_nothing_and_nobody_has_handed_in_nothing(
+    tmp_path: Path, group: str
+) -> None:
+    names = [f"{group}Participant_{number}_assignsubmission_file_" for number in (12, 4711)]
     found, _ = class_of(tmp_path, *names)
-    assert found.of.keys() == {"john", "Participant_4711"}
+    stranger = f"{group}Participant_4711".replace(" ", "-")
+    assert found.of.keys() == {"john", stranger}
     assert (found.absent, set(found.unclear)) == ([], {"jane", "ada"})
     [sentence] = found.problems
-    assert "The download is anonymous, and the roster does not say who is Participant_4711." in sentence
+    assert f"The download is anonymous, and the roster does not say who is {stranger}." in sentence
+
+
+def test_if_no_submission_fits_the_roster_nobody_has_handed_in_nothing(tmp_path: Path) -> None:
+    found, _ = class_of(tmp_path, *(f"Teilnehmer_{number}_assignsubmission_file_" for number in (4711, 4712)))
+    assert (found.absent, set(found.unclear)) == ([], {"jane", "john", "ada"})
+    [sentence] = found.problems
+    assert sentence.startswith("No submission fits the roster, and the roster does not say who is Teilnehmer_4711,")
 
 
 def test_a_submission_of_gradescope_without_submitters_is_anonymous(tmp_path: Path) -> None:
