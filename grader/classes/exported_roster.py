@@ -148,9 +148,10 @@ def _one(table: Table, same: Sequence[Row]) -> Row:
     cells = dict(first.cells)
     lines = dict.fromkeys(cells, first.line)
     for row in others:
-        for column in ("name", *_IDENTIFIERS):
+        for column in [name for name in cells if name not in ("section", "role")]:
             there, here = cells[column], row[column]
-            if there and here and _plain(there) != _plain(here):
+            is_known = column in ("name", "folder", *_IDENTIFIERS)
+            if is_known and there and here and _plain(there) != _plain(here):
                 shared = next(key for key in _keys(row) if any(key in _keys(one) for one in same if one is not row))
                 table.report(
                     row,
@@ -167,7 +168,7 @@ def _one(table: Table, same: Sequence[Row]) -> Row:
 
 def _heading(table: Table, column: str) -> str:
     """Return what the table calls one of our columns."""
-    return next(filter(table.has, _EXPORTED[column]), column)
+    return next(filter(table.has, _EXPORTED.get(column, ())), column)
 
 
 def _roles(row: Row) -> set[str]:

@@ -23,6 +23,8 @@ EXEMPT = "exempt"
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}(?<!\.git)", re.ASCII)
 _LONGEST_NAME = 100
+# What an exported gradebook has in the column of a unit.
+_POINTS = re.compile(r"-|\(read only\)|[\d.,]+ ?%?")
 # Moodle's name for the group of those who are in none, or in several.
 _NO_GROUP = "Default group"
 # Windows reads these names as devices, with any suffix, and drops a dot at the end.
@@ -105,8 +107,9 @@ def read_roster(
         entry = _entry(row, units)
         for column, sentence in _problems(entry, reserved, needs_repository) if own or entry.student else ():
             table.report(row, column, sentence)
-        for unit in units if own else ():
-            if (cell := row[unit]) and cell.casefold() != EXEMPT and unit not in entry.due:
+        for unit in units:
+            is_points = not own and _POINTS.fullmatch(row[unit])
+            if (cell := row[unit]) and cell.casefold() != EXEMPT and unit not in entry.due and not is_points:
                 table.report(
                     row, unit, f"{cell!r} is no extension: write a time such as 2027-02-03T23:59+01:00, or exempt."
                 )

@@ -103,6 +103,13 @@ def test_one_student_in_two_rows_is_one_with_both_sections(tmp_path: Path, text:
     assert (bela.student, bela.section) == ("bela", "A, B")
 
 
+def test_what_is_added_to_an_export_counts_in_any_row_of_a_student(tmp_path: Path) -> None:
+    header = "Student,ID,SIS Login ID,Section,self_attention,folder\n"
+    text = f'{header}"Kis, Bela",12,bela,A,,\n"Kis, Bela",12,bela,B,exempt,group 7\n"Doe, Jane",13,jane,B,3.5,\n'
+    roster = read_roster(written(tmp_path, text), ["self_attention"])
+    assert [(entry.folder, {*entry.exempt}) for entry in roster] == [("group 7", {"self_attention"}), ("", set())]
+
+
 def test_teachers_and_assistants_are_left_out_and_named_unless_they_are_students_too(tmp_path: Path) -> None:
     text = (
         "First name,Last name,Email address,Roles\nAda,Doe,ada@x.org,Student\nTom,Ny,tom@x.org,Non-editing teacher\n"
@@ -138,11 +145,16 @@ def test_teachers_and_assistants_are_left_out_and_named_unless_they_are_students
         ),
         (f"sep=,\n{MOODLE}Jane,Doe,j@x.org,\n,,,B\n", "line 4, name: nothing says who this is: add a name,"),
         (f"{MOODLE}小龙,李,,\n", "line 2, name: no name for reports can be made of '小龙 李': add a login"),
+        (
+            f"{MOODLE.strip()},folder\nAda,Doe,a@x.org,,red\nAda,Doe,a@x.org,,blue\n",
+            "line 3, folder: 'blue' here, and 'red' in line 2, which is the same student by 'a@x.org'",
+        ),
+        (f"{MOODLE.strip()},sums\nAda,Doe,a@x.org,,soon\n", "line 2, sums: 'soon' is no extension: write a time"),
         ("sep=;\nVorname;Nachname\n", "line 2: there is no column 'student'."),
         ("Name,Email,email\nJane,j@x.org,k@x.org\n", "line 1: there are two columns 'Email'. Remove one."),
     ],
 )
 def test_what_is_not_clear_is_refused_with_its_lines(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(TableError) as error:
-        read_roster(written(tmp_path, text), [])
+        read_roster(written(tmp_path, text), ["sums"])
     assert sentence in str(error.value)
