@@ -239,7 +239,7 @@ def _several(several: Sequence[Found], student: str, path: Path) -> str:
 
 def _unknown(hidden: Sequence[str], strangers: Sequence[str]) -> str:
     why = "The download is anonymous" if hidden else "No submission fits the roster"
-    remedy = "download it again with names" if hidden else "take the roster of this class"
+    remedy = "download it again with names" if hidden else "give the roster of this class"
     return (
         f"{why}, and the roster does not say who is {listed(hidden or strangers, 3)}. Students without another "
         f"submission are not graded: {remedy}, take Moodle's grading worksheet of this assignment as the roster, or "

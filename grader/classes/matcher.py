@@ -49,6 +49,11 @@ def are_others(one: str, other: str) -> bool:
     return not (words <= others or others <= words)
 
 
+def _without_branch(found: str) -> str:
+    """Return a name without the branch that GitHub writes at the end of the name of a zip."""
+    return re.sub(r"-(main|master)$", "", folded(found))
+
+
 def _letters(found: str) -> str:
     """Return the letters of a name, without the number that a platform has added."""
     return re.sub(r"_\d+$|[\W_]", "", _plain(found))
@@ -84,6 +89,7 @@ _RULES = (
     _Rule("sis_user_id", lambda entry: {_local(entry.sis_user_id)}),
     _Rule("email", lambda entry: {_local(entry.email)}),
     _Rule("repository", lambda entry: {_local(entry.repository.partition("/")[2])}),
+    _Rule("repository", lambda entry: {_local(entry.repository.partition("/")[2])}, _without_branch),
     *_NAMES,
 )
 """How a submission is matched to a student by its whole name. What identifies better comes first."""
@@ -188,9 +194,9 @@ class Matcher:
 
     def _ends(self, name: str) -> Iterator[tuple[str, list[Entry], str]]:
         """Yield what comes before each dash of a name, the students whom the rest fits, and the rule."""
-        name = folded(name)
-        for dash in re.finditer("-", name):
-            yield name[: dash.start()], *_narrowed(name[dash.end() :], self._at_end)
+        for one in dict.fromkeys((folded(name), _without_branch(name))):
+            for dash in re.finditer("-", one):
+                yield one[: dash.start()], *_narrowed(one[dash.end() :], self._at_end)
 
 
 class _Index:
