@@ -144,21 +144,23 @@ def hand_ins(came: Submissions, decisions: Decisions, refused: Mapping[str, str]
     for student, sentence in (refused or {}).items():
         result.refuse([student], sentence)
     students = [entry.student for entry in decisions.entries]
-    _refuse_for_strangers(students, result, came.layouts != ["single"])
+    _refuse_for_strangers(students, result, came)
     for student in result.unclear:
         result.of.pop(student, None)
     result.absent = [student for student in students if student not in result.of and student not in result.unclear]
     return result
 
 
-def _refuse_for_strangers(students: Sequence[str], result: HandIns, is_class: bool) -> None:
+def _refuse_for_strangers(students: Sequence[str], result: HandIns, came: Submissions) -> None:
     """Refuse students without a submission who may have made that of a stranger."""
     for student, sentence in result.perhaps.items():
         if student not in result.of:
             result.refuse([student], sentence)
-    hidden = list(filter(is_anonymous, result.strangers))
-    if hidden or (is_class and len(result.strangers) > 1 and {*result.of, *result.unclear}.isdisjoint(students)):
-        result.refuse([one for one in students if one not in result.of], _unknown(hidden, [*result.strangers]))
+    hidden, known = list(filter(is_anonymous, result.strangers)), {*result.of, *result.unclear}
+    is_class = came.layouts != ["single"] and len(result.strangers) > 1
+    if hidden or (is_class and known.isdisjoint(students)):
+        sentence = _unknown({one.path for one in came.found}, hidden, [*result.strangers])
+        result.refuse([one for one in students if one not in result.of], sentence)
 
 
 def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -> Iterator[tuple[Found, Entry]]:
@@ -237,13 +239,13 @@ def _several(several: Sequence[Found], student: str, path: Path) -> str:
     )
 
 
-def _unknown(hidden: Sequence[str], strangers: Sequence[str]) -> str:
-    why = "The download is anonymous" if hidden else "No submission fits the roster"
+def _unknown(paths: Iterable[Path], hidden: Sequence[str], strangers: Sequence[str]) -> str:
+    why = "the download is anonymous" if hidden else "no submission fits the roster"
     remedy = "download it again with names" if hidden else "give the roster of this class"
     return (
-        f"{why}, and the roster does not say who is {listed(hidden or strangers, 3)}. Students without another "
-        f"submission are not graded: {remedy}, take Moodle's grading worksheet of this assignment as the roster, or "
-        "name the submissions in the column `folder`."
+        f"{in_words(sorted(map(quoted, paths)))}: {why}, and the roster does not say who is "
+        f"{listed(hidden or strangers, 3)}. Students without another submission are not graded: {remedy}, take "
+        "Moodle's grading worksheet of this assignment as the roster, or name the submissions in the column `folder`."
     )
 
 

@@ -193,14 +193,14 @@ def test_of_a_download_without_names_the_roster_says_nothing_and_nobody_has_hand
     assert found.of.keys() == {"john", stranger}
     assert (found.absent, set(found.unclear)) == ([], {"jane", "ada"})
     [sentence] = found.problems
-    assert f"The download is anonymous, and the roster does not say who is {stranger}." in sentence
+    assert f": the download is anonymous, and the roster does not say who is {stranger}." in sentence
 
 
 def test_if_no_submission_fits_the_roster_nobody_has_handed_in_nothing(tmp_path: Path) -> None:
     found, _ = class_of(tmp_path, *(f"Teilnehmer_{number}_assignsubmission_file_" for number in (4711, 4712)))
     assert (found.absent, set(found.unclear)) == ([], {"jane", "john", "ada"})
     [sentence] = found.problems
-    assert sentence.startswith("No submission fits the roster, and the roster does not say who is Teilnehmer_4711,")
+    assert "class': no submission fits the roster, and the roster does not say who is Teilnehmer_4711," in sentence
 
 
 def test_a_submission_of_gradescope_without_submitters_is_anonymous(tmp_path: Path) -> None:
