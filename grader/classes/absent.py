@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.classes.matcher import are_others
+from grader.classes.matcher import was_others
 from grader.reports.folder import not_graded, read_report
 from grader.reports.reading import not_handed_in
 from grader.submissions.names import quoted
@@ -63,7 +63,7 @@ def named_otherwise(entries: Iterable[Entry], into: Path) -> dict[str, str]:
     found = {}
     for entry in entries:
         report = read_report(entry.student, into)
-        if report and are_others(report.name, entry.name) and len(not_handed_in(report)) < len(report.units):
+        if report and was_others(report.name, entry) and len(not_handed_in(report)) < len(report.units):
             found[entry.student] = (
                 f"{quoted(into / f'{entry.student}.json')} is the report of {report.name}, and the roster has {entry}, "
                 "who was not graded: move the file away, and grade again."

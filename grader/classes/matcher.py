@@ -43,10 +43,13 @@ def _plain(text: str) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
 
 
-def are_others(one: str, other: str) -> bool:
-    """Return whether two names, as far as they are known, are not of one person: neither has all words of the other."""
-    words, others = (set(re.split(r"[\W_]+", _plain(name))) - {""} for name in (one, other))
-    return not (words <= others or others <= words)
+def was_others(name: str, entry: Entry) -> bool:
+    """Return whether a report that has the name in reports of an entry is that of somebody else, by the name in it.
+
+    A roster of the instructor's own says who is who, and a name in it may be corrected.
+    """
+    words, own = (set(re.split(r"[\W_]+", _plain(one))) - {""} for one in (name, entry.name))
+    return entry.is_exported and not (words <= own or own <= words)
 
 
 def _without_branch(found: str) -> str:

@@ -10,7 +10,7 @@ import datetime
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from grader.classes.matcher import are_others
+from grader.classes.matcher import was_others
 from grader.classes.times import Time
 from grader.quizzes.source import load_quizzes
 from grader.reports.fingerprint import tests_digest
@@ -61,7 +61,7 @@ class Current:
             yield "its due date"
 
     def _of_class(self, name: str, report: Report, entry: Entry) -> Iterator[str]:
-        if are_others(report.name, entry.name):
+        if was_others(report.name, entry):
             yield f"its student's name, {report.name}"
         unit = report.units[name]
         received = unit.received

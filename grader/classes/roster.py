@@ -43,6 +43,7 @@ class Entry:
         folder: The name of the folder or archive that is handed in. A group has the same.
         due: Extensions: another due date, by unit.
         exempt: The units that do not count.
+        is_exported: Whether an export has the row: the name in reports may be another student's later.
     """
 
     student: str
@@ -56,6 +57,7 @@ class Entry:
     folder: str = ""
     due: Mapping[str, datetime.datetime] = field(default_factory=dict)
     exempt: frozenset[str] = frozenset()
+    is_exported: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         """The student's own name, if it is known, and the one in reports. Who only teaches has none there."""
@@ -104,7 +106,7 @@ def read_roster(
     rows, staff, notes = (table.rows, [], []) if own else read_exported(table)
     entries = []
     for row in rows:
-        entry = _entry(row, units)
+        entry = _entry(row, units, is_exported=not own)
         for column, sentence in _problems(entry, reserved, needs_repository) if own or entry.student else ():
             table.report(row, column, sentence)
         for unit in units:
@@ -131,10 +133,10 @@ def parse_time(text: str) -> datetime.datetime | None:
     return time if time.tzinfo else None
 
 
-def _entry(row: Row, units: Iterable[str]) -> Entry:
+def _entry(row: Row, units: Iterable[str], is_exported: bool = True) -> Entry:
     due = {unit: time for unit in units if (time := parse_time(row[unit]))}
     exempt = frozenset(unit for unit in units if row[unit].casefold() == EXEMPT)
-    return Entry(**{column: row[column] for column in COLUMNS}, due=due, exempt=exempt)
+    return Entry(**{column: row[column] for column in COLUMNS}, due=due, exempt=exempt, is_exported=is_exported)
 
 
 def _problems(entry: Entry, reserved: Collection[str], needs_repository: bool) -> Iterable[tuple[str, str]]:
