@@ -257,7 +257,7 @@ def _cells(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number of each cell's header, and the cell's lines from there on."""
     lines = text.splitlines()
     starts = [index for index, line in enumerate(lines) if line.startswith("# %%")]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in itertools.pairwise([*starts, len(lines)]):
         yield start + 1, lines[start:end]
 
 

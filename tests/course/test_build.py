@@ -222,6 +222,7 @@ def test_every_stub_raises_not_implemented_error(unit: str) -> None:
             "5: the answer",
         ),
         ("# %% [markdown]\n", "", "1: there is text above the first cell"),
+        (SOURCE, "def double(number):\n    return 2 * number\n", "1: there is text above the first cell"),
     ],
 )
 def test_a_malformed_source_is_named_with_its_line(tmp_path: Path, old: str, new: str, problem: str) -> None:
