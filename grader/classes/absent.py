@@ -62,7 +62,7 @@ def named_otherwise(entries: Iterable[Entry], into: Path) -> dict[str, str]:
     """Return the students whose name in reports somebody else had before, who has a report on work; with sentences."""
     found = {}
     for entry in entries:
-        report = read_report(entry.student, into)
+        report = read_report(entry.student, into) if entry.is_exported else None
         if report and was_others(report.name, entry) and len(not_handed_in(report)) < len(report.units):
             found[entry.student] = (
                 f"{quoted(into / f'{entry.student}.json')} is the report of {report.name}, and the roster has {entry}, "
