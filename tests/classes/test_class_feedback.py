@@ -15,6 +15,7 @@ from grader.classes.collected import Student, Work
 from grader.classes.feedback import feedback, feedback_page
 from grader.classes.record import Grade
 from grader.course.model import Course, load_course
+from grader.errors import GraderError
 
 UNITS = ("sums", "means", "modes")
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -70,6 +71,11 @@ def test_each_unit_counts_as_in_the_report_on_it(course: Course, grade: Grade) -
     assert "It raised a ValueError: no numbers." in text
     assert "Your code was not isolated" in text
     assert "Not graded yet: modes." in text
+
+
+def test_a_report_with_times_in_another_zone_is_refused(course: Course, grade: Grade) -> None:
+    with pytest.raises(GraderError, match=r"the report on sums, means was made before the due date, or with another"):
+        feedback(grade, UNITS, course.model_copy(update={"timezone": "Europe/Berlin"}), NOW)
 
 
 def test_one_unit_alone_has_its_own_points(course: Course, grade: Grade) -> None:
