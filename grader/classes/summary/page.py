@@ -226,8 +226,8 @@ def _signed(number: float) -> str:
 
 
 def _at(number: float) -> str:
-    """Return a coordinate in percent of the width of a plot."""
-    return f"{number:.1f}%"
+    """Return a coordinate in percent of the width of a plot. What adjustments add to 100 is at its end."""
+    return f"{min(number, 100):.1f}%"
 
 
 def _first_large(text: str) -> str:
