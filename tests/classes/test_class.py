@@ -356,7 +356,10 @@ def test_a_workbook_is_the_same_to_the_byte_and_has_no_formula(a_class: Class) -
 @pytest.mark.parametrize(
     ("edit", "sentence"),
     [
-        (lambda folder: (folder / "reports" / "bob.json").unlink(), "There is no report: grade again. Bob Roe (bob) (sums)."),
+        (
+            lambda folder: (folder / "reports" / "bob.json").unlink(),
+            "There is no report: grade again. Bob Roe (bob) (sums).",
+        ),
         (lambda folder: (folder / "reports" / "bob.json").write_text("{}"), "is not a report of this version"),
     ],
 )
