@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime
+from functools import cache
 from typing import TYPE_CHECKING
 
+from grader.classes.decisions import Decisions
+from grader.classes.outdated import Current
 from grader.errors import GraderError
 from grader.reports.changes import in_zone
 from grader.reports.exporters.escape import markdown, sentence
@@ -72,14 +75,20 @@ def _is_current(name: str, report: Report, course: Course, now: datetime.datetim
     if name not in course.units or report.timezone != (course.timezone or "UTC"):
         return False
     unit = report.units[name]
-    if unit.due and unit.extended:
-        course = course.with_due({name: datetime.datetime.fromisoformat(unit.due)})
-    if unit.feedback != course.feedback_level(name, now):
+    extended = {name: datetime.datetime.fromisoformat(unit.due)} if unit.due and unit.extended else {}
+    dated = course.with_due(extended)
+    is_over, quiz = dated.is_over(name, now), unit.quiz
+    if unit.feedback != dated.feedback_level(name, now) or any(_current(course).of_course(name, unit, is_over)):
         return False
-    is_over, quiz = course.is_over(name, now), unit.quiz
     has_answers = any(item.answer is not None for item in quiz.items.values()) if quiz else False
     should_have = is_over and course.feedback.quiz_answers
     return quiz is None or ((quiz.points is not None) == is_over and has_answers == should_have)
+
+
+@cache
+def _current(course: Course) -> Current:
+    """Return what is compared with the reports of all students; it reads each quiz once."""
+    return Current(Decisions(course))
 
 
 def _row(name: str, report: Report, course: Course) -> list[str]:

@@ -41,9 +41,10 @@ class Current:
             is_over: Whether the unit is over for the student.
         """
         unit = report.units[name]
-        return list(dict.fromkeys([*self._of_course(name, unit, is_over), *self._of_class(name, report, entry)]))
+        return list(dict.fromkeys([*self.of_course(name, unit, is_over), *self._of_class(name, report, entry)]))
 
-    def _of_course(self, name: str, unit: Unit, is_over: bool) -> Iterator[str]:
+    def of_course(self, name: str, unit: Unit, is_over: bool) -> Iterator[str]:
+        """Yield what has changed in the course since a unit was graded."""
         weights = self.decisions.course.units[name].exercises
         if unit.exercises.keys() != weights.keys():
             yield "its exercises"

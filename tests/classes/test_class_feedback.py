@@ -73,9 +73,17 @@ def test_each_unit_counts_as_in_the_report_on_it(course: Course, grade: Grade) -
     assert "Not graded yet: modes." in text
 
 
-def test_a_report_with_times_in_another_zone_is_refused(course: Course, grade: Grade) -> None:
-    with pytest.raises(GraderError, match=r"the report on sums, means was made before the due date, or with another"):
-        feedback(grade, UNITS, course.model_copy(update={"timezone": "Europe/Berlin"}), NOW)
+@pytest.mark.parametrize(
+    ("edit", "units"),
+    [(("units:", "timezone: Europe/Berlin\nunits:"), "sums, means"), (("sums_of: 1", "sums_of: 2"), "sums")],
+)
+def test_a_report_with_another_zone_or_other_weights_is_refused(
+    course: Course, grade: Grade, edit: tuple[str, str], units: str
+) -> None:
+    settings = course.root / "autograder.yml"
+    settings.write_text(settings.read_text(encoding="utf-8").replace(*edit), encoding="utf-8")
+    with pytest.raises(GraderError, match=f"the report on {units} was made before the due date, or with another"):
+        feedback(grade, UNITS, load_course(course.root), NOW)
 
 
 def test_one_unit_alone_has_its_own_points(course: Course, grade: Grade) -> None:
