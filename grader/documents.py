@@ -231,8 +231,9 @@ class Document:
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return the end of a sentence on an unknown name: " Did you mean …?", or nothing."""
-    matches = difflib.get_close_matches(name, list(names), n=1)
-    return f" Did you mean {matches[0]!r}?" if matches else ""
+    by_text = {one.casefold(): one for one in names}
+    matches = difflib.get_close_matches(name.casefold(), by_text, n=1)
+    return f" Did you mean {by_text[matches[0]]!r}?" if matches else ""
 
 
 def _position(node: yaml.Node) -> Position:

@@ -20,7 +20,6 @@ from grader.reports.folder import (
     record_not_graded,
     reports_folder,
     reports_of_others,
-    suite_faults_in,
     write_report,
 )
 from grader.reports.reading import not_handed_in
@@ -61,7 +60,6 @@ class Batch:
         redated: How many of the new reports differ by dates and adjustments alone, so that nothing was run.
         faults: Why submissions were not graded.
         reasons: Why students were not graded, by student, kept for the gradebook.
-        suite_faults: What tests themselves raised with some answers and not with the solution, with the students.
         changed: Units that were removed from a report because they have changed, with the students.
         absent: The students of the class without a submission here.
     """
@@ -83,7 +81,6 @@ class Batch:
     redated: int = 0
     faults: list[str] = dataclasses.field(default_factory=list)
     reasons: dict[str, str] = dataclasses.field(default_factory=dict)
-    suite_faults: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     absent: Absent = dataclasses.field(default_factory=Absent)
     _works: dict[str, Work] = dataclasses.field(default_factory=dict)
@@ -230,8 +227,6 @@ class Batch:
     def _note(self, submission: Submission, report: Report | None, pytest: dict[str, Any] | None) -> list[Work]:
         """Note what came of a submission, with the decisions about its student; return the work on the group."""
         work = self._works[submission.student]
-        for sentence in suite_faults_in(pytest or {}):
-            self.suite_faults.setdefault(sentence, []).append(submission.student)
         number = work.number(submission)
         work.done[number] = report and self.decisions.applied(report, work.candidates[number][1]), pytest
         return work.group

@@ -150,9 +150,10 @@ def _of_answers(
 
 
 def _quizzes_differ(old: Unit, new: Unit) -> bool:
-    """Return whether a quiz that counts in both has other points."""
-    counted = [unit.quiz.points for unit in (old, new) if unit.quiz and unit.quiz.points is not None]
-    return len(counted) == 2 and counted[0] != counted[1]
+    """Return whether a quiz that counts in both has earned another share of its points."""
+    counted = [unit.quiz for unit in (old, new) if unit.quiz and unit.quiz.points is not None]
+    shares = {Fraction(quiz.points or 0, quiz.possible or 1) for quiz in counted}
+    return len(counted) == 2 and len(shares) == 2
 
 
 def _weights_differ(old: Exercise, new: Exercise) -> bool:
@@ -170,9 +171,12 @@ def _of_quiz(old: Unit, new: Unit) -> Iterator[str]:
     if (old.quiz.points is None) != (new.quiz.points is None):
         yield "dates"
     possible = [{name: item.possible for name, item in quiz.items.items()} for quiz in (old.quiz, new.quiz)]
-    if possible[0] != possible[1]:
-        yield "weights" if _is_scaled(*possible) else "quiz"
-    elif _quizzes_differ(old, new) and old.answers == new.answers:
+    is_scaled = _is_scaled(*possible)
+    if is_scaled and possible[0] != possible[1]:
+        yield "weights"
+    is_other = UNKNOWN not in (old.key, new.key) and old.key != new.key
+    is_same_answer = old.answers == new.answers and possible[0] == possible[1]
+    if not is_scaled or (_quizzes_differ(old, new) and (is_other or is_same_answer)):
         yield "quiz"
 
 

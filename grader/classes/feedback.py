@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime
+from functools import cache
 from typing import TYPE_CHECKING
 
+from grader.classes.decisions import Decisions
+from grader.classes.outdated import Current
 from grader.errors import GraderError
 from grader.reports.changes import in_zone
 from grader.reports.exporters.escape import markdown, sentence
 from grader.reports.exporters.html import Record, page
 from grader.reports.exporters.summary import MOST_BYTES, summary
-from grader.reports.model import Report, Unit
+from grader.reports.model import Report
 from grader.text import who
 
 if TYPE_CHECKING:
@@ -53,7 +56,7 @@ def feedback_page(grade: Grade, units: Collection[str], course: Course, now: dat
 def _record(grade: Grade, units: Collection[str], course: Course, now: datetime.datetime) -> tuple[Record, Report]:
     """Return what was graded, and one report on all of it. Raises GraderError."""
     reports = {name: report for name in units if isinstance(report := grade.reports[name], Report)}
-    if outdated := [name for name, report in reports.items() if not _is_current(name, report.units[name], course, now)]:
+    if outdated := [name for name, report in reports.items() if not _is_current(name, report, course, now)]:
         raise GraderError(
             f"the report on {', '.join(outdated)} was made before the due date, or with another autograder.yml: run "
             "`grader grade` again, and on GitHub `grader collect` before it."
@@ -67,18 +70,25 @@ def _record(grade: Grade, units: Collection[str], course: Course, now: datetime.
     return Record(f"Feedback: {course.name}", _COLUMNS, rows, lines), _together(reports)
 
 
-def _is_current(name: str, unit: Unit, course: Course, now: datetime.datetime) -> bool:
-    """Return whether a report shows what the course shows at this time."""
-    if name not in course.units:
+def _is_current(name: str, report: Report, course: Course, now: datetime.datetime) -> bool:
+    """Return whether a report shows what the course shows at this time, with times in its zone."""
+    if name not in course.units or report.timezone != (course.timezone or "UTC"):
         return False
-    if unit.due and unit.extended:
-        course = course.with_due({name: datetime.datetime.fromisoformat(unit.due)})
-    if unit.feedback != course.feedback_level(name, now):
+    unit = report.units[name]
+    extended = {name: datetime.datetime.fromisoformat(unit.due)} if unit.due and unit.extended else {}
+    dated = course.with_due(extended)
+    is_over, quiz = dated.is_over(name, now), unit.quiz
+    if unit.feedback != dated.feedback_level(name, now) or any(_current(course).of_course(name, unit, is_over)):
         return False
-    is_over, quiz = course.is_over(name, now), unit.quiz
     has_answers = any(item.answer is not None for item in quiz.items.values()) if quiz else False
     should_have = is_over and course.feedback.quiz_answers
     return quiz is None or ((quiz.points is not None) == is_over and has_answers == should_have)
+
+
+@cache
+def _current(course: Course) -> Current:
+    """Return what is compared with the reports of all students; it reads each quiz once."""
+    return Current(Decisions(course))
 
 
 def _row(name: str, report: Report, course: Course) -> list[str]:

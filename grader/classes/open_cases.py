@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.reports.folder import suite_faults
 from grader.reports.reading import attempts
 from grader.text import listed, who
 
 if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from grader.classes.gradebook import Gradebook, Row
     from grader.course.model import Course
 
-TIME_UNKNOWN, NOT_GRADED, ATTEMPTS = "time unknown", "not graded", "attempts"
+TIME_UNKNOWN, NOT_GRADED, FAULTS, ATTEMPTS = "time unknown", "not graded", "faults of suites", "attempts"
 _MOST = 50
 
 
@@ -35,12 +37,20 @@ class OpenCase:
         return f"{where}{self.sentence}{f' {listed(self.students, _MOST)}.' if self.students else ''}"
 
 
-def open_cases(gradebook: Gradebook, course: Course, now: datetime.datetime) -> list[OpenCase]:
-    """Return the open cases: work without a time, what is not graded, and attempts beyond the exercises."""
+def open_cases(gradebook: Gradebook, course: Course, now: datetime.datetime, reports: Path) -> list[OpenCase]:
+    """Return the open cases: work without a time, what is not graded, faults of suites, and attempts.
+
+    Args:
+        gradebook: The class.
+        course: The course.
+        now: Decides which units are over.
+        reports: The folder of the reports, which has what suites raised.
+    """
     return [
         *_undated_units(gradebook, course, now),
         *_noted(gradebook, "graded", TIME_UNKNOWN),
         *_noted(gradebook, "not graded", NOT_GRADED),
+        *_suite_faults(gradebook, reports),
         *(OpenCase(ATTEMPTS, (), line) for line in attempt_lines(gradebook)),
     ]
 
@@ -82,5 +92,21 @@ def _noted(gradebook: Gradebook, state: str, kind: str) -> Iterator[OpenCase]:
             found.setdefault((note, tuple(units)), []).append(row)
     for (note, affected), rows in found.items():
         sentence = f"not graded. {note}" if kind == NOT_GRADED else note
-        students = sorted((who(row.entry.student, row.entry.name) for row in rows), key=str.casefold)
-        yield OpenCase(kind, affected, sentence, students)
+        yield OpenCase(kind, affected, sentence, _names(rows))
+
+
+def _suite_faults(gradebook: Gradebook, reports: Path) -> Iterator[OpenCase]:
+    """Yield a case for each line of a suite that raised with some answers and not with the solution."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in (*gradebook.rows, *gradebook.strangers):
+        for folder in (reports, *(reports / unit for unit in row.grades)):
+            for unit, sentences in suite_faults(row.entry.student, folder).items():
+                if unit in row.grades and row.grades[unit].state == "graded":
+                    for sentence in sentences:
+                        found.setdefault((unit, sentence), []).append(row)
+    for (unit, sentence), rows in found.items():
+        yield OpenCase(FAULTS, [unit], sentence, _names(rows))
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return sorted({who(row.entry.student, row.entry.name) for row in rows}, key=str.casefold)

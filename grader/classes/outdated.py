@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from grader.classes.matcher import was_others
 from grader.classes.times import Time
 from grader.quizzes.source import load_quizzes
-from grader.reports.fingerprint import tests_digest
+from grader.reports.fingerprint import key_digest, tests_digest
 from grader.reports.model import UNKNOWN
 from grader.reports.scoring import quiz_points
 
@@ -30,7 +30,7 @@ class Current:
     """What a report would be based on if it was made now. Each unit's part is read once, when it is needed."""
 
     decisions: Decisions
-    _read: dict[str, tuple[str, dict[str, int] | None]] = field(default_factory=dict)
+    _read: dict[str, tuple[str, dict[str, int] | None, str]] = field(default_factory=dict)
 
     def changed(self, name: str, report: Report, entry: Entry, is_over: bool) -> list[str]:
         """Return what has changed since a report on a unit was made, in words, and can change its points.
@@ -42,20 +42,21 @@ class Current:
             is_over: Whether the unit is over for the student.
         """
         unit = report.units[name]
-        return [*self._of_course(name, unit, is_over), *self._of_class(name, report, entry)]
+        return list(dict.fromkeys([*self.of_course(name, unit, is_over), *self._of_class(name, report, entry)]))
 
-    def _of_course(self, name: str, unit: Unit, is_over: bool) -> Iterator[str]:
+    def of_course(self, name: str, unit: Unit, is_over: bool) -> Iterator[str]:
+        """Yield what has changed in the course since a unit was graded."""
         weights = self.decisions.course.units[name].exercises
         if unit.exercises.keys() != weights.keys():
             yield "its exercises"
         in_both = {exercise: one for exercise, one in unit.exercises.items() if exercise in weights}
         if any(test.possible != weights[exercise] for exercise, one in in_both.items() for test in one.tests):
             yield "its weights"
-        tests, quiz = self._sources(name)
+        tests, quiz, key = self._sources(name)
         if unit.tests not in (UNKNOWN, tests):
             yield "its tests"
         items = {item: one.possible for item, one in unit.quiz.items.items()} if unit.quiz else None
-        if items != quiz:
+        if items != quiz or unit.key not in (UNKNOWN, key):
             yield "its quiz"
         if unit.quiz and unit.quiz.points is not None and not is_over:
             yield "its due date"
@@ -79,13 +80,13 @@ class Current:
         if unit.exempt:
             yield "its exemption"
 
-    def _sources(self, name: str) -> tuple[str, dict[str, int] | None]:
-        """Return the digest of a unit's tests, and the points of its quiz by item."""
+    def _sources(self, name: str) -> tuple[str, dict[str, int] | None, str]:
+        """Return the digest of a unit's tests, the points of its quiz by item, and the digest of its answers."""
         if name not in self._read:
             course = self.decisions.course
-            quizzes = load_quizzes(course.solutions, {name}.intersection(course.quizzes))
-            quiz = quiz_points(quizzes[name], course) if quizzes else None
-            self._read[name] = tests_digest(course, name), quiz
+            quiz = load_quizzes(course.solutions, {name}.intersection(course.quizzes)).get(name)
+            points, key = (quiz_points(quiz, course), key_digest(quiz)) if quiz else (None, UNKNOWN)
+            self._read[name] = tests_digest(course, name), points, key
         return self._read[name]
 
 

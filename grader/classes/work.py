@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from grader.engine.client import request_for
 from grader.engine.messages import to_line
 from grader.reports.changes import undated
+from grader.reports.folder import SUITE_FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -68,8 +69,11 @@ class Work:
 
     @property
     def pytest(self) -> dict[str, Any] | None:
-        """What pytest reported on the last candidate."""
-        return self.done[len(self.candidates) - 1][1] if self.done else None
+        """What pytest reported on the last candidate, and what suites raised with any of them."""
+        found = [self.done[number][1] for number in range(len(self.candidates)) if number in self.done]
+        faults = {unit: lines for one in found if one for unit, lines in one.get(SUITE_FAULTS, {}).items()}
+        last = found[-1] if found else None
+        return {**last, SUITE_FAULTS: faults} if last and faults else last
 
     @property
     def kept_units(self) -> Collection[str]:

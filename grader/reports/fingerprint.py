@@ -111,6 +111,11 @@ def tests_digest(course: Course, unit: str) -> str:
     return digest(course.hidden_tests(unit), course.root).hex()
 
 
+def key_digest(quiz: Quiz) -> str:
+    """Return the SHA-256 of a quiz with its answers."""
+    return hashlib.sha256(quiz.text.encode()).hexdigest()
+
+
 def grader_digest(course: Course, suites: Suites) -> bytes:
     """Return the SHA-256 of the grader, the course's tests and autograder.yml."""
     return suites_digest(course, suites) + digest([course.root / FILENAME], course.root)

@@ -124,6 +124,9 @@ class Unit(Model):
     digest: Digest = Field(UNKNOWN, description="SHA-256 of the unit's own files and everything they were graded by.")
     answers: Digest = Field(UNKNOWN, description="SHA-256 of the unit's own files.")
     tests: Digest = Field(default=UNKNOWN, description="SHA-256 of the unit's hidden tests; zeros for visible ones.")
+    key: Digest = Field(
+        default=UNKNOWN, description="SHA-256 of the quiz with its answers; zeros if it does not count."
+    )
 
 
 class Message(Model):

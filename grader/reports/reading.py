@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from grader.reports.model import NOT_WRITTEN, Exercise, Message, Quiz, Report, Test, Unit
 from grader.submissions.names import missing_sheet, missing_unit
-from grader.text import ended, listed, log_line
+from grader.text import ended, listed, log_line, who
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -227,7 +227,7 @@ def attempts(report: Report) -> str:
         return ""
     counts = [f"{what} ({count})" for what, count in tried.most_common()]
     came = "It was isolated, and no point is from it" if report.isolation.enough else "It was not isolated"
-    return log_line(f"{report.student} tried to {listed(counts, 6)}. {came}.")
+    return log_line(f"{who(report.student, report.name)} tried to {listed(counts, 6)}. {came}.")
 
 
 def is_missing(name: str, unit: Unit) -> bool:

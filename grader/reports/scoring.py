@@ -13,7 +13,7 @@ from grader.quizzes.sheet import Sheet
 from grader.quizzes.sheet_reader import read_sheet
 from grader.quizzes.source import Quiz
 from grader.reports import model
-from grader.reports.fingerprint import answers_digest, fingerprint, suites_digest, tests_digest
+from grader.reports.fingerprint import answers_digest, fingerprint, key_digest, suites_digest, tests_digest
 from grader.reports.results import Judged
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.text import in_words
@@ -147,10 +147,12 @@ class _Scorer:
             exercise: self.exercise(name, exercise, weight)
             for exercise, weight in self.course.units[name].exercises.items()
         }
-        quiz = self.quiz(name) if name in self.rubric.quizzes else None
+        source = self.rubric.quizzes.get(name)
+        quiz, key = self.quiz(name) if source else None, model.UNKNOWN
         counted: list[model.Exercise | model.Quiz] = [*exercises.values()]
-        if quiz and quiz.points is not None:
+        if quiz and quiz.points is not None and isinstance(source, Quiz):
             counted.append(quiz)
+            key = key_digest(source)
         earned = sum(part.points or 0 for part in counted)
         return model.Unit(
             points=earned,
@@ -164,6 +166,7 @@ class _Scorer:
             digest=self.fingerprint(name),
             answers=answers_digest(self.submission, name),
             tests=tests_digest(self.course, name) if self.rubric.suites == "hidden" else model.UNKNOWN,
+            key=key,
         )
 
     def quiz(self, unit: str) -> model.Quiz:

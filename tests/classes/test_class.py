@@ -374,7 +374,10 @@ def test_a_workbook_is_the_same_to_the_byte_and_has_no_formula(a_class: Class) -
 @pytest.mark.parametrize(
     ("edit", "sentence"),
     [
-        (lambda folder: (folder / "reports" / "bob.json").unlink(), "There is no report: grade again. bob (sums)."),
+        (
+            lambda folder: (folder / "reports" / "bob.json").unlink(),
+            "There is no report: grade again. Bob Roe (bob) (sums).",
+        ),
         (lambda folder: (folder / "reports" / "bob.json").write_text("{}"), "is not a report of this version"),
     ],
 )
@@ -453,7 +456,7 @@ def test_every_page_has_the_same_numbers(messy_class: Class) -> None:
     def export(reader: str) -> str:
         done = a_class.export("--reports", "reports", "--roster", "roster.csv", "--format", reader)
         assert done.exit_code == 1
-        assert "gil (sums)" in done.stderr
+        assert "Gil Gee (gil) (sums)" in done.stderr
         return (a_class.folder / "out").read_text(encoding="utf-8")
 
     rows = {row["student"]: row for row in csv.DictReader(io.StringIO(export("csv")))}

@@ -67,6 +67,20 @@ def test_a_change_of_points_or_percent_has_its_cause(
     assert (found.before, found.after, found.reasons) == ((9, 14), points, reasons)
 
 
+def test_other_answers_and_another_key_of_a_quiz_are_two_causes() -> None:
+    before, after = (
+        decided(
+            unit({"add": exercise(6, 4)}, quiz=quiz(points, 4)).model_copy(
+                update={"key": key * 64, "answers": key * 64}
+            )
+        )
+        for points, key in ((3, "1"), (4, "2"))
+    )
+    found = difference(before, after, course())
+    assert found
+    assert found.reasons == ["answers", "quiz"]
+
+
 def test_more_tests_are_another_suite_and_not_other_weights() -> None:
     more = decided(unit({"add": exercise(6, 5)}, quiz=quiz(3, 4)))
     found = difference(BEFORE, more.model_copy(update={"versions": {"suites": "1"}}), course())

@@ -15,6 +15,7 @@ from grader.classes.collected import Student, Work
 from grader.classes.feedback import feedback, feedback_page
 from grader.classes.record import Grade
 from grader.course.model import Course, load_course
+from grader.errors import GraderError
 
 UNITS = ("sums", "means", "modes")
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -70,6 +71,19 @@ def test_each_unit_counts_as_in_the_report_on_it(course: Course, grade: Grade) -
     assert "It raised a ValueError: no numbers." in text
     assert "Your code was not isolated" in text
     assert "Not graded yet: modes." in text
+
+
+@pytest.mark.parametrize(
+    ("edit", "units"),
+    [(("units:", "timezone: Europe/Berlin\nunits:"), "sums, means"), (("sums_of: 1", "sums_of: 2"), "sums")],
+)
+def test_a_report_with_another_zone_or_other_weights_is_refused(
+    course: Course, grade: Grade, edit: tuple[str, str], units: str
+) -> None:
+    settings = course.root / "autograder.yml"
+    settings.write_text(settings.read_text(encoding="utf-8").replace(*edit), encoding="utf-8")
+    with pytest.raises(GraderError, match=f"the report on {units} was made before the due date, or with another"):
+        feedback(grade, UNITS, load_course(course.root), NOW)
 
 
 def test_one_unit_alone_has_its_own_points(course: Course, grade: Grade) -> None:

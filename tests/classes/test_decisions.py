@@ -221,6 +221,11 @@ def test_a_unit_that_is_not_graded_now_keeps_its_time_as_far_as_the_tables_have_
             "student,unit,time\neve,sums,2027-03-28T00:59+01:00\n",
             "line 2, student: 'eve' is not in the roster",
         ),
+        (
+            "adjustments",
+            "student,unit,points,comment,by\nADA,sums,1,Well,Ms Roe\n",
+            "line 2, student: 'ADA' is not in the roster: correct the name. Did you mean 'ada'?",
+        ),
         ("times", "student,unit,time\nada,sum,2027-03-28T00:59+01:00\n", "line 2, unit: 'sum' is not a unit"),
         ("times", "student,unit,time\nada,sums,28.3.2027 0:59\n", "line 2, time: '28.3.2027 0:59' is no time with an"),
         ("times", "student,unit,time\nada,sums,2027-03-28T00:59\n", "is no time with an offset from UTC"),

@@ -6,6 +6,7 @@ import csv
 import re
 
 import pytest
+from made_reports import exercise, unit
 from markdown_it import MarkdownIt
 
 from grader.classes.exports import cells, columns, csv_text, markdown_text
@@ -13,7 +14,7 @@ from grader.classes.gradebook import Gradebook, Row
 from grader.classes.roster import Entry
 from grader.classes.unit_grades import UnitGrade
 from grader.errors import GraderError
-from grader.integrations.lms import canvas
+from grader.integrations.lms import canvas, moodle
 
 HOSTILE = "=1+1|</td><script>@ada"
 ANOMALY = "- [x](http://x) `y`\n# z"
@@ -55,6 +56,13 @@ def test_canvas_gets_no_column_that_it_ignores() -> None:
     both = gradebook(Row(Entry("ada", id="1"), same), a_final=1, a_last=1)
     with pytest.raises(GraderError, match="a_last is the name of another unit"):
         canvas.cells(both, columns(both, False, False))
+
+
+def test_moodle_gets_no_grade_above_the_possible_points() -> None:
+    five = UnitGrade("graded", unit=unit({"add": exercise(5)}))
+    found = gradebook(Row(Entry("ada", email="a@x.org"), {"sums": five}), sums=4)
+    with pytest.raises(GraderError, match="no grade above 4, and ada has 5 in sums: that is more than the unit has"):
+        moodle.cells(found, columns(found, False, False))
 
 
 def test_before_any_unit_is_over_the_table_says_so() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import courses
 import pytest
-from made_reports import exercise, report, unit
+from made_reports import exercise, quiz, report, unit
 
 from grader.classes.adjustments import Adjustment
 from grader.classes.decisions import Decisions
@@ -21,8 +21,8 @@ from grader.classes.times import Time
 from grader.course.model import Course, load_course
 from grader.errors import GraderError
 from grader.integrations.lms import canvas, moodle
-from grader.reports.folder import record_not_graded, write_report
-from grader.reports.model import Change, Report, Unit
+from grader.reports.folder import SUITE_FAULTS, record_not_graded, write_report
+from grader.reports.model import Change, Message, Report, Unit
 from grader.submissions.names import missing_unit
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -96,9 +96,18 @@ def test_a_report_from_before_a_change_of_the_tables_is_no_grade(course: Course,
     assert state(course, found, **given) == ("not graded", f"It was graded before a change of {changed}: grade again.")
 
 
-def test_a_report_by_other_hidden_tests_is_no_grade(course: Course) -> None:
-    other = of(course, unit(SUMS).model_copy(update={"tests": "1" * 64}))
-    assert state(course, {"ada": {"sums": other}})[1] == "It was graded before a change of its tests: grade again."
+@pytest.mark.parametrize(("digest", "changed"), [("tests", "its tests"), ("key", "its quiz")])
+def test_a_report_by_other_hidden_tests_or_quiz_answers_is_no_grade(course: Course, digest: str, changed: str) -> None:
+    other = of(course, unit(SUMS).model_copy(update={digest: "1" * 64}))
+    assert state(course, {"ada": {"sums": other}})[1] == f"It was graded before a change of {changed}: grade again."
+
+
+def test_what_has_changed_is_named_once(course: Course) -> None:
+    late = of(course, unit(SUMS), DUE + HOUR, entries=[Entry("ada", due={"sums": DUE - HOUR})])
+    late = late.with_units({"sums": late.units["sums"].model_copy(update={"quiz": quiz(1, 2)})})
+    later = Decisions(course.with_due({"sums": NOW + HOUR}), [Entry("ada")])
+    [row] = gradebook_of(later, {"ada": {"sums": late}}, NOW, ["sums"]).rows
+    assert row.grades["sums"].note.count("its due date") == 1
 
 
 def test_without_a_roster_the_report_says_what_was_decided(course: Course) -> None:
@@ -147,22 +156,27 @@ def test_a_platform_gets_no_unit_of_which_nobody_has_points(course: Course) -> N
             platform.cells(gradebook, columns(gradebook, has_total_only=False, is_percent=False))
 
 
-def test_the_open_cases_are_one_list(course: Course) -> None:
+def test_the_open_cases_are_one_list(course: Course, tmp_path: Path) -> None:
     unknown = of(course, unit(SUMS)).units["sums"].model_copy(update={"received": None})
-    tried = report({"sums": unknown}, suites="hidden")
+    messages = [Message(unit="sums", exercise=None, kind="attempted", text="It tried to fork.", file=None, line=None)]
+    tried = report({"sums": unknown}, messages, suites="hidden").model_copy(update={"name": "Ada Doe"})
     found: Reports = {"ada": {"sums": tried}, "bob": {"sums": "Two submissions fit."}}
-    cases = open_cases(gradebook_of(Decisions(course), found, NOW, ["sums"]), course, NOW)
+    # As a grading keeps it, also for a later one that skips ada.
+    write_report(tried, {"tests": [], SUITE_FAULTS: {"sums": ["suites/test_sums.py:7 raised."]}}, tmp_path)
+    cases = open_cases(gradebook_of(Decisions(course), found, NOW, ["sums"]), course, NOW, tmp_path)
     assert [case.text for case in cases] == [
         "sums: Time unknown: nothing says when this was handed in, so all counts as in time. Write times.csv.",
         "sums: not graded. Two submissions fit. bob.",
+        "sums: suites/test_sums.py:7 raised. Ada Doe (ada).",
+        "Ada Doe (ada) tried to fork (1). It was isolated, and no point is from it.",
     ]
 
 
-def test_no_open_case_is_that_somebody_outside_of_the_class_is_not_graded(course: Course) -> None:
+def test_no_open_case_is_that_somebody_outside_of_the_class_is_not_graded(course: Course, tmp_path: Path) -> None:
     found: Reports = {"ada": {"sums": of(course, unit(SUMS))}, "old": {"sums": "Two submissions fit."}}
     gradebook = gradebook_of(Decisions(course, [Entry("ada")]), found, NOW, ["sums"])
     assert [row.entry.student for row in gradebook.strangers] == ["old"]
-    assert "old" not in " ".join(case.text for case in open_cases(gradebook, course, NOW))
+    assert "old" not in " ".join(case.text for case in open_cases(gradebook, course, NOW, tmp_path))
 
 
 def test_comments_are_no_change_of_points(course: Course) -> None:

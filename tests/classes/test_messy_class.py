@@ -99,7 +99,8 @@ class Graded:
         course = load_course(self.root)
         decisions = read_decisions(self.folder / ROSTER, course)
         now = datetime.datetime.now(datetime.UTC)
-        return open_cases(read_gradebook(decisions, self.folder / "reports", now), course, now)
+        reports = self.folder / "reports"
+        return open_cases(read_gradebook(decisions, reports, now), course, now, reports)
 
     def named_in(self, text: str) -> list[str]:
         """The students whose names in reports a text has, in the order of the alphabet."""

@@ -21,7 +21,7 @@ from grader.engine.criteria import Criterion
 from grader.engine.runner import Runner
 from grader.engine.solutions import names_in
 from grader.errors import SuiteFault
-from grader.reports.folder import INSTRUCTOR, SUITE_FAULTS, suite_faults_in, write_report
+from grader.reports.folder import SUITE_FAULTS, suite_faults, write_report
 from grader.reports.model import Report
 from grader.sandbox.processes import ForkServer
 from grader.submissions.source import UnitSource
@@ -143,11 +143,6 @@ def test_a_solution_leaves_a_module_of_its_name_in_place() -> None:
         del sys.modules["averages"]
 
 
-def suite_faults(student: str, directory: Path) -> list[str]:
-    path = directory / INSTRUCTOR / f"{student}.pytest.json"
-    return suite_faults_in(json.loads(path.read_bytes())) if path.exists() else []
-
-
 def test_the_instructors_file_keeps_what_suites_raised_in_units_that_are_not_graded_again(tmp_path: Path) -> None:
     def write(unit: str, sentence: str, kept: tuple[str, ...] = ()) -> None:
         pytest_report = {"tests": [], SUITE_FAULTS: {unit: [sentence]}}
@@ -155,8 +150,8 @@ def test_the_instructors_file_keeps_what_suites_raised_in_units_that_are_not_gra
 
     write("a", "first")
     write("b", "second", ("a",))
-    assert suite_faults("ada", tmp_path) == ["first", "second"]
-    assert suite_faults("bela", tmp_path) == []
+    assert suite_faults("ada", tmp_path) == {"a": ["first"], "b": ["second"]}
+    assert suite_faults("bela", tmp_path) == {}
 
 
 # -- by the commands, as an author would read it ---------------------------------------------------------------------
@@ -245,7 +240,10 @@ def test_a_line_that_raises_with_one_answer_is_printed_and_is_in_no_students_rep
         (students / student / "averages.py").write_text(answer, encoding="utf-8")
     done = run_command(course, "grade", students, "--out", tmp_path / "reports")
     assert done.returncode == 0, done.stderr
-    [line] = [line for line in done.stdout.splitlines() if line.startswith(f"{HIDDEN}:")]
-    assert line.endswith("It was so for bela.")
-    assert suite_faults("bela", tmp_path / "reports") == [line.removesuffix(" It was so for bela.")]
+    [sentence] = suite_faults("bela", tmp_path / "reports")["averages"]
+    assert sentence.startswith(f"{HIDDEN}:")
+    assert f"- averages: {sentence} bela." in done.stdout.splitlines()
+    # A report that is up to date is skipped, and the case stays open.
+    again = run_command(course, "grade", students, "--out", tmp_path / "reports")
+    assert f"- averages: {sentence} bela." in again.stdout.splitlines()
     assert HIDDEN not in json.dumps(json.loads((tmp_path / "reports" / "bela.json").read_bytes()))

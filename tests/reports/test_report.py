@@ -76,6 +76,7 @@ REPORT: dict[str, Any] = {
             "digest": "1" * 64,
             "answers": "2" * 64,
             "tests": "3" * 64,
+            "key": "4" * 64,
         }
     },
     "messages": [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from grader.classes.gradebook import Gradebook, Reports, gradebook_of, read_reports, units_begun
+from grader.classes.gradebook import Gradebook, gradebook_of, read_reports, units_begun
 from grader.classes.open_cases import OpenCase, open_cases
 from grader.classes.summary.exercises import exercise_rows, misconception_rows
 from grader.classes.summary.needs_help import RULES, handed_in_nothing, needs_help, total_percent
@@ -66,7 +66,7 @@ class Summary:
         gradebook: The grades in the units that count.
         quizzes: The quizzes of the course, by unit.
         change: What changed within a week.
-        reports: Every report, by student and unit.
+        folder: The folder of the reports.
         made: When the newest report was made.
         now: Decides which units are over.
         is_early: Whether no unit is over, so that the units count that somebody has begun.
@@ -76,7 +76,7 @@ class Summary:
     gradebook: Gradebook
     quizzes: Mapping[str, Quiz]
     change: Change
-    reports: Reports
+    folder: Path
     made: datetime.datetime
     now: datetime.datetime
     is_early: bool
@@ -115,7 +115,7 @@ class Summary:
     @cached_property
     def open_cases(self) -> list[OpenCase]:
         """What is to be decided."""
-        return open_cases(self.gradebook, self.course, self.now)
+        return open_cases(self.gradebook, self.course, self.now, self.folder)
 
     @property
     def groups(self) -> int:
@@ -173,7 +173,7 @@ def read_class(decisions: Decisions, reports: Path, unit: str | None = None) -> 
         begun = units_begun(every.values())
         gradebook = gradebook_of(decisions, found, now, [name for name in course.units if name in begun])
     quizzes = load_quizzes(course.solutions, [name for name in course.quizzes if name in gradebook.possible])
-    return Summary(course, gradebook, quizzes, change(found, reports, made), found, made, now, is_early)
+    return Summary(course, gradebook, quizzes, change(found, reports, made), reports, made, now, is_early)
 
 
 def page(summary: Summary, hides_names: bool = False) -> str:
@@ -226,8 +226,8 @@ def _signed(number: float) -> str:
 
 
 def _at(number: float) -> str:
-    """Return a coordinate in percent of the width of a plot."""
-    return f"{number:.1f}%"
+    """Return a coordinate in percent of the width of a plot. What adjustments add to 100 is at its end."""
+    return f"{min(number, 100):.1f}%"
 
 
 def _first_large(text: str) -> str:

@@ -146,7 +146,8 @@ def print_open_cases(batch: Batch) -> None:
     if not found:
         return
     decisions = replace(batch.decisions, entries=[one for one in batch.decisions.entries if one.student in found])
-    cases = open_cases(gradebook_of(decisions, found, batch.now, units, graded=units), batch.course, batch.now)
+    gradebook = gradebook_of(decisions, found, batch.now, units, graded=units)
+    cases = open_cases(gradebook, batch.course, batch.now, batch.into)
     if cases:
         say(f"Open cases ({len(cases)}), to decide before the grades are final:")
     for case in cases:

@@ -40,7 +40,7 @@ def collect(
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.collect import collect as collect_class
     from grader.integrations.github.collect import folders, times
-    from grader.text import in_words
+    from grader.text import in_words, who
 
     course = find_course(folder_of_course)
     if unit is not None:
@@ -59,16 +59,17 @@ def collect(
         say(f"{into / name}: as of {time:%Y-%m-%d %H:%M:%S} UTC")
     groups: dict[str, list[str]] = {}
     for entry in entries:
-        groups.setdefault(entry.repository.casefold(), []).append(entry.student)
+        groups.setdefault(entry.repository.casefold(), []).append(who(entry.student, entry.name))
     if together := [in_words(group) for group in groups.values() if len(group) > 1]:
         say(f"With one repository, and a folder each: {'; '.join(together)}.")
     if not collected.units:
         say("No unit is over yet, so nothing was collected. The current state is kept as a snapshot.")
     say(f"Pushes and anomalies: {into / COLLECTED}")
-    notes = [f"{student.student}: {problem}" for student in collected.students for problem in student.problems]
+    names = {entry.student: who(entry.student, entry.name) for entry in entries}
+    notes = [f"{names[student.student]}: {problem}" for student in collected.students for problem in student.problems]
     if missing := sum(bool(student.problems) for student in collected.students):
         notes.append(f"{missing} of {len(entries)} students could not be collected, or not in full; all others were.")
-    notes += [f"{student.student}: {why}" for student in collected.students for why in student.undated]
+    notes += [f"{names[student.student]}: {why}" for student in collected.students for why in student.undated]
     if late := sum(bool(student.undated) for student in collected.students):
         notes.append(f"{late} of {len(entries)} students may have been late; they are graded. Look at it yourself.")
     if notes:

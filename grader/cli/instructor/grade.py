@@ -110,7 +110,7 @@ def _offer_to_write(batch: Batch, shown: set[str], write: bool) -> None:
 
     changed = [one for one in batch.graded if one.before is None or says_something_else(one.before, one.report)]
     if others := [one.report.student for one in changed if one.report.student not in shown]:
-        say(f"Reports that change without the points, such as in comments, times or feedback: {listed(others)}.")
+        say(f"Reports that change without the points, such as in comments, times, tests or feedback: {listed(others)}.")
     if not changed:
         return
     if not write and not can_ask(out):
@@ -243,8 +243,6 @@ def _print_notes(batch: Batch, came: Submissions, part: Shard | None) -> None:
             f"Not graded from an earlier download, and without a submission here: {listed(list(waiting))}. If nothing "
             f"of theirs is left to grade, remove their lines from {batch.into / INSTRUCTOR / NOT_GRADED}."
         )
-    for sentence, students in batch.suite_faults.items():
-        say(f"{sentence} It was so for {listed(list(dict.fromkeys(students)))}.")
     # Single submissions of a class, or a part of it, say nothing about its other students.
     if came.layouts != ["single"] and not part and (others := batch.others()):
         say(f"{batch.into} also holds reports of students without a submission here: {listed(others)}.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.integrations.github.sender import Delivery
 from grader.reports.model import Report
+from grader.text import who
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +25,10 @@ def statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[Delivery]:
                 student, repository = grade.student.student, grade.student.repository
                 context = f"grade of record/{name}{f'/{student}' if grade.is_shared else ''}"
                 points = f"{unit.points} of {unit.possible} points"
-                yield Delivery(f"{student}, {name}", partial(_post, github, repository, report.commit, context, points))
+                yield Delivery(
+                    f"{who(student, report.name)}, {name}",
+                    partial(_post, github, repository, report.commit, context, points),
+                )
 
 
 def _post(github: GitHub, repository: str, commit: str, context: str, description: str) -> None:

@@ -38,11 +38,11 @@ def cells(gradebook: Gradebook, columns: Sequence[Column]) -> list[list[Value]]:
         )
     for one in columns:
         for row, value in zip(gradebook.rows, one.values, strict=True):
-            if not isinstance(value, str) and value > MOST:
+            if not isinstance(value, str) and value > min(MOST, one.possible):
                 is_too_much = value > one.possible
                 raise GraderError(
-                    f"Moodle imports no grade above {MOST}, and {row.entry.student} has {value} in {one.heading}: "
-                    f"{_TOO_MUCH if is_too_much else 'use --percent.'}"
+                    f"Moodle imports no grade above {one.possible if is_too_much else MOST}, and {row.entry.student} "
+                    f"has {value} in {one.heading}: {_TOO_MUCH if is_too_much else 'use --percent.'}"
                 )
     table: list[list[Value]] = [[_FIELDS[field], *(one.heading for one in columns)]]
     for number, row in enumerate(gradebook.rows):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from grader.reports import reading
+from grader.reports.changes import change_sentences, comments, exercise_comments
 from grader.text import plain
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def results(report: Report) -> dict[str, Any]:
         own += [quizzes[name]] if name in quizzes else []
         tests += [{"number": f"{number}.{position}", **test} for position, test in enumerate(own, 1)]
     return {
-        "score": sum(test["score"] for test in tests),
+        "score": report.points,  # in place of the sum of the tests, which are without deductions and adjustments
         "execution_time": report.timing.seconds,
         "output": "\n".join(_opening(report)),
         "output_format": "text",
@@ -39,10 +40,12 @@ def results(report: Report) -> dict[str, Any]:
 
 def _opening(report: Report) -> list[str]:
     lines = [f"{report.points} of {reading.points(report.possible)}. {reading.meaning(report)}"]
+    lines += map(plain, comments(report.comments))
     lacking = reading.not_handed_in(report)
     if lacking:
         lines.append(f"Not handed in yet: {', '.join(lacking)}.")
     for name, unit in report.units.items():
+        lines += [f"{name}: {plain(sentence)}" for sentence in change_sentences(unit, report.timezone)]
         if name in lacking:
             continue
         lines += [f"{name}: {plain(remark)}" for remark in unit.remarks]
@@ -70,6 +73,7 @@ def _of_exercise(entry: reading.Entry) -> dict[str, Any]:
         for line in entry.feedback()
         if line.text
     ]
+    lines += exercise_comments(entry.unit, entry.name)
     name = f"{entry.unit_name}: {entry.name}"
     return _test(name, entry.state == "done", exercise.points, exercise.possible, lines)
 

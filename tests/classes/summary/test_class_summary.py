@@ -525,6 +525,6 @@ def test_the_page_of_a_thousand_students_is_smaller_than_a_megabyte() -> None:
     found: Reports = {f"{one.student}.{n}": dict.fromkeys(one.units, one) for n in range(25) for one in made}
     now = made_class.NOW + datetime.timedelta(days=1)
     changed = change(found, Path("nowhere"), now)
-    class_of_1000 = Summary(COURSE, gradebook_of(Decisions(COURSE), found, now), {}, changed, found, now, now, False)
+    class_of_1000 = Summary(COURSE, gradebook_of(Decisions(COURSE), found, now), {}, changed, Path(), now, now, False)
     assert len(class_of_1000.rows) == 1000
     assert len(page(class_of_1000).encode()) < 700_000  # and 250,000 for the texts of the quizzes

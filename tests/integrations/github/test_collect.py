@@ -500,7 +500,8 @@ def run(hub: LocalGitHub, root: Path, *arguments: object) -> subprocess.Complete
 def test_the_command_collects_and_names_who_is_missing(hub: LocalGitHub, root: Path, tmp_path: Path) -> None:
     hub.create("our-course/there").push({"sums.py": "a = 1\n"}, EARLY)
     (tmp_path / "roster.csv").write_text(
-        "student,repository\nada,our-course/there\nbob,our-course/nowhere\neve,our-course/when\nfay,our-course/there\n"
+        "student,name,repository\nada,Ada Doe,our-course/there\nbob,Bob Moe,our-course/nowhere\neve,,our-course/when\n"
+        "fay,,our-course/there\n"
     )
     when = hub.create("our-course/when")
     when.push({}, LATER)
@@ -509,8 +510,8 @@ def test_the_command_collects_and_names_who_is_missing(hub: LocalGitHub, root: P
     done = run(hub, root, tmp_path / "roster.csv", "--out", tmp_path / "collected", "--unit", "sums")
     assert done.returncode == 1
     assert f"{tmp_path}/collected/sums: as of 2020-01-25 22:59:00 UTC" in done.stdout
-    assert "bob: GitHub shows no our-course/nowhere to this token (404)" in done.stderr
-    assert "With one repository, and a folder each: ada and fay." in done.stdout
+    assert "Bob Moe (bob): GitHub shows no our-course/nowhere to this token (404)" in done.stderr
+    assert "With one repository, and a folder each: Ada Doe (ada) and fay." in done.stdout
     assert "1 of 4 students could not be collected, or not in full; all others were." in done.stderr
     assert "eve: sums: Not dated by push time, because GitHub gives no record of pushes (404): " in done.stderr
     assert "1 of 4 students may have been late; they are graded." in done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
 from grader.reports.exporters.gradescope import results
+from grader.reports.model import Change
 from grader.submissions.names import missing_unit
 
 
@@ -24,6 +25,19 @@ def test_each_exercise_and_each_quiz_that_counts_is_a_numbered_test() -> None:
         ("2.1", "more: zeta", 0, 3, "failed"),
     ]
     assert made["score"] == 11
+
+
+def test_the_score_is_that_of_the_report_with_what_an_instructor_changed() -> None:
+    less = Change(kind="adjustment", points=-2, reason="Copied.", exercise=None, by="Ms Roe")
+    well = Change(kind="comment", points=0, reason="Short.", exercise="total", by="Ms Roe")
+    changed = unit({"total": exercise(4)}).model_copy(update={"points": 2, "earned": 4, "changes": [less, well]})
+    made = results(
+        report({"sums": changed}).model_copy(update={"comments": [well.model_copy(update={"exercise": None})]})
+    )
+    assert made["score"] == 2
+    assert "sums: -2 points: Copied. (Ms Roe)" in made["output"]
+    assert "Comment by Ms Roe: Short." in made["output"]
+    assert made["tests"][0]["output"] == "Comment by Ms Roe: Short."
 
 
 def test_an_exercise_shows_its_misconception_and_failed_tests() -> None:

@@ -90,7 +90,8 @@ WHOLE = report(
 def with_text(text: str) -> Report:
     replaced = strings_replaced(WHOLE.model_dump(by_alias=True), text, kept=OURS)
     for name, made in replaced["units"].items():
-        made["tests"] = WHOLE.units[name].tests  # a digest; the key has texts elsewhere
+        # Digests; the keys have texts elsewhere.
+        made |= {digest: getattr(WHOLE.units[name], digest) for digest in ("tests", "key")}
     for message in replaced["messages"]:
         message["text"] = f"{text} {text}"  # as for an error: the reason of its test, and the text of the error
     return Report.model_validate(replaced)
@@ -192,7 +193,7 @@ def test_no_control_or_hidden_character_remains(exporter: Any, attack: str) -> N
     assert all(line.isprintable() for line in exporter(with_text(attack)).split("\n"))
 
 
-QUOTES = re.compile(r"(tried to |submissions of |`grader grade`\. ).*")
+QUOTES = re.compile(r"((?<=^- ).* \(ada\) tried to |submissions of |`grader grade`\. ).*")
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +238,7 @@ def test_a_terminal_and_a_log_show_only_our_lines_of_a_class(
     # What it tried quotes the student's process, and names and files are the student's.
     ours = [QUOTES.sub("", line) for line in made.split("\n")[-8:]]
     assert ours == [QUOTES.sub("", line) for line in shown("word").split("\n")[-8:]]
-    assert sum("ada tried to" in line for line in made.split("\n")) == 1
+    assert sum("(ada) tried to" in line for line in made.split("\n")) == 1
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
