@@ -65,6 +65,8 @@ def install_torch(install: list[str], torch: str, index: str) -> None:
     if Path(torch).is_file():
         require(torch, [*install, torch])
         return
+    if torch.endswith(".whl"):
+        sys.exit(f"The wheel {torch} does not exist: correct the name, `make TORCH=FILE ...`.")
     problem = run(f"{torch}, the CPU build", [*install, "--index-url", index, torch])
     if problem is None:
         return

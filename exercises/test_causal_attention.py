@@ -407,7 +407,7 @@ def attention_with(
 
 def expect_layers(attention: RemoteObject, d_in: int, d_out: int) -> None:
     for name in LAYERS:
-        shape = tuple(expect_linear(attention, name).get("weight").shape)
+        shape = tuple(expect_linear(attention, name).parameters()["weight"].shape)
         sentence = (
             f"{name} should be nn.Linear(d_in, d_out), here nn.Linear({d_in}, {d_out}) with a weight of shape "
             f"{(d_out, d_in)}; the weight of yours has shape {shape}."

@@ -324,7 +324,7 @@ def layer_weights(d_query: int, d_context: int, d_out: int) -> dict[str, torch.T
 
 def expect_layers(attention: RemoteObject, d_query: int, d_context: int, d_out: int) -> None:
     for name, width in zip(LAYERS, (d_query, d_context, d_context), strict=True):
-        shape = tuple(expect_linear(attention, name).get("weight").shape)
+        shape = tuple(expect_linear(attention, name).parameters()["weight"].shape)
         sentence = (
             f"{name} should be nn.Linear({width}, {d_out}) here, with a weight of shape {(d_out, width)}; "
             f"the weight of yours has shape {shape}."

@@ -27,6 +27,7 @@ from checking import (
     worked_example,
 )
 
+from grader.testing.checks import equals
 from grader.testing.contracts import (
     expect_any_layout,
     expect_arguments_kept,
@@ -413,7 +414,7 @@ SHOWN_WEIGHTS = torch.ones(TOKENS, TOKENS).tril() / torch.arange(1.0, TOKENS + 1
 
 def weights_shown(module: RemoteObject, when: str) -> torch.Tensor:
     """Return the weights (B, H, T, T) that a module with two heads shows, after a check of their sum."""
-    output = expect_shape(f"the output {when}", module(SHOWN_INPUTS), (TEXTS, TOKENS, 2 * HEAD_DIM))
+    output = expect_shape(f"the output {when}", module(SHOWN_INPUTS), (TEXTS, TOKENS, 2 * HEAD_DIM)).float()
     sentence = f"the output {when} has NaN in it: mask the scores before softmax, and drop weights after it."
     expect_true(not bool(output.isnan().any()), sentence)
     by_head = output.unflatten(2, (2, HEAD_DIM)).transpose(1, 2)  # (B, T, 2 · head_dim) -> (B, 2, T, head_dim)
@@ -482,7 +483,7 @@ def heads_of(wrapper: RemoteObject, count: int) -> list[RemoteObject]:
             "the weights in a plain list are found by no optimiser."
         )
     found = heads.method("__len__")()
-    expect_true(found == count, f"heads should hold num_heads = {count} modules, yours holds {found}.")
+    expect_true(equals(found, count), f"heads should hold num_heads = {count} modules, yours holds {found}.")
     return [expect_module(f"heads[{n}]", heads.method("__getitem__")(n)) for n in range(count)]
 
 
@@ -664,7 +665,7 @@ def test_two_heads_without_dropout_and_bias(student: Student) -> None:
     inputs, outputs = numbers(20, 8, 5), []
     for set_mode in (wrapper.eval, wrapper.train):
         set_mode()
-        outputs.append(expect_shape("the output", wrapper(inputs), (20, 8, 2)))
+        outputs.append(expect_shape("the output", wrapper(inputs), (20, 8, 2)).float())
     sentence = "In training the output should be the same as in eval mode, yours differs: dropout should be 0.0."
     expect_true(torch.allclose(*outputs, rtol=1e-4, atol=1e-5), sentence)
 
@@ -788,7 +789,7 @@ def test_multi_head_attention_sees_no_later_token(student: Student) -> None:
     """If the last of four tokens changes, the outputs of the first three stay the same, and the last one changes."""
     attention, inputs = set_attention(student), numbers(2, 4, 5)
     changed = torch.cat([inputs[:, :3], numbers(2, 1, 5, seed=1)], dim=1)
-    before, after = (expect_shape("the output", attention(one), (2, 4, 8)) for one in (inputs, changed))
+    before, after = (expect_shape("the output", attention(one), (2, 4, 8)).float() for one in (inputs, changed))
     idea = "with another last token the earlier ones keep their outputs"
     expect_values("the output of the first three tokens", after[:, :3], before[:, :3], shape="(B, 3, d_out)", idea=idea)
     sentence = "If the last token changes, its own output should change, yours is the same."
@@ -864,7 +865,12 @@ def test_dropout_of_multi_head_attention_acts_in_training(student: Student) -> N
 @pytest.mark.example("MultiHeadAttention", rule=DIVISIBLE)
 def test_multi_head_attention_refuses_what_does_not_divide(student: Student) -> None:
     """Four heads cannot share six features equally, so they raise ValueError or AssertionError."""
-    expect_indivisible_refused(lambda x, heads: student.MultiHeadAttention(x.shape[-1], x.shape[-1], 6, 0.0, heads)(x))
+
+    def call(x: torch.Tensor, heads: int) -> Any:
+        made = student.MultiHeadAttention(x.shape[-1], x.shape[-1], 6, 0.0, heads)
+        return expect_module("MultiHeadAttention", made)(x)
+
+    expect_indivisible_refused(call)
 
 
 @pytest.mark.example("MultiHeadAttention", rule="the inputs are not changed")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from checking import (
+    as_number,
     described_part,
     expect_error,
     expect_linear,
@@ -27,6 +28,7 @@ from checking import (
 )
 from torch import nn
 
+from grader.testing.checks import expect_tensor
 from grader.testing.contracts import (
     expect_any_layout,
     expect_arguments_kept,
@@ -386,7 +388,7 @@ def two_modules(student: Student, d_in: int, d_out: int, **biases: torch.Tensor)
 
 def expect_transfer(student: Student, d_in: int, d_out: int, **biases: torch.Tensor) -> None:
     second, first = two_modules(student, d_in, d_out, **biases)
-    expected = second(numbers(4, d_in))
+    expected = expect_tensor(second(numbers(4, d_in)))
     student.transfer_weights(second, first)
     parameters = first.parameters()
     for name, matrix in zip(NAMES, matrices(d_in, d_out), strict=True):
@@ -489,8 +491,9 @@ PAIRS_SUMMED = (
 
 def variances(student: Student, *given: Any, **options: Any) -> list[float]:
     yours = student.dot_product_variance(*given, **options)
-    pair = expect_results("dot_product_variance", yours, ("the variance of q·k", "that of q·k / √d_k"))
-    return [float(one) for one in pair]
+    names = ("the variance of q·k", "that of q·k / √d_k")
+    pair = expect_results("dot_product_variance", yours, names)
+    return [as_number(name, one, "it is a variance").item() for name, one in zip(names, pair, strict=True)]
 
 
 @pytest.mark.example(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from checking import (
+    as_number,
     expect_error,
     expect_number,
     expect_results,
@@ -21,7 +22,7 @@ from checking import (
     worked_example,
 )
 
-from grader.testing.checks import remark_ready_made
+from grader.testing.checks import expect_tensor, remark_ready_made
 from grader.testing.contracts import (
     expect_any_layout,
     expect_arguments_kept,
@@ -61,7 +62,8 @@ def test_dot_product_of_small_numbers(student: Student) -> None:
     """The result is not rounded: the products of small numbers have more than four decimals."""
     small = [0.013, 0.02], [0.017, 0.031]  # 0.000221 + 0.00062 = 0.000841
     expected = torch.tensor(8.41)
-    expect_values("10,000 times the result", 10_000 * student.dot_product(*small), expected, shape="()", idea=PRODUCT)
+    found = as_number("the result", student.dot_product(*small), PRODUCT)
+    expect_values("10,000 times the result", 10_000 * found, expected, shape="()", idea=PRODUCT)
     remark_ready_made(READY_MADE_PRODUCTS, student.dot_product, *small)
 
 
@@ -364,10 +366,11 @@ def test_softmax_stable_of_shifted_scores(student: Student, shift: int) -> None:
 )
 def test_softmax_stable_of_minus_infinity_beside(student: Student, others: torch.Tensor) -> None:
     """A score of -inf has the weight 0, and the other weights are the same as without it."""
+    without = expect_tensor(student.softmax_stable(others), others.shape)
     expect_values(
         "the result for x with -inf at the end",
         student.softmax_stable(torch.cat([others, torch.tensor([-torch.inf])])),
-        torch.cat([student.softmax_stable(others), torch.zeros(1)]),
+        torch.cat([without, torch.zeros(1)]),
         shape="(T,)",
         idea="the exponential of -inf is 0, so the other weights are the same as without it",
     )

@@ -241,7 +241,7 @@ def add(a, b):
     ### END SOLUTION
 
 
-{ANSWER.replace("{}", "scale")}
+{ANSWER.replace("{}", "Scale")}
 class Scale(nn.Module):
     \"\"\"Scale by a factor.\"\"\"
 

@@ -135,6 +135,14 @@ def test_a_wheel_that_is_named_is_installed_where_the_index_is_out_of_reach(chec
     assert has_torch(checkout)
 
 
+def test_a_wheel_that_does_not_exist_is_named_and_nothing_else_is_installed(checkout: Path) -> None:
+    done = make(checkout, CLOSED, "TORCH=torch-9.9.whl")
+    assert done.returncode == 2
+    assert "The wheel torch-9.9.whl does not exist: correct the name" in done.stderr
+    assert "CUDA" not in done.stdout
+    assert not has_torch(checkout)
+
+
 def test_a_package_that_cannot_be_installed_is_named_with_what_pip_says(checkout: Path) -> None:
     with open(checkout / "requirements.lock", "a") as lock:
         lock.write("nowhere==1.0\n")

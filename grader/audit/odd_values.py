@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy
 import torch
 
-from grader.engine.criteria import criteria_of_unit
+from grader.engine.criteria import criteria_of_unit, visible_criteria_of_unit
 from grader.engine.failure_matrix import start_worker
 from grader.engine.replay import Recorded
 from grader.engine.solutions import solution_names
@@ -64,7 +64,7 @@ class _Answers(Recorded):
 
 
 def feed(course: Course, units: Sequence[str], jobs: int) -> list[str]:
-    """Return a sentence on each line of the suites of these units that raises with an odd value."""
+    """Return a sentence on each line of the tests of these units, hidden or visible, that raises with an odd value."""
     work: list[tuple[str, str]] = [(unit, name) for unit in units for name in course.units[unit].exercises]
     # New processes, because a fork would lack this process's threads.
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), start_worker) as pool:
@@ -73,7 +73,8 @@ def feed(course: Course, units: Sequence[str], jobs: int) -> list[str]:
 
 
 def _of_exercise(course: Course, unit: str, exercise: str) -> list[str]:
-    criteria = [one for one in criteria_of_unit(course, unit) if one.exercise == exercise]
+    tests = (*criteria_of_unit(course, unit), *visible_criteria_of_unit(course, unit))
+    criteria = [one for one in tests if one.exercise == exercise]
     others = [one for each in course.units.values() for one in each.exercises if one != exercise]
     return problems(criteria, solution_names(course, unit), others)
 

@@ -240,6 +240,9 @@ def _check_markers(path: Path, text: str, notebook: NotebookNode) -> None:
         # nbgrader would clear the whole cell, including its docstring.
         if is_answer and not any(BEGIN_SOLUTION in line for line in lines):
             raise _problem(path, start, f"the answer cell marks no solution: add `### {BEGIN_SOLUTION}`.")
+        name, defined = cell.metadata.get("nbgrader", {}).get("grade_id"), DEFINITION.findall(cell.source)
+        if is_answer and name not in defined:
+            raise _problem(path, start, f"the grade_id {name!r} is not what the cell defines: {', '.join(defined)}.")
 
 
 def _check_begin(path: Path, number: int, begun: int | None, is_answer: bool, lines_above: list[str]) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import hashlib
 import inspect
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +69,7 @@ class Criterion:
         """Run it once, with substitutes for these exercises, and return the outcome."""
         return self.attempt(backend, substitutes)[0]
 
-    def attempt(self, backend: Backend, substitutes: Sequence[str] = ()) -> tuple[Outcome, Exception | None]:
+    def attempt(self, backend: Backend, substitutes: Sequence[str] = ()) -> tuple[Outcome, BaseException | None]:
         """Run it once.
 
         Args:
@@ -90,7 +91,9 @@ class Criterion:
             given = {"student": student, "fresh": self.fresh()}
             with recorder.recording(), student.substituted(*substitutes) if substitutes else contextlib.nullcontext():
                 self.function(**{name: given[name] for name in given.keys() & _parameters(self.function)})
-        except Exception as error:  # noqa: BLE001 - a student's result can make a test raise anything
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a result can make a test raise anything, and a suite can exit
             ended_with = error
         outcome = judge(ended_with, recorder, self.file)
         if student and substitutes:
@@ -160,12 +163,12 @@ def criteria_of(
     """
     found = {}
     for name, test in vars(suite).items():
-        for number, case in enumerate(_cases_of(test, name) if name.startswith("test_") else ()):
-            try:
+        try:
+            for number, case in enumerate(_cases_of(test, name) if name.startswith("test_") else ()):
                 found[name, number] = criterion_of(test, unit, version, *case, substitutes)
-            except (ValueError, TypeError) as error:
-                place = f"{shown(Path(test.__code__.co_filename))}:{test.__code__.co_firstlineno}"
-                raise SuiteError(f"{place}: {name}: {error}.") from error
+        except (ValueError, TypeError) as error:
+            place = f"{shown(Path(test.__code__.co_filename))}:{test.__code__.co_firstlineno}"
+            raise SuiteError(f"{place}: {name}: {error}.") from error
     return found
 
 
@@ -264,11 +267,15 @@ def _cases_of(test: Callable[..., None], name: str) -> Iterator[tuple[str, dict[
     if runs is None:
         yield name, {}, None
         return
+    if len(runs.args) != 2 or not isinstance(runs.args[1], Iterable):
+        raise ValueError("parametrize takes the names of parameters and a list of cases")
     names, cases = runs.args
     names = [one.strip() for one in names.split(",")] if isinstance(names, str) else names
     for number, case in enumerate(cases):
         # A case is a `pytest.param` or plain values.
         values = getattr(case, "values", case) if len(names) > 1 or hasattr(case, "marks") else (case,)
         mark = _mark([one.mark for one in getattr(case, "marks", ())], "exercise", "example")
+        if len(names) != len(values):
+            raise ValueError(f"case {number + 1} of parametrize has {len(values)} values for {len(names)} parameters")
         label = getattr(case, "id", None) or str(number)
         yield label if mark else f"{name}_{label}", dict(zip(names, values, strict=True)), mark

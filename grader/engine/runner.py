@@ -67,7 +67,7 @@ class Runner:
         self._places: set[tuple[Any, ...]] = set()  # of the errors that were noted
         self._exercises = [exercise for unit in course.units.values() for exercise in unit.exercises]
 
-    def run(self, criterion: Criterion) -> Exception | None:
+    def run(self, criterion: Criterion) -> BaseException | None:
         """Run a criterion. If it fails and its exercise builds on others, run it again with substitutes for those.
 
         Returns:

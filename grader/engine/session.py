@@ -72,6 +72,16 @@ class Engine:
             self.problems.append(f"{described(error.__cause__ or error, node.path)} Correct it.")
 
     @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
+        """Keep what is wrong with a file that exits, which stops pytest."""
+        try:
+            return (yield)
+        except SystemExit as error:
+            self.problems.append(f"{described(error, collector.path)} Correct it.")
+            self.send(Handshake({}, [], {}, self.problems))
+            raise pytest.UsageError(self.problems[-1]) from error
+
+    @pytest.hookimpl(wrapper=True)
     def pytest_collection_modifyitems(self) -> Generator[None]:
         """Keep what is wrong with a test. If there is a problem, say so in place of the handshake."""
         try:

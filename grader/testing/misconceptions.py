@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from grader.course.modules import described, import_file
+from grader.course.modules import described, import_file, shown
 from grader.files import write_atomically
 from grader.testing import rows
 from grader.testing.rows import RIGHT, Row, attribute, changed_by_both, changed_definitions
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
 
+_HAS_ROWS = re.compile(r"\bROWS\b|\brow\(")
 _IS_SOURCE = re.compile(r"^(ROWS\b|@misconception\b)", re.MULTILINE)
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 
@@ -145,7 +146,8 @@ def build(course: Course, units: Iterable[str]) -> list[Path]:
         if not sources:
             folder = course.shown(course.suites / unit)
             raise MisconceptionError(f"{folder}/misconceptions.py is missing: write the unit's misconceptions there.")
-        if any("ROWS" in path.read_text(encoding="utf-8") for path in sources) and not _is_current(course, unit):
+        has_rows = any(_HAS_ROWS.search(path.read_text(encoding="utf-8")) for path in sources)
+        if has_rows and not _is_current(course, unit):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, f"# {_digest(course, unit)}\n{_made_text(course, unit)}")
             written.append(path)
@@ -178,8 +180,22 @@ def _modules_of(course: Course, unit: str) -> list[ModuleType]:
     return [import_file(path) for path in source_files(course, unit)]
 
 
-def _rows(modules: Iterable[ModuleType]) -> list[Row]:
-    return [one for module in modules for one in getattr(module, "ROWS", [])]
+def _rows(modules: Sequence[ModuleType]) -> list[Row]:
+    """Return the rows of all ROWS. Raises MisconceptionError if it has something else, or a row is elsewhere only."""
+    found: list[Row] = []
+    for module in modules:
+        own = getattr(module, "ROWS", [])
+        found += own if isinstance(own, list) else [own]
+        if not all(isinstance(one, Row) for one in found):
+            file = shown(Path(module.__file__ or ""))
+            raise MisconceptionError(f"{file}: ROWS has something else than rows: write `ROWS = [row(…), …]`.")
+    for name, value in [pair for module in modules for pair in vars(module).items()]:
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(one, Row) and one not in found:
+                raise MisconceptionError(
+                    f"{shown(one.file)}:{one.line}: the row {one.name!r} is in {name} and not in ROWS: add it there."
+                )
+    return found
 
 
 def _calls(modules: Iterable[ModuleType]) -> dict[str, Sequence[str]]:

@@ -216,6 +216,7 @@ def test_every_stub_raises_not_implemented_error(unit: str) -> None:
         ('    """Give twice the number."""\n', "", "6: double has no docstring"),
         ('number."""', 'number.\n\n    Time: 1 hour.\n    """', "6: the last line of double's docstring has"),
         ('"solution": true', '"solution": false', "9: not an answer cell"),
+        ('_id": "double"', '_id": "dubble"', "5: the grade_id 'dubble' is not what the cell defines: double."),
         (
             "    ### BEGIN SOLUTION\n    return 2 * number\n    ### END SOLUTION\n",
             "    pass\n",

@@ -65,6 +65,8 @@ def run(course: Course, server: ForkServer) -> Run:
         ("student.mean([1, 2]).no_such_thing", "AttributeError: 'float' object has no attribute 'no_such_thing'."),
         ("student.maen([1, 2])", "maen is not defined."),
         ("from grader.testing.checks import expect", "ImportError: cannot import name 'expect'"),
+        ("raise SystemExit(1)", "SystemExit: 1."),
+        ("import pytest; pytest.skip('later')", "Skipped: later."),
     ],
 )
 @pytest.mark.parametrize("answer", [RIGHT, "def mean(numbers):\n    return 1.0\n"])
@@ -167,6 +169,11 @@ TYPOS = {
     "a wrong argument": (HIDDEN, "/ count, WITHIN", "/ count, withing=WITHIN", "build grade audit"),
     "a wrong fixture": (HIDDEN, "several_numbers(student: Student, fresh", "several_numbers(student: Student, frsh",
                         "build grade audit"),
+    "an exit": (HIDDEN, "WITHIN = 1e-9", "raise SystemExit(3)", "build grade audit"),
+    "no list of cases": (HIDDEN, '@pytest.mark.exercise("mean", rule="an', '@pytest.mark.parametrize("a", 3)\n'
+                         '@pytest.mark.exercise("mean", rule="an', "build audit"),
+    "a case too short": (HIDDEN, '@pytest.mark.exercise("mean", rule="an', '@pytest.mark.parametrize("a, b", [[1]])\n'
+                         '@pytest.mark.exercise("mean", rule="an', "build audit"),
     "a wrong exercise": (HIDDEN, '"mean", rule="an empty', '"maen", rule="an empty', "build grade audit"),
     "no rule": (HIDDEN, '.exercise("mean", rule="an empty list raises a ValueError")', ".exercise", "build grade"),
     "a wrong answer's name": (HIDDEN, "student.median(numbers), low", "student.medain(numbers), low", "build grade"),

@@ -75,6 +75,7 @@ def test_a_submission_that_behaves_like_a_row_gets_its_name_and_sentence(course:
     [
         ('replace("a + b"', 'replace("a * b"', "the row subtracts does not apply: 'a * b' occurs 0 times, not 1."),
         ('"a - b"', '"a - "', "the row subtracts is not Python: invalid syntax."),
+        ("ROWS", "ROW", "the row 'subtracts' is in ROW and not in ROWS: add it there."),
     ],
 )
 def test_a_row_that_cannot_be_applied_is_named_with_its_line(course: Path, old: str, new: str, sentence: str) -> None:
@@ -83,6 +84,14 @@ def test_a_row_that_cannot_be_applied_is_named_with_its_line(course: Path, old: 
     done = run_grader(course, "build")
     assert done.returncode == 2
     assert f"grader/suites/sums/misconceptions.py:4: {sentence}" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("rows", ["ROWS = 5", "ROWS = ['subtracts']", "ROWS = {'subtracts': ROWS}"])
+def test_rows_of_another_form_are_refused(course: Path, rows: str) -> None:
+    write(course, f"{ROWS}{rows}\n")
+    done = run_grader(course, "build")
+    assert done.returncode == 2
+    assert "sums/misconceptions.py: ROWS has something else than rows" in " ".join(done.stderr.split())
 
 
 def test_two_rows_of_one_name_are_refused(course: Path) -> None:

@@ -1,26 +1,31 @@
-"""How `nbgrader generate_assignment` changes a unit on which students were graded: cells are added, never removed."""
+"""How `nbgrader generate_assignment` reads a unit, and changes one on which students were graded."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import nbformat
 from nbconvert.exporters import NotebookExporter
+from nbformat import NotebookNode
 from nbgrader import preprocessors
 from nbgrader.api import Comment, Grade, Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
+from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import is_grade, is_locked, is_solution, is_task
 from sqlalchemy.exc import DatabaseError
 
+from grader.integrations.nbgrader.merge import described
+from grader.integrations.nbgrader.plugins import ClearAnswers
+from grader.integrations.nbgrader.update import read_notebook
+from grader.integrations.release import ReleaseError
 from grader.submissions.notebook import grade_id_of
-from grader.text import listed
+from grader.text import ended, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nbformat import NotebookNode
     from nbgrader.coursedir import CourseDirectory
 
 _KINDS = {
@@ -35,27 +40,45 @@ _KINDS = {
 class SourceExporter(NotebookExporter):
     """Reads source notebooks. Its parent is GenerateAssignment.
 
-    It raises NbGraderException if a cell is gone on which students were graded. nbgrader refuses this too, but with a
-    traceback, and after it has removed the released notebook, without which nobody can be graded.
+    It raises NbGraderException if a notebook cannot be released, or if a cell is gone on which students were graded.
+    nbgrader refuses this too, but with a traceback, and after it has removed the released notebook, without which
+    nobody can be graded.
     """
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)  # type: ignore[no-untyped-call]
         generate: Any = self.parent
-        if generate.no_database:
-            return
         for path in (Path(path) for paths in generate.assignments.values() for path in paths):
-            gone: list[str] = []
-            # What cannot be read, nbgrader reports by itself.
-            with contextlib.suppress(DatabaseError, OSError, ValueError):
-                gone = _gone(generate.coursedir, path)
-            if gone:
-                problem = (
-                    f"Nothing was generated. Students were graded on cells that {path} no longer has: {listed(gone)}. "
-                    "Put them back: nbgrader can only add cells now."
-                )
-                self.log.error(problem)
+            if problem := self._problem(path):
+                self.log.error("Nothing was generated. %s", problem)
                 raise NbGraderException(problem)
+
+    def _problem(self, path: Path) -> str:
+        """Return why a source notebook cannot be generated; "" if it can."""
+        generate: Any = self.parent
+        try:
+            notebook = read_notebook(path)
+        except ReleaseError as error:
+            return str(error)
+        gone: list[str] = []
+        # Each cell first, to name it.
+        for cells in (*([cell] for cell in notebook.cells), notebook.cells):
+            part = NotebookNode(metadata=notebook.metadata, cells=copy.deepcopy(cells))
+            try:
+                MetadataValidator().validate_nb(part)
+                ClearAnswers(parent=generate).preprocess(part, {})
+            except Exception as error:  # noqa: BLE001 - nbgrader raises many types
+                where = f"{path}, {described(cells[0])}" if len(cells) == 1 else path
+                return f"{where}: {ended(str(getattr(error, 'message', error)))} Correct it."
+        if not generate.no_database:
+            with contextlib.suppress(DatabaseError):  # nbgrader says what is wrong with its database
+                gone = _gone(generate.coursedir, path, notebook)
+        return (
+            f"Students were graded on cells that {path} no longer has: {listed(gone)}. Put them back: nbgrader can "
+            "only add cells now."
+            if gone
+            else ""
+        )
 
 
 class SaveCells(preprocessors.SaveCells):
@@ -86,7 +109,7 @@ class SaveCells(preprocessors.SaveCells):
         self.gradebook.db.commit()
 
 
-def _gone(place: CourseDirectory, path: Path) -> list[str]:
+def _gone(place: CourseDirectory, path: Path, source: NotebookNode) -> list[str]:
     """Return the cells with submissions that a source notebook no longer has."""
     with Gradebook(place.db_url, place.course_id) as gradebook:
         try:
@@ -96,6 +119,5 @@ def _gone(place: CourseDirectory, path: Path) -> list[str]:
         if not notebook.submissions:
             return []
         known = {kind: [cell.name for cell in getattr(notebook, kind)] for kind in _KINDS}
-    cells = nbformat.read(path, as_version=4).cells
-    here = {kind: {grade_id_of(cell) for cell in cells if test(cell)} for kind, test in _KINDS.items()}
+    here = {kind: {grade_id_of(cell) for cell in source.cells if test(cell)} for kind, test in _KINDS.items()}
     return list(dict.fromkeys(name for kind, names in known.items() for name in names if name not in here[kind]))

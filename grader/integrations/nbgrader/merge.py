@@ -47,6 +47,7 @@ class Merge:
         with_ids(self._new, self._own, self._base)
         self._refuse_doubles(own)
         merged = {name: self._merged(name) for name in self._order()}
+        self._note_removed_texts()
         self._cells: Cells = {name: cell for name, cell in merged.items() if cell is not None}
         for name, cell in self._new.items():
             if _is_test(cell):
@@ -83,6 +84,14 @@ class Merge:
             self._note_conflict(name, base, own, new)
         return own
 
+    def _note_removed_texts(self) -> None:
+        """Say which texts stay removed although the course has changed them."""
+        self.kept += [
+            f"{described(base)} stays removed; the course has changed this text."
+            for name, base in self._base.items()
+            if name not in self._own and name in self._new and content(self._new[name]) != content(base)
+        ]
+
     def _without_new(self, name: str, base: NotebookNode, own: NotebookNode) -> NotebookNode | None:
         """Return a cell that the course no longer has, if the instructor has edited it."""
         if content(base) == content(own):
@@ -90,7 +99,7 @@ class Merge:
         if name_of(own):
             self._refuse(name, own, "you have edited it, and the course no longer has it. Delete it.")
         else:
-            self.kept.append(f"{_described(own)} is as you edited it; the course no longer has this text.")
+            self.kept.append(f"{described(own)} is as you edited it; the course no longer has this text.")
         return own
 
     def _note_conflict(self, name: str, base: NotebookNode | None, own: NotebookNode, new: NotebookNode) -> None:
@@ -98,7 +107,7 @@ class Merge:
         if not self._is_base_known:
             self._refuse(name, own, "it differs from the course, and nothing says who has changed it.")
         elif name_of(new) is None:
-            self.kept.append(f"{_described(own)} is as you edited it; the course has changed this text too.")
+            self.kept.append(f"{described(own)} is as you edited it; the course has changed this text too.")
         elif base is None:
             self._refuse(name, own, "the course has a cell of this name now. Rename yours.")
         elif _points(own) != _points(base):
@@ -166,7 +175,7 @@ class Merge:
         )
 
     def _refuse(self, name: str, cell: NotebookNode, why: str) -> None:
-        self._refused.setdefault(name, f"{_described(cell)}: {why}")
+        self._refused.setdefault(name, f"{described(cell)}: {why}")
 
 
 def _inserted(names: list[str], others: Cells, allowed: Sequence[str]) -> list[str]:
@@ -199,7 +208,7 @@ def _points(cell: NotebookNode) -> float:
     return points if isinstance(points, int | float) else 0
 
 
-def _described(cell: NotebookNode) -> str:
+def described(cell: NotebookNode) -> str:
     """Return how a sentence names a cell: by its grade_id, or by its first line."""
     if name := name_of(cell):
         return f"cell {name}"

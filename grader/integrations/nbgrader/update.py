@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,12 +85,12 @@ class _Update:
     def __init__(self, directory: Path, unit: str, new: NotebookNode) -> None:
         self._path, self._base_path = _source(directory, unit), directory / HISTORY / AS_RELEASED / f"{unit}.ipynb"
         self._new = new
-        self._own = own = _read(self._path)
+        self._own = own = read_notebook(self._path) if self._path.exists() else None
         self.refused: list[str] = []
         self.kept: list[str] = []
         self._merged: list[NotebookNode] = new.cells
         if own:
-            base = _read(self._base_path)
+            base = read_notebook(self._base_path) if self._base_path.exists() else None
             merge = Merge(base.cells if base else None, own.cells, new.cells)
             self._merged = merge.cells
             self.refused = [f"{self._path}, {sentence}" for sentence in merge.refused]
@@ -128,22 +130,24 @@ def _new_folder(parent: Path) -> Path:
     return next(parent / name for name in names if not (parent / name).exists())
 
 
-def _read(path: Path) -> NotebookNode | None:
-    """Return a notebook, with an id for each cell; None if it does not exist. Raises ReleaseError."""
+def read_notebook(path: Path) -> NotebookNode:
+    """Return a notebook, with an id for each cell. Raises ReleaseError."""
     import nbformat
 
-    if not path.exists():
-        return None
+    line = ""
     try:
-        notebook: NotebookNode = nbformat.read(path, as_version=4)
+        with warnings.catch_warnings(action="ignore"):  # nbformat's, about the ids that it corrects
+            notebook: NotebookNode = nbformat.read(path, as_version=4)
         if notebook.nbformat_minor < 5:
             notebook = nbformat.v4.upgrade(notebook)
         is_notebook = all(isinstance(cell.source, str) and isinstance(cell.metadata, dict) for cell in notebook.cells)
-    except (ValueError, AttributeError, KeyError, TypeError, nbformat.ValidationError):
+    except (OSError, ValueError, AttributeError, KeyError, TypeError, nbformat.ValidationError) as error:
         is_notebook = False
+        if isinstance(error.__cause__, json.JSONDecodeError):
+            line = f":{error.__cause__.lineno}"
     if not is_notebook:
         raise ReleaseError(
-            f"Nothing was written. {path} is not a notebook: move it to another folder, and release again."
+            f"{path}{line} is not a notebook: correct it, or move it to another folder and release again."
         )
     return notebook
 

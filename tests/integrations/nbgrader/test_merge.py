@@ -139,6 +139,12 @@ def test_a_text_that_both_changed_is_the_instructors_and_is_named() -> None:
     )
 
 
+def test_a_text_that_the_instructor_removed_and_the_course_changed_stays_removed_and_is_named() -> None:
+    merge = merged(remove("text-Add"), write("text-Add", "## Addition"))
+    assert sources(merge.cells) == sources(edited(remove("text-Add")))
+    assert (merge.refused, merge.kept) == ([], ['the text "## Add" stays removed; the course has changed this text.'])
+
+
 def test_a_picture_of_an_instructors_stays_in_a_text_that_the_course_changes() -> None:
     def draw(cells: Cells) -> None:
         cells[0].attachments = {"map.png": {"image/png": "AAAA"}}

@@ -127,12 +127,15 @@ def test_without_the_last_release_a_changed_course_is_refused_with_the_remedy(
     assert source in release_nbgrader(tmp_path, DOUBLED, rubric).replaced
 
 
-@pytest.mark.parametrize("text", ["an old release", "[]", '{"nbformat": 4}', ""])
-def test_a_file_that_is_not_a_notebook_is_refused_and_stays(
-    tmp_path: Path, source: Path, rubric: Rubric, text: str
+@pytest.mark.parametrize(
+    ("text", "line"), [("an old release", ":1"), ("[]", ""), ('{"nbformat": 4}', ""), ("{\n<<<<<<< HEAD", ":2")]
+)
+def test_a_file_that_is_not_a_notebook_is_refused_with_its_line_and_stays(
+    tmp_path: Path, source: Path, rubric: Rubric, text: str, line: str
 ) -> None:
     source.write_text(text, encoding="utf-8")
-    with pytest.raises(ReleaseError, match=r"is not a notebook: move it to another folder, and release again\.$"):
+    sentence = f"{source}{line} is not a notebook: correct it, or move it to another folder and release again."
+    with pytest.raises(ReleaseError, match=f"^{re.escape(sentence)}$"):
         release_nbgrader(tmp_path, COURSE, rubric)
     assert source.read_text(encoding="utf-8") == text
 
@@ -203,6 +206,25 @@ class Term(NamedTuple):
         self.run("nbgrader export")
         rows = exported(self.folder / "grades.csv")
         return {name: (float(row["score"]), float(row["max_score"])) for name, row in rows.items()}
+
+
+def test_a_source_that_nbgrader_cannot_release_is_named_with_its_cell_and_the_release_stays(tmp_path: Path) -> None:
+    make_small_term(tmp_path, courses.LONG_PAST)
+    term = Term(tmp_path)
+    term.run("nbgrader generate_assignment sums")
+    released = term.folder / "release" / "sums" / "sums.ipynb"
+    right, before = term.source.read_text(encoding="utf-8"), released.read_bytes()
+    for old, new, problem in (
+        ('"cells": [', '"cells": <<<<<<<', ":2 is not a notebook: correct it"),
+        ("### END SOLUTION", "### END", ", cell add: no end solution statement found. Correct it."),
+        ('"points": 4', '"points": "4"', ", cell test_add: '4' is not of type 'number'. Correct it."),
+        ('"grade_id": "Scale"', '"grade_id": "add"', ": Duplicate grade id: add. Correct it."),
+    ):
+        assert old in right
+        term.source.write_text(right.replace(old, new, 1), encoding="utf-8")
+        refused = term.run("nbgrader generate_assignment sums --force", code=1)
+        assert f"Nothing was generated. {term.source}{problem}" in refused
+        assert released.read_bytes() == before
 
 
 @pytest.mark.proof(part="nbgrader")
