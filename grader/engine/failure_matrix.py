@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from filelock import FileLock
 
-from grader.course.modules import SuiteError
+from grader.course.modules import SuiteError, described
 from grader.engine.budget import LimitExceeded
 from grader.engine.criteria import criteria_of_unit
 from grader.engine.outcomes import MISSING, Outcome
@@ -122,6 +122,17 @@ def require_proof(course: Course, criterion: Criterion) -> None:
             raise
         except GraderError as error:
             raise SuiteFault(str(error)) from error
+
+
+def require_build(course: Course, unit: str, error: LimitExceeded) -> None:
+    """Blame no answer for a limit that hidden tests exceeded, if they changed since their outcomes were recorded.
+
+    Raises:
+        SuiteFault: They changed, and may be what takes so long with the solution too.
+    """
+    if outdated(course, [unit]):
+        place = described(error, course.suites / unit / f"test_{unit}.py")
+        raise SuiteFault(f"{place} The tests changed since the last `grader build`: run it, then grade again.")
 
 
 # -- the files ---------------------------------------------------------------------------------------------------

@@ -214,6 +214,8 @@ class Engine:
                         for item in tests.values():
                             hook.pytest_runtest_protocol(item=item, nextitem=None)
                 except LimitExceeded as error:
+                    if self.is_hidden:
+                        failure_matrix.require_build(self.course, unit, error)
                     exceeded.append(unit)
                     runner.fail(tests, str(error))
             if request.drawn:

@@ -254,3 +254,20 @@ def test_a_line_that_raises_with_one_answer_is_printed_and_is_in_no_students_rep
     again = run_command(course, "grade", students, "--out", tmp_path / "reports")
     assert f"- averages: {sentence} bela." in again.stdout.splitlines()
     assert HIDDEN not in json.dumps(json.loads((tmp_path / "reports" / "bela.json").read_bytes()))
+
+
+@pytest.mark.proof(part="grading")
+def test_a_changed_test_without_an_end_costs_no_point(built: Path, tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    subprocess.run(["cp", "-r", built, course], check=True)
+    for name, old, new in (
+        (HIDDEN, "for count in (1, 2, 5):", "while student.mean([1]):\n        count = 2"),
+        ("autograder.yml", "cpu_seconds: 60", "cpu_seconds: 2"),
+    ):
+        text = (course / name).read_text(encoding="utf-8")
+        (course / name).write_text(text.replace(old, new), encoding="utf-8")
+    done = run_command(course, "grade", built / "solutions", "--student", "ada", "--out", tmp_path / "reports")
+    assert done.returncode != 0
+    assert f"{HIDDEN}:" in done.stderr
+    assert "The tests changed since the last `grader build`: run it, then grade again." in done.stderr
+    assert not (tmp_path / "reports" / "ada.json").exists()
