@@ -183,8 +183,9 @@ def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
 
     unit = report.units[name]
     if is_handed_in(name, unit):
-        # Without the unit's file, what to hand in comes first, whatever the quiz is worth.
-        unread = unit.possible if unit.path is None else 0
+        # Without answers in the unit's file, what to hand in comes first, whatever the quiz is worth.
+        is_begun = any(entry.state in ("done", "in progress") for entry in entries_of(report, name))
+        unread = 0 if is_begun else unit.possible
         yield from ((unread, remark) for remark in unit.remarks)
     if not is_missing(name, unit):
         for entry in entries_of(report, name):
