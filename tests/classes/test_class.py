@@ -252,6 +252,14 @@ def test_each_of_several_submissions_is_as_late_as_its_own_worksheet_says(
     table = done.stdout.partition("\nstudent ")[2].splitlines()
     assert table[1 if counts == "best" else 2].startswith("Cyd Ny (cyd) ")
     assert "sums: Time unknown: times_friday.csv does not say when it came" in table[1 if counts == "best" else 2]
+    # If times change, another one may count, and both are given.
+    times = "eve,sums,1999-12-25T10:00Z,friday\neve,sums,1999-12-26T10:00Z,monday\n"
+    (a_class.folder / "times.csv").write_text(f"student,unit,time,submission\n{times}")
+    a_class.run("grade", "monday", "friday", *downloads)
+    (a_class.folder / "times.csv").unlink()
+    done = a_class.run("grade", "monday", "friday", *downloads)
+    assert read_reports(a_class.folder / "again")["eve"]["points"] == points
+    assert "Give its download too" not in done.stdout
     # A report on fewer submissions than before says so.
     done = a_class.run("grade", "friday" if counts == "best" else "monday", *downloads)
     why = "has more points: eve (sums: 4, now 2)" if counts == "best" else "came later: eve (sums: 2, now 4)"

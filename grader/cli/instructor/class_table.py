@@ -52,9 +52,7 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
         )
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     _print_matches(came, handed_in, batch)
-    pairs = [(one.before, one.report, one.kept) for one in batch.graded]
-    earlier = outranked(pairs, batch.course.late.counts)
-    for sentence in filter(None, [*batch.dating.notes, earlier]):
+    for sentence in filter(None, [*batch.dating.notes, outranked(batch.graded, batch.course.late.counts)]):
         say(sentence)
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
