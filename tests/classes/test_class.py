@@ -128,6 +128,14 @@ def test_the_line_of_a_student_who_handed_in_nothing_says_whether_the_unit_count
     assert ["Eve", "Li", "(eve)", "exempt", "0/0"] in lines
 
 
+def test_what_lies_beside_an_untouched_file_is_the_main_issue(a_class: Class) -> None:
+    stub = courses.hand_in(a_class.folder / "scans" / "stub", courses.SMALL_COURSE["exercises/sums.py"])
+    (stub / "scan.pdf").write_bytes(b"%PDF-1.7\n")
+    done = a_class.run("grade", "scans", "--unit", "sums", "--out", "scans-reports", "--layout", "folders")
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("stub ")]
+    assert " ".join(line.split()).startswith("stub 0 0/18 scan.pdf is a PDF document: write your answers into sums.py")
+
+
 def test_a_report_has_what_was_earned_and_each_change(a_class: Class) -> None:
     units = {student: report["units"]["sums"] for student, report in a_class.reports().items()}
     # In the grace period; two days late by an extension; three days late, and adjusted; exempt.

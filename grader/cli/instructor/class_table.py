@@ -177,13 +177,15 @@ def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
 
 def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
     """Yield what each issue of a unit costs, and its text."""
+    from grader.reports.model import NOT_WRITTEN
     from grader.reports.reading import entries_of, is_handed_in, is_missing
 
     unit = report.units[name]
     if is_handed_in(name, unit):
         # Without answers in the unit's file, what to hand in comes first, whatever the quiz is worth.
-        is_begun = any(entry.state in ("done", "in progress") for entry in entries_of(report, name))
-        unread = 0 if is_begun else unit.possible
+        tests = [test for exercise in unit.exercises.values() for test in exercise.tests]
+        is_begun = any(test.points or test.reason not in (NOT_WRITTEN, None) for test in tests)
+        unread = 0 if unit.path and is_begun else unit.possible
         yield from ((unread, remark) for remark in unit.remarks)
     if not is_missing(name, unit):
         for entry in entries_of(report, name):
