@@ -13,7 +13,7 @@ from grader.classes.work import Graded, Work, once, settled
 from grader.cluster.grading import ClusterGrading
 from grader.engine.grading import Grading, SandboxUnavailable
 from grader.errors import InternalError
-from grader.reports.fingerprint import is_up_to_date, up_to_date_part
+from grader.reports.fingerprint import answers_digest, is_up_to_date, up_to_date_part
 from grader.reports.folder import (
     keep_earlier,
     read_report,
@@ -242,7 +242,7 @@ class Batch:
                 self.skipped.append(report)
             else:
                 self.redated += bool(work.kept)
-                self._add(Graded(report, work.pytest, () if work.kept else work.kept_units, work.before))
+                self._add(Graded(report, work.pytest, () if work.kept else work.kept_units, work.before, work.given))
             advance(work.student, "skipped" if work.kept else "graded")
         for work in [one for one in group if one.report is None]:
             advance(work.student, "could not grade")
@@ -257,10 +257,11 @@ class Batch:
         read = [dataclasses.replace(one, due=entry.due) for one in read]
         asked = [unit for unit in read[-1].units if self.unit in (None, unit)]
         times = self._times(student, hand_ins, read, asked)
+        given = {answers_digest(one, unit) for one in read for unit in asked} if before else ()
         if len(read) > 1 and self.course.late.counts == "last":
             last, chosen = combined(read, times)
-            return Work(student, before, usable, [(last, {unit: times[chosen[unit]][unit] for unit in asked})])
-        return Work(student, before, usable, [(one, times[number]) for number, one in comparable(read)])
+            return Work(student, before, usable, [(last, {unit: times[chosen[unit]][unit] for unit in asked})], given)
+        return Work(student, before, usable, [(one, times[number]) for number, one in comparable(read)], given)
 
     def _times(
         self, student: str, hand_ins: Sequence[HandIn], read: Sequence[Submission], units: Iterable[str]

@@ -89,6 +89,8 @@ class Dating:
                 time = Time(None, TIMES)
             if number not in having and time and time.at is None:
                 time = None  # there is nothing that could be late
+            if number in having and time is None:
+                self._note_undated(one.path, unit)
             times.append(time)
         return times
 
@@ -167,10 +169,24 @@ class Dating:
     def _note_others(self) -> None:
         """Note worksheets that belong to nothing: perhaps their names are misspelled."""
         folder = self._times.folder
+        others = {path.parent for path in self._paths if folder and path.parent.resolve() != folder.resolve()}
+        for path in sorted(path for one in others for path in one.glob("times*.csv")):
+            self.notes.append(f"{path} is not used: put it beside the roster.")
         for path in sorted(folder.glob("times_*.csv")) if folder else ():
             name = path.stem.removeprefix("times_")
             if name not in self._times.worksheets and name.casefold() not in self._others:
                 self.notes.append(f"{path} is not used: {name!r} is neither a unit nor a download here.")
+
+    def _note_undated(self, path: Path, unit: str) -> None:
+        """Note once that nothing says the times of a download, if something says those of another one."""
+        dated = {one for one, _ in self._worksheets} | {one for one, name in self._of_nbgrader if name == unit}
+        dated |= self._of_gradescope | {one for one in self._paths if is_collected(one)} | self._of_canvas
+        sentence = (
+            f"Nothing says when the submissions of {unit} in {quoted(path)} came, so they count as in time: write "
+            f"{TIMES}, or save its grading worksheet as times_{stem(path)}.csv beside the roster."
+        )
+        if dated and path not in dated and sentence not in self.notes and self._course.late.percent(1):
+            self.notes.append(sentence)
 
     # What says when a hand-in came.
 
@@ -234,6 +250,10 @@ class Dating:
     @functools.cached_property
     def _of_gradescope(self) -> set[Path]:
         return {one.path for own in self._found.values() for one in own if one.at}
+
+    @functools.cached_property
+    def _of_canvas(self) -> set[Path]:
+        return {one.path for own in self._found.values() for one in own if one.is_late}
 
     @functools.cached_property
     def _of_nbgrader(self) -> set[tuple[Path, str]]:

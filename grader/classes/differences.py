@@ -12,9 +12,10 @@ from grader.reports.model import UNKNOWN
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Literal
 
+    from grader.classes.work import Graded
     from grader.course.model import Course
     from grader.reports.model import Change, Exercise, Quiz, Report, Unit
 
@@ -209,18 +210,20 @@ def _quiz_points(quiz: Quiz | None) -> str:
     return f"{quiz.points} of {quiz.possible}" if quiz and quiz.points is not None else "not counted"
 
 
-def outranked(pairs: Iterable[tuple[Report | None, Report, Collection[str]]], counts: Literal["best", "last"]) -> str:
+def outranked(graded: Iterable[Graded], counts: Literal["best", "last"]) -> str:
     """Return a sentence on new reports on other submissions than before, if one that is missing now would count.
 
     Args:
-        pairs: Of each student, the report before, the new one, and the units that were not graded again.
+        graded: The new reports.
         counts: Which of several submissions counts.
     """
     found = []
-    for before, report, kept in pairs:
+    for report, _, kept, before, given in graded:
         for name, now in report.units.items():
             was = before.units.get(name) if before and name not in kept else None
-            if was and was.possible == now.possible and _is_of_another(was, now):
+            if was is None or (was.answers != now.answers and was.answers in given):
+                continue
+            if was.possible == now.possible and _is_of_another(was, now):
                 is_higher = was.points > now.points if counts == "best" else _came(was) > _came(now) > ""
                 if is_higher:
                     found.append(f"{report.student} ({name}: {was.points}, now {now.points})")

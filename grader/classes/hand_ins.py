@@ -61,7 +61,7 @@ class HandIn:
 
     def is_called(self, name: str) -> bool:
         """Return whether a name is that of the download, of the folder or archive in it, or of the student there."""
-        names = {self.name, self.called}
+        names = {self.name, str(self.path), self.called}
         if self.place and self.place != self.path:
             names |= {self.place.name, f"{self.name}/{self.place.name}"}
         return folded(bare(name)) in {folded(bare(one)) for one in names}

@@ -174,7 +174,8 @@ def _lines(path: Path, entries: list[Entry], course: Course) -> list[Line]:
             table.report(row, "student", f"{student!r} is not in the roster: correct the name, or add the student.")
         if unit not in course.units:
             table.report(row, "unit", f"{unit!r} is not a unit: autograder.yml has {', '.join(course.units)}.")
-        key = (student, unit, bare(row[_SUBMISSION]).casefold())
+        submission = row[_SUBMISSION].rstrip("/")
+        key = (student, unit, bare(submission).casefold())
         if key in lines:
             table.report(
                 row,
@@ -188,7 +189,7 @@ def _lines(path: Path, entries: list[Entry], course: Course) -> list[Line]:
                 row, "time", f"{row['time']!r} is no time with an offset from UTC: write {example}, for example."
             )
         else:
-            lines[key] = Line(student, unit, time, row[_SUBMISSION], f"{path}, line {row.line}")
+            lines[key] = Line(student, unit, time, submission, f"{path}, line {row.line}")
     table.require_sound()
     return list(lines.values())
 

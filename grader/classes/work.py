@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 
 class Graded(NamedTuple):
-    """A new report, pytest's own, the units that were not graded again, and the report before it, if any."""
+    """A new report, pytest's own, the units that were not graded again, the report before it, if any, and all digests.
+
+    These are of the units of all the student's submissions that are given now.
+    """
 
     report: Report
     pytest: dict[str, Any] | None
     kept: Collection[str]
     before: Report | None
+    given: Collection[str]
 
 
 @dataclasses.dataclass
@@ -36,6 +40,7 @@ class Work:
         before: The report so far.
         usable: The same, unless its code was not isolated and had to be.
         candidates: The submissions. Of several, the best counts.
+        given: The digests of the units of all submissions that are given.
         group: The work on all students who may have handed in together, this one included.
         kept: The report so far, with the decisions of now, if nothing has to be run.
         done: By the number of the candidate, the report and pytest's own; without a report if it was not graded.
@@ -45,6 +50,7 @@ class Work:
     before: Report | None
     usable: Report | None
     candidates: list[tuple[Submission, dict[str, Time | None]]]
+    given: Collection[str]
     group: list[Work] = dataclasses.field(default_factory=list)
     kept: Report | None = None
     done: dict[int, tuple[Report | None, dict[str, Any] | None]] = dataclasses.field(default_factory=dict)

@@ -235,12 +235,13 @@ class Search:
     @functools.cached_property
     def _sheets(self) -> dict[str, str]:
         """The unit of each sheet that says which quiz it is."""
-        texts = [file for file in self.walked.files if _TEXT.fullmatch(file.name)]
+        files = sorted(self.walked.files, key=lambda file: not _TEXT.fullmatch(file.name))
         found = {}
-        for file in texts[:_MOST_TEXTS]:
+        for file in files[:_MOST_TEXTS]:
             with contextlib.suppress(UnreadableError):
                 text = read_text(file.tree, file.relative, SHEET_LIMIT) or ""
-                found[file.path] = quiz_of(text, self.units, self.course_files)
+                if text.startswith("---") or not is_code(file.name):
+                    found[file.path] = quiz_of(text, self.units, self.course_files)
         return {path: unit for path, unit in found.items() if unit}
 
     @functools.cached_property

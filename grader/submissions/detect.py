@@ -141,11 +141,11 @@ def _is_the_class(root: ClassTree, child: Entry, inside: ClassTree) -> bool:
     """Return whether this is the class and the child a submission. Raises SubmissionError if it is not clear."""
     within = [entry for entry in inside.entries if entry.is_tree]
     holding = [entry.name for entry in within[:3] if inside.holds_answers_anywhere(entry)]
-    if not holding or holding[0] in {*WRAPPERS, *root.units, FOLDER} or _BRANCH.fullmatch(holding[0]):
-        return True
-    if len(holding) == 1:
+    by_unit = [claim.student for one in within for claim in LAYOUTS["units"].claims(inside, one) or ()]
+    is_one = not holding or holding[0] in {*WRAPPERS, *root.units, FOLDER} or bool(_BRANCH.fullmatch(holding[0]))
+    if (is_one and len(by_unit) > 1) or (not is_one and len(holding) == 1):
         raise SubmissionError(
             f"{quoted(root.path)} may be the folder of a class with the student {child.name!r:.80}, or hold a class "
-            f"with the student {holding[0]!r:.80}: give the path of the class, or of the submission."
+            f"with the student {(by_unit or holding)[0]!r:.80}: give the path of the class, or of the submission."
         )
-    return False
+    return is_one

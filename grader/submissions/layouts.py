@@ -134,7 +134,7 @@ class ClassTree:
         if not entry.is_tree:
             return False
         tree = self.below(entry.name)
-        return is_submission(tree, self.units) or any(map(self.is_answer, tree.entries()))
+        return is_submission(tree, self.units) or ClassTree(tree, self.path, self.units).has_loose_answers()
 
     def holds_answers_anywhere(self, entry: Entry) -> bool:
         """Return whether there are answers at any depth of an entry."""

@@ -199,6 +199,7 @@ class _Reader:
         of_notebooks = [str(error) for path, error in errors if wanted.is_quiz and path.endswith(".ipynb")]
         problems = [str(error) for path, error in errors if not (wanted.is_quiz and path.endswith(".ipynb"))]
         elsewhere: list[str] = []
+        misplaced: list[Candidate] = []
         if not any(one.has_answers for one in found) and all(isinstance(error, _NoQuizCells) for _, error in errors):
             misplaced, problems = self.search.find(wanted, right)
             found, elsewhere = replace_untouched(found, misplaced, wanted.name)
@@ -210,10 +211,11 @@ class _Reader:
             missing = self.wrong.instead_of(wanted.unit, wanted.is_quiz) if is_missing else wanted.missing
             raise UnreadableError([*problems, missing][0])
         chosen, remarks = choose(found, problems)
-        if wanted.unit == self.search.only and not (chosen.has_answers or self.has_answers or wanted.is_quiz):
-            elsewhere += (beside := self.wrong.beside_stub(wanted.unit))
-            self.has_answers |= bool(beside)
-        self.has_answers |= chosen.has_answers
+        has_answers = any(one.has_answers for one in (chosen, *misplaced))
+        if wanted.unit == self.search.only and not has_answers:
+            elsewhere = [*(beside := self.wrong.beside_stub(wanted.unit, wanted.is_quiz)), *elsewhere]
+            problems += beside
+        self.has_answers |= has_answers or bool(problems)
         self.named.update(one.path for one in found)
         return chosen, (*elsewhere, *chosen.source.remarks, *remarks)
 

@@ -91,11 +91,17 @@ class WrongFiles:
             return self.named(wrong, f"hand in the file of each unit, such as {script}", instead_of=unit)
         return self.named(wrong, f"hand in {script}", f" or {notebook}", instead_of=unit)
 
-    def beside_stub(self, unit: str) -> list[str]:
-        """Return a sentence on what lies beside the file of a unit without answers, if something does."""
-        found = self._find(unit, False)
-        wrong = [one for one in found if not one.unit and one.path.rpartition("/")[2] not in self._search.course_files]
-        return [self.named(wrong, f"write your answers into {filenames(unit)[0]}")] if wrong else []
+    def beside_stub(self, unit: str, is_quiz: bool) -> list[str]:
+        """Return a sentence on what lies beside a unit's file, or its sheet, without answers, if something does."""
+        script, _, sheet = filenames(unit)
+        found = self._find(unit, is_quiz)
+        found = [one for one in found if (one.is_about_a_quiz if is_quiz else one.what != _QUIZ_OF_ANOTHER)]
+        own = {name for one in (unit, *(one.unit for one in found if one.unit)) for name in filenames(one)}
+        names = {file.name for file in self._search.walked.files if file.name in self._search.course_files}
+        if names - own:  # a whole folder of the course, with an answer to another unit in its place
+            found = [one for one in found if not one.unit]
+        wrong = [one for one in found if one.unit or one.path.rpartition("/")[2] not in names]
+        return [self.named(wrong, f"write your answers into {sheet if is_quiz else script}")] if wrong else []
 
     def named(self, wrong: Sequence[Wrong], advice: str, more: str = "", instead_of: str = "") -> str:
         """Add files to those that are ignored, and return a sentence on them with what to do."""
@@ -116,7 +122,9 @@ class WrongFiles:
             return [*itertools.islice(wrong, _MOST_FOUND)]
         entries = self._search.tree.entries()
         empty = [Wrong(one.name, "holds no file that is read") for one in entries if one.kind == "archive"]
-        copies = [Wrong(one.name, "is a copy that a program made") for one in entries if _COPY.fullmatch(one.name)]
+        names = [one.name for one in entries]
+        hidden = [name for name in names if _COPY.fullmatch(name) or intended_name(name, self._search.units)]
+        copies = [Wrong(name, "is hidden, or a copy that a program made") for name in hidden]
         return empty or copies
 
 
@@ -168,7 +176,7 @@ class _Kinds(NamedTuple):
             return Wrong(file.path, _what(error, file.path))
         if self.course_files.has(file.name, text) or is_published(text):
             return None
-        quiz = "" if is_code(file.name) else quiz_of(text, self.units, self.course_files)
+        quiz = "" if is_code(file.name) and not text.startswith("---") else quiz_of(text, self.units, self.course_files)
         return self._of_sheet(file, text, quiz) if quiz else self._of_code(file, cells)
 
     def _of_sheet(self, file: Found, text: str, quiz: str) -> Wrong | None:

@@ -128,6 +128,14 @@ def test_the_line_of_a_student_who_handed_in_nothing_says_whether_the_unit_count
     assert ["Eve", "Li", "(eve)", "exempt", "0/0"] in lines
 
 
+def test_what_lies_beside_an_untouched_file_is_the_main_issue(a_class: Class) -> None:
+    stub = courses.hand_in(a_class.folder / "scans" / "stub", courses.SMALL_COURSE["exercises/sums.py"])
+    (stub / "scan.pdf").write_bytes(b"%PDF-1.7\n")
+    done = a_class.run("grade", "scans", "--unit", "sums", "--out", "scans-reports", "--layout", "folders")
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("stub ")]
+    assert " ".join(line.split()).startswith("stub 0 0/18 scan.pdf is a PDF document: write your answers into sums.py")
+
+
 def test_a_report_has_what_was_earned_and_each_change(a_class: Class) -> None:
     units = {student: report["units"]["sums"] for student, report in a_class.reports().items()}
     # In the grace period; two days late by an extension; three days late, and adjusted; exempt.
@@ -270,6 +278,14 @@ def test_each_of_several_submissions_is_as_late_as_its_own_worksheet_says(
     table = done.stdout.partition("\nstudent ")[2].splitlines()
     assert table[1 if counts == "best" else 2].startswith("Cyd Ny (cyd) ")
     assert "sums: Time unknown: times_friday.csv does not say when it came" in table[1 if counts == "best" else 2]
+    # If times change, another one may count, and both are given.
+    times = "eve,sums,1999-12-25T10:00Z,friday\neve,sums,1999-12-26T10:00Z,monday\n"
+    (a_class.folder / "times.csv").write_text(f"student,unit,time,submission\n{times}")
+    a_class.run("grade", "monday", "friday", *downloads)
+    (a_class.folder / "times.csv").unlink()
+    done = a_class.run("grade", "monday", "friday", *downloads)
+    assert read_reports(a_class.folder / "again")["eve"]["points"] == points
+    assert "Give its download too" not in done.stdout
     # A report on fewer submissions than before says so.
     done = a_class.run("grade", "friday" if counts == "best" else "monday", *downloads)
     why = "has more points: eve (sums: 4, now 2)" if counts == "best" else "came later: eve (sums: 2, now 4)"

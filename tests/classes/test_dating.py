@@ -97,8 +97,9 @@ def test_a_worksheet_belongs_to_the_download_of_its_name(tmp_path: Path) -> None
 
 def test_a_worksheet_of_one_download_says_nothing_about_another(tmp_path: Path) -> None:
     term = Term(tmp_path, TWO, {"times_friday": worksheet(n11=29, n12=29, n19=29)})
-    term.dated("monday", "friday")
+    [note] = term.dated("monday", "friday").notes
     assert term.times["ada"] == [None, Time(on(29), "times_friday.csv")]
+    assert note.startswith(f"Nothing says when the submissions of sums in '{tmp_path / 'monday'}' came, so they count")
 
 
 def test_a_worksheet_of_a_unit_belongs_to_the_only_download(tmp_path: Path) -> None:
@@ -197,6 +198,13 @@ def test_a_worksheet_that_belongs_to_nothing_is_named(tmp_path: Path) -> None:
     assert note.startswith(
         f"{tmp_path / 'times_fryday.csv'} is not used: 'fryday' is neither a unit nor a download here."
     )
+
+
+def test_a_table_beside_a_download_and_not_beside_the_roster_is_named(tmp_path: Path) -> None:
+    term = Term(tmp_path, {"moodle/friday": moodle(ADA)}, {"moodle/times_friday": worksheet(n11=18)})
+    assert term.dated("moodle/friday").notes == [
+        f"{tmp_path / 'moodle/times_friday.csv'} is not used: put it beside the roster."
+    ]
 
 
 LINE = "student,unit,time,submission\n"

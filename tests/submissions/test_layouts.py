@@ -114,6 +114,18 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         "moodle",
         {"Participant_7": A, "Participant_8": A},
     ),
+    "moodle's files, in a folder around them": (
+        "class",
+        {f"CS 101/{JANE}{UNIT}": A, f"CS 101/{ZOE}{UNIT}": B},
+        "moodle",
+        {"Jane-Doe_4711": A, "Zoe-OBrien-Muller_4712": B},
+    ),
+    "canvas's files, in a folder around them in a zip": (
+        "class.zip",
+        zipped({f"submissions/doe_11_901_{UNIT}": A, f"submissions/roe_LATE_12_902_{UNIT}": B}),
+        "canvas",
+        {"doe_11": A, "roe_12": B},
+    ),
     "canvas, anonymous, with one marked as late": (
         "class",
         {
@@ -432,8 +444,13 @@ def test_an_unclear_layout_is_refused_until_one_is_named(name: str, tmp_path: Pa
         assert [one.student for one in find_submissions([download], UNITS, layout=layout).found] == students
 
 
-def test_whether_a_folder_is_a_class_or_a_submission_is_not_guessed(tmp_path: Path) -> None:
-    write(tmp_path / "class", {"hw1/ada/self_attention.py": A})
+@pytest.mark.parametrize(
+    "content", [{"hw1/ada/self_attention.py": A}, {f"hw1/self_attention/{one}/{UNIT}": A for one in ("ada", "bo")}]
+)
+def test_whether_a_folder_is_a_class_or_a_submission_is_not_guessed(
+    tmp_path: Path, content: dict[str, Content]
+) -> None:
+    write(tmp_path / "class", content)
     with pytest.raises(SubmissionError, match="a class with the student 'hw1', or hold a class with the student 'ada'"):
         find_submissions([tmp_path / "class"], UNITS)
 

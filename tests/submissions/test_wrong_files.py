@@ -25,7 +25,8 @@ PDF, PICTURE = b"%PDF-1.7\n", b"\x89PNG\r\n\x1a\n"
 WORD = zipped({"[Content_Types].xml": "", "word/document.xml": ""})
 HAND_IN = "hand in sums.py or sums.ipynb."
 NO_FILE_OF_OURS = f"is not a script, a notebook or a sheet of the course: {HAND_IN}"
-ANOTHER = f"is the answer to another unit: {HAND_IN}"
+ANOTHER_UNIT = "is the answer to another unit"
+ANOTHER = f"{ANOTHER_UNIT}: {HAND_IN}"
 
 
 @pytest.fixture
@@ -83,9 +84,10 @@ WRONG: dict[str, tuple[dict[str, Content], str]] = {
     ),
     "copies of Jupyter": (
         {".ipynb_checkpoints/sums-checkpoint.ipynb": "{}"},
-        f".ipynb_checkpoints is a copy that a program made: {HAND_IN}",
+        f".ipynb_checkpoints is hidden, or a copy that a program made: {HAND_IN}",
     ),
-    "copies of a Mac": ({"__MACOSX/._sums.py": ""}, f"__MACOSX is a copy that a program made: {HAND_IN}"),
+    "a hidden file": ({".sums.py": ANSWER}, f".sums.py is hidden, or a copy that a program made: {HAND_IN}"),
+    "copies of a Mac": ({"__MACOSX/._sums.py": ""}, f"__MACOSX is hidden, or a copy that a program made: {HAND_IN}"),
     "an archive of nothing": (
         {"hw.zip": zipped({"__MACOSX/._sums.py": ""})},
         f"hw.zip holds no file that is read: {HAND_IN}",
@@ -141,16 +143,40 @@ def test_no_file_and_the_courses_own_files_are_nothing_handed_in(stubs: Path, tr
     assert not [one for one in submission.ignored if one.instead_of]
 
 
-def test_what_lies_beside_an_untouched_file_is_named(stubs: Path) -> None:
-    submission = read(stubs, {"sums.py": STUB, "answers.pdf": PDF, "README.md": "A newer one.\n"})
+@pytest.mark.parametrize(
+    ("tree", "sentence"),
+    [
+        ({"answers.pdf": PDF, "README.md": "A newer one.\n"}, "answers.pdf is a PDF document: {}"),
+        ({"answers.pdf": PDF, "sums_quiz.md": FILLED.format("sums")}, "answers.pdf is a PDF document: {}"),
+        ({"scales.py": OTHER, "scales_quiz.md": FILLED.format("scales")}, f"scales.py {ANOTHER_UNIT}: {{}}"),
+        ({"hw.zip": zipped({"scales.py": OTHER})}, f"'hw.zip/scales.py' {ANOTHER_UNIT}: {{}}"),
+    ],
+)
+def test_what_lies_beside_an_untouched_file_is_named(stubs: Path, tree: dict[str, Content], sentence: str) -> None:
+    submission = read(stubs, {"sums.py": STUB, **tree})
     assert submission.handed_in
-    assert submission.sources["sums"].remarks == ("answers.pdf is a PDF document: write your answers into sums.py.",)
-    assert [str(one) for one in submission.ignored] == ["answers.pdf (a PDF document: write your answers into sums.py)"]
-    assert not read(stubs, {"sums.py": STUB, "answers.pdf": STUB}).units["sums"].problem
+    advice = "write your answers into sums.py"
+    assert submission.sources["sums"].remarks == (sentence.format(f"{advice}."),)
+    assert advice in [one.advice for one in submission.ignored]
+
+
+@pytest.mark.parametrize("tree", [{"hw.rar": b"Rar!\x1a\x07\x00"}, {"hw.py": ANSWER, "hw 2.py": f"{ANSWER}more = 1\n"}])
+def test_what_cannot_be_used_beside_an_untouched_file_was_handed_in(stubs: Path, tree: dict[str, Content]) -> None:
+    submission = read(stubs, {"sums.py": STUB, **tree})
+    assert submission.handed_in
+    assert len(submission.sources["sums"].remarks) == 1
+
+
+@pytest.mark.parametrize("name", ["quiz.pdf", "answers.pdf"])
+def test_a_document_beside_a_blank_sheet_is_named(stubs: Path, name: str) -> None:
+    quiz = read(stubs, {"sums.py": ANSWER, "sums_quiz.md": SHEET.format("sums"), name: PDF}).units["sums"].quiz
+    assert quiz
+    assert quiz.remarks == (f"{name} is a PDF document: write your answers into sums_quiz.md.",)
 
 
 def test_an_untouched_course_folder_with_an_answer_to_another_unit_needs_no_sentence(stubs: Path) -> None:
-    assert read(stubs, {"sums.py": STUB, "scales.py": OTHER}).sources["sums"].remarks == ()
+    tree: dict[str, Content] = {"sums.py": STUB, "scales.py": OTHER, "test_sums.py": "# test\n"}
+    assert read(stubs, tree).sources["sums"].remarks == ()
 
 
 def test_a_file_in_the_folder_of_its_own_unit_was_handed_in_for_that_one(stubs: Path) -> None:
@@ -206,7 +232,17 @@ SUMS = FILLED.format("sums")
 
 @pytest.mark.parametrize(
     "name",
-    ["quiz.md", "answers (2).md", "unit1.txt", "Sums Quiz final.md", "sheet", "scales_quiz.md", "my/quiz.markdown"],
+    [
+        "quiz.md",
+        "answers (2).md",
+        "unit1.txt",
+        "Sums Quiz final.md",
+        "sheet",
+        "scales_quiz.md",
+        "my/quiz.markdown",
+        "quiz.rst",
+        "q.py",
+    ],
 )
 @pytest.mark.parametrize("only", ["sums", None])
 def test_a_sheet_is_read_under_any_name_if_it_says_which_quiz_it_is(stubs: Path, name: str, only: str | None) -> None:

@@ -52,9 +52,7 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
         )
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     _print_matches(came, handed_in, batch)
-    pairs = [(one.before, one.report, one.kept) for one in batch.graded]
-    earlier = outranked(pairs, batch.course.late.counts)
-    for sentence in filter(None, [*batch.dating.notes, earlier]):
+    for sentence in filter(None, [*batch.dating.notes, outranked(batch.graded, batch.course.late.counts)]):
         say(sentence)
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
@@ -180,12 +178,15 @@ def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
 
 def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
     """Yield what each issue of a unit costs, and its text."""
+    from grader.reports.model import NOT_WRITTEN
     from grader.reports.reading import entries_of, is_handed_in, is_missing
 
     unit = report.units[name]
     if is_handed_in(name, unit):
-        # Without the unit's file, what to hand in comes first, whatever the quiz is worth.
-        unread = unit.possible if unit.path is None else 0
+        # Without answers in the unit's file, what to hand in comes first, whatever the quiz is worth.
+        tests = [test for exercise in unit.exercises.values() for test in exercise.tests]
+        is_begun = any(test.points or test.reason not in (NOT_WRITTEN, None) for test in tests)
+        unread = 0 if unit.path and is_begun else unit.possible
         yield from ((unread, remark) for remark in unit.remarks)
     if not is_missing(name, unit):
         for entry in entries_of(report, name):
