@@ -241,7 +241,7 @@ def _check_markers(path: Path, text: str, notebook: NotebookNode) -> None:
         if is_answer and not any(BEGIN_SOLUTION in line for line in lines):
             raise _problem(path, start, f"the answer cell marks no solution: add `### {BEGIN_SOLUTION}`.")
         name, defined = cell.metadata.get("nbgrader", {}).get("grade_id"), DEFINITION.findall(cell.source)
-        if is_answer and name not in defined:
+        if is_answer and defined and name not in defined:
             raise _problem(path, start, f"the grade_id {name!r} is not what the cell defines: {', '.join(defined)}.")
 
 

@@ -44,7 +44,7 @@ def add(a, b):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": false, "grade_id": "b", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "Scale", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Scale(nn.Module):
     """Scale by a factor."""
 
