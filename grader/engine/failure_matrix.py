@@ -23,7 +23,7 @@ import torch
 from filelock import FileLock
 
 from grader.course.modules import SuiteError, described
-from grader.engine.budget import LimitExceeded
+from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded
 from grader.engine.criteria import criteria_of_unit
 from grader.engine.outcomes import MISSING, Outcome
 from grader.engine.solutions import failed_by_solution, solution_names
@@ -37,6 +37,7 @@ from grader.text import ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from grader.course.model import Course
     from grader.engine.criteria import Criterion
@@ -124,15 +125,32 @@ def require_proof(course: Course, criterion: Criterion) -> None:
             raise SuiteFault(str(error)) from error
 
 
-def require_build(course: Course, unit: str, error: LimitExceeded) -> None:
-    """Blame no answer for a limit that hidden tests exceeded, if they changed since their outcomes were recorded.
+def require_end(
+    course: Course, unit: str, tests: Iterable[Criterion], limited: Callable[[], AbstractContextManager[None]]
+) -> None:
+    """Run the solution on hidden tests that exceeded a limit, if they changed since their outcomes were recorded.
+
+    Args:
+        course: The course.
+        unit: The unit of the tests.
+        tests: The tests.
+        limited: Returns the limits of one unit.
 
     Raises:
-        SuiteFault: They changed, and may be what takes so long with the solution too.
+        SuiteFault: They have no end with the solution either, or it fails one.
     """
-    if outdated(course, [unit]):
-        place = described(error, course.suites / unit / f"test_{unit}.py")
-        raise SuiteFault(f"{place} The tests changed since the last `grader build`: run it, then grade again.")
+    hidden = [one for one in tests if one.file.is_relative_to(course.suites)]
+    if not hidden or not outdated(course, [unit]):
+        return
+    try:
+        with limited():
+            _require_sound(course, unit, hidden)
+    except LimitExceeded as error:
+        if str(error) != OUT_OF_MEMORY:  # an answer can use up the memory, and not the time of the solution
+            place = described(error, course.suites / unit / f"test_{unit}.py")
+            raise SuiteFault(f"{place} This is so with the solution too: correct the test.") from error
+    except GraderError as error:
+        raise SuiteFault(str(error)) from error
 
 
 # -- the files ---------------------------------------------------------------------------------------------------

@@ -205,21 +205,21 @@ class Engine:
         session.testscollected = sum(map(len, tested.values()))
         report_plugin = config._json_report  # type: ignore[attr-defined]
         report_plugin.pytest_sessionstart(session)  # restarts its clock
+        limited = budget.of_a_unit if budget else contextlib.nullcontext
         exceeded = []
         drawn = Drawn([], [])
         try:
             for unit, tests in tested.items():
                 try:
-                    with budget.of_a_unit() if budget else contextlib.nullcontext():
+                    with limited():
                         for item in tests.values():
                             hook.pytest_runtest_protocol(item=item, nextitem=None)
                 except LimitExceeded as error:
-                    if self.is_hidden:
-                        failure_matrix.require_build(self.course, unit, error)
+                    failure_matrix.require_end(self.course, unit, tests, limited)
                     exceeded.append(unit)
                     runner.fail(tests, str(error))
             if request.drawn:
-                with contextlib.suppress(LimitExceeded), budget.of_a_unit() if budget else contextlib.nullcontext():
+                with contextlib.suppress(LimitExceeded), limited():
                     drawn = draw(runner, self.course, request.units, request.drawn)
         finally:
             runner.client.close()
