@@ -563,10 +563,11 @@ def f(megabytes):
 
 
 def kill(process: int, number: int) -> None:
-    """Send a signal, and wait for the end of the process: before the signal arrives, it may answer a request."""
+    """Send a signal until the process ends: Python can lose one between two requests, and it may answer before."""
     descriptor = os.pidfd_open(process)
     os.kill(process, number)
-    select.select([descriptor], [], [])
+    while not select.select([descriptor], [], [], 1)[0]:
+        os.kill(process, number)
     os.close(descriptor)
 
 
