@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
 from grader.reports.exporters.escape import markdown
-from grader.text import in_words, who
+from grader.text import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -174,8 +174,8 @@ def markdown_text(gradebook: Gradebook, grades: Sequence[Column]) -> str:
         own = [str(one.values[number]) or row_state(row, one.heading) for one in grades]
         total = gradebook.total(row)
         sums = ["not graded" if total is None else f"**{total}**"] if has_total else []
-        lines.append(f"| {markdown(who(row.entry.student, row.entry.name))} | {' | '.join([*own, *sums])} |")
-    by_row = [(who(row.entry.student, row.entry.name), notes(gradebook, row)) for row in gradebook.rows]
+        lines.append(f"| {markdown(str(row.entry))} | {' | '.join([*own, *sums])} |")
+    by_row = [(str(row.entry), notes(gradebook, row)) for row in gradebook.rows]
     noticed = [f"- **{markdown(name)}**: {markdown(text, 2000)}" for name, text in by_row if text]
     meaning = "It is for you to judge: no points were taken off for it, and nobody gets a zero for what is not graded."
     return "\n".join([*lines, *(["", "### What was noticed", "", meaning, "", *noticed] if noticed else [])]) + "\n"

@@ -77,6 +77,11 @@ def _unlinked(entry: Entry) -> set[str]:
     return set() if entry.sis_login_id else {_as_id(entry.email), _local(entry.email), _local(entry.sis_user_id)}
 
 
+def _repository(entry: Entry) -> set[str]:
+    """Return the name of a student's repository, without its owner."""
+    return {_local(entry.repository.partition("/")[2])}
+
+
 _NAMES = (
     _Rule("name", _spellings, _letters),
     # As an id keeps it, with Latin letters only.
@@ -91,8 +96,8 @@ _RULES = (
     _Rule("sis_login_id", lambda entry: {_local(entry.sis_login_id)}),
     _Rule("sis_user_id", lambda entry: {_local(entry.sis_user_id)}),
     _Rule("email", lambda entry: {_local(entry.email)}),
-    _Rule("repository", lambda entry: {_local(entry.repository.partition("/")[2])}),
-    _Rule("repository", lambda entry: {_local(entry.repository.partition("/")[2])}, _without_branch),
+    _Rule("repository", _repository),
+    _Rule("repository", _repository, _without_branch),
     *_NAMES,
 )
 """How a submission is matched to a student by its whole name. What identifies better comes first."""

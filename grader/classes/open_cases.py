@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.reports.folder import suite_faults
 from grader.reports.reading import attempts
-from grader.text import listed, who
+from grader.text import listed
 
 if TYPE_CHECKING:
     import datetime
@@ -109,4 +109,4 @@ def _suite_faults(gradebook: Gradebook, reports: Path) -> Iterator[OpenCase]:
 
 
 def _names(rows: Sequence[Row]) -> list[str]:
-    return sorted({who(row.entry.student, row.entry.name) for row in rows}, key=str.casefold)
+    return sorted({str(row.entry) for row in rows}, key=str.casefold)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from grader.classes.exported_roster import is_export, read_exported
 from grader.classes.tables import Row, Table, TableError, read_table
 from grader.submissions.names import STUDENT
+from grader.text import who
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -61,8 +62,7 @@ class Entry:
 
     def __str__(self) -> str:
         """The student's own name, if it is known, and the one in reports. Who only teaches has none there."""
-        names = [one for one in (self.name, self.student) if one]
-        return f"{names[0]} ({names[1]})" if len(names) > 1 else (names or [self.sis_login_id or self.email])[0]
+        return who(self.student, self.name) if self.student else self.name or self.sis_login_id or self.email
 
     @property
     def teams(self) -> list[str]:

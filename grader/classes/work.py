@@ -77,7 +77,9 @@ class Work:
     def pytest(self) -> dict[str, Any] | None:
         """What pytest reported on the last candidate, and what suites raised with any of them."""
         found = [self.done[number][1] for number in range(len(self.candidates)) if number in self.done]
-        faults = {unit: lines for one in found if one for unit, lines in one.get(SUITE_FAULTS, {}).items()}
+        faults: dict[str, list[str]] = {}
+        for unit, lines in [pair for one in found if one for pair in one.get(SUITE_FAULTS, {}).items()]:
+            faults[unit] = list(dict.fromkeys([*faults.get(unit, []), *lines]))
         last = found[-1] if found else None
         return {**last, SUITE_FAULTS: faults} if last and faults else last
 

@@ -26,7 +26,7 @@ from grader.reports.exporters import course_text
 from grader.reports.exporters.html import STYLE
 from grader.reports.exporters.templates import environment, style
 from grader.reports.model import Report
-from grader.text import printable, who
+from grader.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -234,11 +234,6 @@ def _first_large(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _who(row: Row) -> str:
-    """Return a student's name, and the one in reports."""
-    return who(row.entry.student, row.entry.name)
-
-
 @cache
 def _template() -> Any:
     templates = environment(_FOLDER)
@@ -250,7 +245,6 @@ def _template() -> Any:
         "heading": heading,
         "percent": _percent,
         "signed": _signed,
-        "who": _who,
         "first_large": _first_large,
         "words": lambda name: _first_large(name.replace("_", " ")),
     }

@@ -102,7 +102,7 @@ def print_class(batch: Batch) -> None:
         rows[report.student] = [*(_cell(report, name) for name in numbers), total, issue]
     first = {report.student for report in reports if any(map(undated, report.units.values()))}
     for student in sorted(rows, key=lambda name: (name not in first, name.casefold())):
-        table.add_row(escape(log_line(who(student, batch.decisions.entry(student).name))), *rows[student])
+        table.add_row(escape(log_line(str(batch.decisions.entry(student)))), *rows[student])
     console.out.print(table)
     console.out.print()
     for unit, number in numbers.items():

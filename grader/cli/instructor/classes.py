@@ -40,7 +40,7 @@ def collect(
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.collect import collect as collect_class
     from grader.integrations.github.collect import folders, times
-    from grader.text import in_words, who
+    from grader.text import in_words
 
     course = find_course(folder_of_course)
     if unit is not None:
@@ -59,13 +59,13 @@ def collect(
         say(f"{into / name}: as of {time:%Y-%m-%d %H:%M:%S} UTC")
     groups: dict[str, list[str]] = {}
     for entry in entries:
-        groups.setdefault(entry.repository.casefold(), []).append(who(entry.student, entry.name))
+        groups.setdefault(entry.repository.casefold(), []).append(str(entry))
     if together := [in_words(group) for group in groups.values() if len(group) > 1]:
         say(f"With one repository, and a folder each: {'; '.join(together)}.")
     if not collected.units:
         say("No unit is over yet, so nothing was collected. The current state is kept as a snapshot.")
     say(f"Pushes and anomalies: {into / COLLECTED}")
-    names = {entry.student: who(entry.student, entry.name) for entry in entries}
+    names = {entry.student: str(entry) for entry in entries}
     notes = [f"{names[student.student]}: {problem}" for student in collected.students for problem in student.problems]
     if missing := sum(bool(student.problems) for student in collected.students):
         notes.append(f"{missing} of {len(entries)} students could not be collected, or not in full; all others were.")

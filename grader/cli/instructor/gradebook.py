@@ -12,13 +12,13 @@ import typer
 
 from grader.cli.console import CourseFolder, one_of, say, stop, write_named
 from grader.errors import IMPERFECT, GraderError
-from grader.text import listed, who
+from grader.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grader.classes.exports import Column
-    from grader.classes.gradebook import Gradebook, Row
+    from grader.classes.gradebook import Gradebook
     from grader.classes.unit_grades import State, UnitGrade
 
 MOST = 20
@@ -126,14 +126,14 @@ def _print_states(found: Gradebook, reader: Format) -> typer.Exit | None:
             say(f"{state.capitalize()}, {meaning}: {whom}.")
     if found.strangers:
         where = "left out" if reader in KNOWN_STUDENTS else "at the end of the table"
-        say(f"Not in the roster, {where}: {listed(list(map(_who, found.strangers)), MOST)}.")
+        say(f"Not in the roster, {where}: {listed([str(row.entry) for row in found.strangers], MOST)}.")
     if reader is Format.moodle:
         say("In Moodle, give each grade item the maximum above, and map the first column as the user.")
     for text in _notes(found, "graded"):
         say(f"{text} {_students(found, 'graded', text)}.")
     for row in found.rows:
         for sentence in row.noticed:
-            say(f"{_who(row)}: {sentence}")
+            say(f"{row.entry}: {sentence}")
     sentences = [f"{text} {_students(found, 'not graded', text)}." for text in _notes(found, "not graded")]
     if sentences:
         return stop(IMPERFECT, "Not graded, so without points:", *sentences)
@@ -156,12 +156,8 @@ def _students(found: Gradebook, state: State, note: str | None = None) -> str:
     students = []
     for row in found.rows:
         units = [name for name, one in row.grades.items() if one.state == state and note in (None, one.note)]
-        students += [f"{_who(row)} ({', '.join(units)})"] if units else []
+        students += [f"{row.entry} ({', '.join(units)})"] if units else []
     return listed(students, MOST)
-
-
-def _who(row: Row) -> str:
-    return who(row.entry.student, row.entry.name)
 
 
 def table() -> None:
