@@ -56,6 +56,7 @@ class Budget:
         self._resource = resource
         self._seconds = seconds
         self._last = units * seconds + GRACE_SECONDS
+        self._exceeded: LimitExceeded | None = None
         memory = lockdown.address_space() + MEMORY_BYTES
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         self._allow(self._last)
@@ -65,6 +66,7 @@ class Budget:
     def of_a_unit(self) -> Iterator[None]:
         """Limit the code in the block. Raises LimitExceeded."""
         used = self._resource.getrusage(self._resource.RUSAGE_SELF)
+        self._exceeded = None
         self._allow(int(used.ru_utime + used.ru_stime) + self._seconds)
         try:
             yield
@@ -72,10 +74,15 @@ class Budget:
             raise LimitExceeded(OUT_OF_MEMORY) from error
         finally:
             self._allow(self._last)
+            if self._exceeded:  # a solution or misconception that ran in this process may have handled the error
+                raise self._exceeded
 
     def _allow(self, seconds: int) -> None:
         self._resource.setrlimit(self._resource.RLIMIT_CPU, (min(seconds, self._last), self._last))
 
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:
         self._allow(self._last)  # otherwise the signal is sent again every second
-        raise LimitExceeded(f"Checking its results took more than {self._seconds} s of processor time in the grader.")
+        self._exceeded = LimitExceeded(
+            f"Checking its results took more than {self._seconds} s of processor time in the grader."
+        )
+        raise self._exceeded

@@ -18,13 +18,15 @@ pytestmark = pytest.mark.proof(part="grading")
 
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
 ASKED = "expect_close(student.add(a, b), a + b, "
+TOO_LONG = "Checking its results took more than 2 s of processor time in the grader."
 # The work of a check, for an answer of seven, that exceeds each limit.
 GREEDY = {
     "memory": ("bytearray(2**31)", OUT_OF_MEMORY),
     "torch's memory": ("__import__('torch').ones(2**30)", OUT_OF_MEMORY),
-    "processor time": (
-        "[None for _ in iter(int, 1)]",
-        "Checking its results took more than 2 s of processor time in the grader.",
+    "processor time": ("[None for _ in iter(int, 1)]", TOO_LONG),
+    "processor time, in code that handles all errors": (
+        "exec('try:\\n    [None for _ in iter(int, 1)]\\nexcept Exception: pass')",
+        TOO_LONG,
     ),
 }
 
