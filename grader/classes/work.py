@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 
 
 class Graded(NamedTuple):
-    """A new report, pytest's own, the units that were not graded again, the report before it, if any, and all digests.
+    """What came of the submissions of one student.
 
-    These are of the units of all the student's submissions that are given now.
+    Attributes:
+        report: The new report.
+        pytest: Pytest's own report.
+        kept: The units that were not graded again.
+        before: The report before this one, if any.
+        given: The digests of the units of all submissions that are given now.
     """
 
     report: Report
