@@ -596,13 +596,15 @@ def test_a_large_process_that_is_killed_from_outside_is_an_error_of_the_machine(
         student.f(1)
 
 
+# The system ends the largest process. The server has 220 MB, and 800 MB with torch's build with CUDA; the student's
+# process becomes larger than that.
 @pytest.mark.parametrize(
     ("machine", "megabytes", "kind", "reason"),
     [
-        (1100, 1300, Ended, "Stopped: the machine ran out of memory, and its process held over half of its 2048 MB."),
+        (1100, 1250, Ended, "Stopped: the machine ran out of memory, and its process held over half of its 2048 MB."),
         (
-            400,
-            800,
+            550,
+            1000,
             ServerLost,
             "the machine ran out of memory before a student's process held half of the 2048 MB it may use",
         ),
