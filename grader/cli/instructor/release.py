@@ -141,12 +141,13 @@ def release_classroom50(
 @release.command("gradescope")
 def release_gradescope(
     directory: Annotated[Path, typer.Argument(help="The folder of the autograder.")],
+    unit: Annotated[str | None, typer.Option(help="Grade this unit alone.")] = None,
     course: CourseFolder = None,
 ) -> None:
     """Write an autograder for Gradescope, by the hidden tests, which it holds: for instructors alone."""
     from grader.integrations.gradescope.release import release_gradescope as write
 
-    _write(directory, course, write)
+    _write(directory, course, lambda into, found: write(into, found, unit and one_of(unit, list(found.units))))
     say(f"Next: cd {shlex.quote(str(directory))} && zip -r ../autograder.zip .")
 
 

@@ -14,12 +14,15 @@ from grader.integrations.release.requirements import LOCK, dependencies, pins
 
 SCRIPTS = {"setup.sh": "setup.sh", "run_autograder": "run_autograder.py"}
 REQUIREMENTS = "requirements.txt"
-PYTHON = "@PYTHON@"
-"""What stands for the course's Python in a script."""
 
 
-def release_gradescope(directory: Path, course: Course) -> list[Path]:
+def release_gradescope(directory: Path, course: Course, unit: str | None = None) -> list[Path]:
     """Write the autograder to `directory`. Its contents are then zipped, without the folder itself.
+
+    Args:
+        directory: The folder.
+        course: The course.
+        unit: The unit to grade; None for all.
 
     Returns:
         The files and folders written.
@@ -36,10 +39,13 @@ def release_gradescope(directory: Path, course: Course) -> list[Path]:
         left_out = ("suites",)  # those in the package are another course's
     copied = {path.name: path for path in (PACKAGE, *parts)}
     lists = {LOCK: pins(course).values(), REQUIREMENTS: dependencies()}
+    filled_in = {"@PYTHON@": course.python, '"@OPTIONS@"': f'"--unit", "{unit}"' if unit else ""}
     with replaced(directory, course, [*SCRIPTS, *copied, *lists]) as folder:
         for name, template in SCRIPTS.items():
             script = (Path(__file__).with_name("templates") / template).read_text(encoding="utf-8")
-            (folder / name).write_text(script.replace(PYTHON, course.python), encoding="utf-8")
+            for mark, value in filled_in.items():
+                script = script.replace(mark, value)
+            (folder / name).write_text(script, encoding="utf-8")
             (folder / name).chmod(0o755)
         for name, path in copied.items():
             copy(path, folder / name, *(left_out if path is PACKAGE else ()))

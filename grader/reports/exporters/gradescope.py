@@ -1,4 +1,9 @@
-"""Gradescope: results.json, one test for each exercise and each quiz that counts."""
+"""Gradescope: results.json, one test for each exercise and each quiz that counts.
+
+A report holds only what `feedback` in autograder.yml shows at the time of grading, and students see it at once. The
+exception is a quiz that counts: while Gradescope still takes work, its points would help to hand it in again. So they
+are shown after the due date of Gradescope, and so is the total, which Gradescope hides as long as it hides any test.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +44,7 @@ def results(report: Report) -> dict[str, Any]:
 
 
 def _opening(report: Report) -> list[str]:
-    lines = [f"{report.points} of {reading.points(report.possible)}. {reading.meaning(report)}"]
-    lines += map(plain, comments(report.comments))
+    lines = [reading.meaning(report), *map(plain, comments(report.comments))]
     lacking = reading.not_handed_in(report)
     if lacking:
         lines.append(f"Not handed in yet: {', '.join(lacking)}.")
@@ -53,7 +57,8 @@ def _opening(report: Report) -> list[str]:
             lines.append(f"{name}, quiz: {plain(unit.quiz.summary)}. It is worth no points.")
             lines += [f"{name}, quiz: {plain(f'{item}: {text}')}" for item, text in reading.answer_feedback(unit.quiz)]
         elif unit.quiz and unit.quiz.points is None:
-            lines.append(f"{name}, quiz: {plain(unit.quiz.summary)}. It counts after the due date.")
+            worth = reading.points(unit.quiz.possible)
+            lines.append(f"{name}, quiz: {plain(unit.quiz.summary)}. It counts after the due date, up to {worth}.")
         if unit.quiz:
             lines += [f"{name}, quiz: {plain(problem)}" for problem in reading.quiz_problems(unit.quiz)]
     if texts := reading.anomalies(report):
@@ -80,7 +85,8 @@ def _of_exercise(entry: reading.Entry) -> dict[str, Any]:
 
 def _of_quiz(unit: str, quiz: Quiz, earned: int) -> dict[str, Any]:
     lines = [quiz.summary, *(f"{item}: {sentence}" for item, sentence in reading.answer_feedback(quiz))]
-    return _test(f"{unit}: quiz", earned == quiz.possible, earned, quiz.possible, lines)
+    test = _test(f"{unit}: quiz", earned == quiz.possible, earned, quiz.possible, lines)
+    return {**test, "visibility": "after_due_date"}
 
 
 def _where(entry: reading.Entry, message: Message | None) -> str:

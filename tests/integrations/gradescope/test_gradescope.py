@@ -107,37 +107,91 @@ def test_an_empty_submission_earns_nothing(image: Path) -> None:
     assert not any(score for score, _ in scores)
 
 
-@pytest.fixture
-def no_image(release: Path, tmp_path: Path) -> Path:
-    """An image whose setup.sh never ran."""
-    return unpacked(release, tmp_path / "autograder")
-
-
-def test_if_grading_fails_the_student_reads_that_it_is_not_their_fault(example_class: Path, no_image: Path) -> None:
-    found = results(no_image, example_class / "gus")
+def test_files_that_cannot_be_read_or_run_are_no_fault_of_the_grader(image: Path, tmp_path: Path) -> None:
+    for name, content in {
+        "simple_attention.py": b"def dot_product(a, b:\n",
+        "self_attention.py": b"\xff\xfe\x00",
+        "causal_attention.ipynb": b"{",
+        "positional_encoding.py": b"import os\nos._exit(0)\n",
+        "bigram_language_model.py": b"import resource\nresource.setrlimit(resource.RLIMIT_CPU, (0, 0))\n",
+        "simple_attention_quiz.md": b"\x00" * 99,
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "multi_head_attention.py").mkdir()
+    (tmp_path / "transformer_block.py").symlink_to("/etc/passwd")
+    found = results(image, tmp_path)
     assert found["score"] == 0
-    assert "This is a fault of the autograder and not of your work" in found["output"]
+    outputs = {test["name"].partition(":")[0]: test["output"] for test in reversed(found["tests"])}
+    assert "The cause is line 1 of simple_attention.py: it is not valid Python." in outputs["simple_attention"]
+    assert "causal_attention.ipynb is not a notebook" in outputs["causal_attention"]
+    assert "multi_head_attention.py is a folder where a file belongs" in outputs["multi_head_attention"]
+    assert "transformer_block.py is a symbolic link" in outputs["transformer_block"]
 
 
-def test_if_grading_fails_instructors_read_why(no_image: Path) -> None:
-    done = run_autograder(no_image)
-    assert f"This submission was not graded: FileNotFoundError: [Errno 2] No such file or directory: '{no_image}" in (
-        done.stdout + done.stderr
-    )
+@pytest.fixture(scope="module")
+def unit_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("release") / "autograder"
+    done = run_grader(REPOSITORY, "release", "gradescope", folder, "--unit", "multi_head_attention")
+    assert done.returncode == 0, done.stderr
+    return folder
 
 
-def test_grading_that_takes_too_long_is_stopped_with_a_message(example_class: Path, image: Path) -> None:
-    script = image / "run_autograder"
-    as_released = script.read_text(encoding="utf-8")
-    at_once, count = re.subn(r"(?m)^GRADING_SECONDS = .*", "GRADING_SECONDS = 0", as_released)
-    assert count == 1
-    script.write_text(at_once, encoding="utf-8")
+def test_an_assignment_of_one_unit_shows_and_counts_that_unit_alone(
+    example_class: Path, image: Path, unit_release: Path, tmp_path: Path
+) -> None:
+    # The rest of both releases is the same. The unit needs CausalAttention of an earlier one, which is not handed in.
+    shutil.copy(image / "run_autograder", tmp_path)
+    shutil.copy(unit_release / "run_autograder", image)
+    (tmp_path / "submission").mkdir()
+    shutil.copy(example_class / "ada" / "exercises" / "multi_head_attention.py", tmp_path / "submission")
     try:
-        found = results(image, example_class / "gus")
+        found = results(image, tmp_path / "submission")
     finally:
-        script.write_text(as_released, encoding="utf-8")
-    assert found["score"] == 0
-    assert "please tell your instructor" in found["output"]
+        shutil.copy(tmp_path / "run_autograder", image)
+    assert {test["name"].partition(":")[0] for test in found["tests"]} == {"multi_head_attention"}
+    assert found["score"] == sum(test["max_score"] for test in found["tests"])
+    assert "It was tested with a substitute for your CausalAttention" in json.dumps(found["tests"])
+    assert "multi_head_attention, quiz: multi_head_attention_quiz.md is missing" in found["output"]
+
+
+def test_a_unit_that_the_course_lacks_is_refused(tmp_path: Path) -> None:
+    done = run_grader(REPOSITORY, "release", "gradescope", tmp_path / "autograder", "--unit", "attention")
+    assert (done.returncode, done.stderr.partition(":")[0]) == (2, "There is no unit 'attention'")
+    assert not (tmp_path / "autograder").exists()
+
+
+# Gradescope says that the autograder failed if there is no valid results.json: docs/troubleshooting.md of
+# gradescope/autograder_samples, "The autograder failed to execute correctly", read on 29 November 2026.
+@pytest.mark.parametrize(
+    ("python", "why"),
+    [
+        (None, "No such file or directory"),
+        ("exit 3", "grader grade ended with exit code 3, for the reason above."),
+        ("kill -9 $$", "grader grade was killed by signal 9. For 9, give the container more memory."),
+        ('case "$*" in *export*) exit 3;; esac', "grader export ended with exit code 3, for the reason above."),
+        ("exec tail -f /dev/null", "grader grade took more than 0 seconds."),
+    ],
+)
+def test_a_fault_of_the_grader_leaves_no_result_and_says_why(
+    release: Path, tmp_path: Path, python: str | None, why: str
+) -> None:
+    root = unpacked(release, tmp_path / "autograder")
+    script = root / "run_autograder"
+    seconds = "0" if python and "tail" in python else "9 * 60"
+    text, count = re.subn("(?m)^GRADING_SECONDS = .*", f"GRADING_SECONDS = {seconds}", script.read_text("utf-8"))
+    assert count == 1
+    script.write_text(text, encoding="utf-8")
+    if python:
+        program = root / "venv" / "bin" / "python"
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/bash\n{python}\n", encoding="utf-8")
+        program.chmod(0o755)
+    (root / "results" / "results.json").write_text('{"score": 1}', encoding="utf-8")  # of an earlier run
+    done = run_autograder(root)
+    assert done.returncode == 1
+    assert done.stderr.startswith("This submission was not graded, and has no score: ")
+    assert why in done.stderr
+    assert not list((root / "results").iterdir())
 
 
 def test_setup_names_the_image_to_choose_if_python_is_too_old(release: Path, tmp_path: Path) -> None:

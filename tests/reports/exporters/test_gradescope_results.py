@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import datetime
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from courses import REPOSITORY, SMALL_COURSE
 from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
+from grader.course.model import load_course
+from grader.quizzes.sheet import write_sheet
+from grader.quizzes.source import load_quiz
 from grader.reports.exporters.gradescope import results
 from grader.reports.model import Change
+from grader.reports.results import Described, Diagnosed, Judged, Result
+from grader.reports.scoring import Rubric, make_report
 from grader.submissions.names import missing_unit
+from grader.submissions.source import Submission, UnitSource, UnitSubmission
+
+_TABLE = re.compile(r"(?m)^\| (before|after) the due date \| `(\w+)` \| (.+) \|$")
+SHOWN = _TABLE.findall((REPOSITORY / "docs" / "gradescope.md").read_text(encoding="utf-8"))
+"""The table of the page on Gradescope: when it is graded, the level of feedback, and what students see when."""
 
 
 def test_each_exercise_and_each_quiz_that_counts_is_a_numbered_test() -> None:
@@ -85,12 +102,62 @@ def test_units_that_are_not_handed_in_are_listed_on_one_line() -> None:
 
 def test_a_quiz_before_its_due_date_says_how_many_are_answered() -> None:
     made = results(report({"sums": unit({}, quiz=quiz(None, 9))}))
-    assert "sums, quiz: 1 of 1 answered. It counts after the due date." in made["output"].split("\n")
+    assert "sums, quiz: 1 of 1 answered. It counts after the due date, up to 9 points." in made["output"].split("\n")
 
 
 def test_after_its_due_date_a_quiz_shows_feedback_on_each_answer() -> None:
     [test] = results(report({"sums": unit({}, quiz=quiz(5, 9, sentences=["That is the median."]))}))["tests"]
     assert test["output"].split("\n") == ["1 of 1 answered", "an_item: That is the median."]
+
+
+def graded(root: Path, when: str, level: str) -> dict[str, Any]:
+    """The results of an answer with a known mistake, with a quiz, at this level before or after the due date."""
+    for name, text in SMALL_COURSE.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    feedback = {"before_due": "points", "after_due": "points", f"{when}_due": level}
+    course = load_course(root)
+    course = course.model_copy(update={"feedback": course.feedback.model_copy(update=feedback)})
+    asked = load_quiz(root / "solutions" / "sums_quiz.yml")
+    sheet = UnitSource("sums_quiz.md", (write_sheet(asked.questions, 1, {"is_larger": "a"}),))
+    handed_in = UnitSubmission(UnitSource("sums.py", ("a = 1\n",)), quiz=sheet)
+    rubric = Rubric([Described("sums", "add", "sum_of_two", "It should be the sum.")], {"sums": asked})
+    found = Result(
+        outcomes=[Judged("sums", "add", "sum_of_two", False, "It is the difference.")],
+        misconceptions=[Diagnosed("sums", "add", "subtracts", "Adding is not taking away.")],
+    )
+    second = datetime.timedelta(seconds=1 if when == "after" else -1)
+    submission = Submission("submission", root, None, {"sums": handed_in})
+    return results(make_report(submission, found, rubric, course, {}, {}, course.units["sums"].due + second))
+
+
+# docs/specs.md of gradescope/autograder_samples, "Controlling Test Case Visibility", read on 29 November 2026: students
+# see a test with the visibility `after_due_date` after the due date, or the late one if there is one; and no total as
+# long as a test is hidden from them. They see the text above the tests at once.
+@pytest.mark.parametrize(("when", "level", "shown"), SHOWN)
+def test_students_see_at_each_time_what_the_table_says(tmp_path: Path, when: str, level: str, shown: str) -> None:
+    made = graded(tmp_path, when, level)
+    texts = {"at once": made["output"], "from Gradescope's due date on": ""}
+    for test in made["tests"]:
+        time = {"visible": "at once", "after_due_date": "from Gradescope's due date on"}[test["visibility"]]
+        texts[time] += f"\n{test['name']} {test['score']} of {test['max_score']}\n{test['output']}"
+    parts = (
+        "add 0 of 2",
+        "It is the difference.\n- It should be the sum.",
+        "Adding is not taking away.",
+        "quiz 0 of 13",
+    )
+    found = [[time for time, text in texts.items() if part in text] for part in parts]
+    assert [" and ".join(times) or "no" for times in found] == shown.split(" | ")
+    assert ("So it is where all" in "".join(texts.values())) is (when == "after")  # the feedback on the answer
+    assert "So it is where all" not in texts["at once"]
+
+
+def test_the_table_has_every_level_before_and_after_the_due_date() -> None:
+    levels = ("points", "sentence", "misconception")
+    assert [(when, level) for when, level, _ in SHOWN] == [
+        (one, level) for one in ("before", "after") for level in levels
+    ]
 
 
 def test_all_text_for_gradescope_is_plain() -> None:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Grades one submission for Gradescope, which copies this file from source/ to the parent folder of source/.
 
-Whatever happens, it writes a complete results/results.json. Only instructors see what it prints.
+It writes results/results.json. After a fault of the grader there is no such file: Gradescope then says that the
+autograder failed, and gives no score. Only instructors see what this prints.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -16,14 +16,12 @@ HERE = Path(__file__).resolve().parent
 PYTHON = HERE / "venv" / "bin" / "python"
 RESULTS = HERE / "results" / "results.json"
 
-# Gradescope stops a run after ten minutes, unless an instructor asks for more.
+# The options of `grader grade`: none, or one unit of the course.
+OPTIONS = ["@OPTIONS@"]
+
+# After ten minutes, unless an instructor asks for more, Gradescope stops a run and scores it 0.
 GRADING_SECONDS = 9 * 60
 WRITING_SECONDS = 20
-
-NOT_GRADED = (
-    "Your submission could not be graded. This is a fault of the autograder and not of your work: "
-    "please tell your instructor, who can have it graded again."
-)
 
 
 class Fault(Exception):
@@ -31,46 +29,37 @@ class Fault(Exception):
 
 
 def main() -> None:
-    """Grade, and write results.json."""
+    """Grade, and write results.json; or exit with 1 and a sentence that says why not."""
     try:
-        results = json.loads(graded())
-    except Exception as fault:  # noqa: BLE001 - every submission gets a result
-        print(f"This submission was not graded: {type(fault).__name__}: {fault}", file=sys.stderr)
-        results = {"score": 0, "output": NOT_GRADED, "stdout_visibility": "hidden"}
-    # Renaming a complete file shows a reader all of it or nothing.
-    RESULTS.parent.mkdir(exist_ok=True)
-    partial = RESULTS.with_name("results.json.partial")
-    partial.write_text(json.dumps(results), encoding="utf-8")
-    partial.replace(RESULTS)
+        RESULTS.unlink(missing_ok=True)  # that of an earlier run
+        with tempfile.TemporaryDirectory(prefix="reports-", ignore_cleanup_errors=True) as reports:
+            run(GRADING_SECONDS, "grade", HERE / "submission", *OPTIONS, "--student", "submission", "--out", reports)
+            run(WRITING_SECONDS, "export", "gradescope", Path(reports, "submission.json"), RESULTS)
+    except (Fault, OSError) as fault:
+        sys.exit(
+            f"This submission was not graded, and has no score: {fault}\n"
+            "That is no fault of its author. Remove the cause, and run the autograder on this submission again."
+        )
 
 
-def graded() -> str:
-    """Grade the submission, and return the text of results.json. Raises Fault."""
-    with tempfile.TemporaryDirectory(prefix="reports-") as reports:
-        grade = ["grade", HERE / "submission", "--student", "submission", "--out", reports]
-        sys.stdout.write(run(grade, GRADING_SECONDS))
-        return run(["export", "gradescope", Path(reports, "submission.json")], WRITING_SECONDS)
-
-
-def run(arguments: list[object], seconds: int) -> str:
-    """Run a command of the grader, and return its output. Raises Fault."""
+def run(seconds: int, *arguments: object) -> None:
+    """Run a command of the grader. Raises Fault, or OSError if it cannot be started."""
     # No variable may configure Python.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [str(part) for part in (PYTHON, "-I", "-m", "grader", *arguments)]
     process = subprocess.Popen(
-        command, cwd=HERE / "source", env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        text=True, encoding="utf-8", errors="replace", start_new_session=True,
-    )  # fmt: skip
+        command, cwd=HERE / "source", env=environment, stdin=subprocess.DEVNULL, start_new_session=True
+    )
     try:
-        output, _ = process.communicate(timeout=seconds)
+        code = process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise Fault(f"grader {arguments[0]} took more than {seconds} seconds.") from None
-    if process.returncode:
-        sys.stdout.write(output)
-        raise Fault(f"grader {arguments[0]} ended with exit code {process.returncode}.")
-    return output
+    if code < 0:
+        raise Fault(f"grader {arguments[0]} was killed by signal {-code}. For 9, give the container more memory.")
+    if code:
+        raise Fault(f"grader {arguments[0]} ended with exit code {code}, for the reason above.")
 
 
 if __name__ == "__main__":
