@@ -1,4 +1,4 @@
-"""`grader export READER REPORT [FILE]`: a report as a browser, GitHub, Classroom 50 or Gradescope reads it."""
+"""`grader export READER REPORT [FILE]`: a report as a browser, a service or a CI reads it."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Reader(enum.StrEnum):
     classroom = "classroom"
     classroom50 = "classroom50"
     gradescope = "gradescope"
+    junit = "junit"
 
 
 def export(
@@ -71,6 +72,10 @@ def _text(reader: Reader, report: Report) -> str:
             from grader.reports.exporters.gradescope import results
 
             return _json(results(report))
+        case Reader.junit:
+            from grader.reports.exporters.junit import junit
+
+            return junit(report)
         case _:
             from grader.reports.exporters.summary import summary
 

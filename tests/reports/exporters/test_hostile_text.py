@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import courses
 import pytest
@@ -29,6 +30,7 @@ from grader.reports.exporters.annotations import annotations as annotations_of
 from grader.reports.exporters.classroom import environment
 from grader.reports.exporters.gradescope import results
 from grader.reports.exporters.html import page as html_page
+from grader.reports.exporters.junit import junit
 from grader.reports.exporters.summary import opening, summary
 from grader.reports.model import Change, Message, Report
 
@@ -162,6 +164,16 @@ def test_a_browser_that_opens_a_page_of_attacks_runs_and_loads_nothing(tmp_path:
         sheet.unfold()
         assert sheet.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert sheet.events == []
+
+
+def test_junit_xml_has_the_same_structure_as_with_a_harmless_word() -> None:
+    harmless, *found = (junit(with_text(text)) for text in ("word", *ATTACKS))
+    for made in found:
+        assert [(tag.tag, tag.keys()) for tag in ElementTree.fromstring(made).iter()] == [
+            (tag.tag, tag.keys()) for tag in ElementTree.fromstring(harmless).iter()
+        ]
+        assert commands_in(made) == []
+        assert all(line.isprintable() for line in made.split("\n"))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
