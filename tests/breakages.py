@@ -313,6 +313,20 @@ BREAKAGES = {
             '"status": "passed" if passed else "failed",', '"status": "passed" if score else "failed",',
             "tests/reports/exporters/test_gradescope_results.py"),
         Change(
+            "Gradescope shows the points of a quiz while it takes work", "grader/reports/exporters/gradescope.py",
+            '"visibility": "after_due_date"', '"visibility": "visible"',
+            "tests/reports/exporters/test_gradescope_results.py"),
+        Change(
+            "Gradescope gets an earlier result after a fault",
+            "grader/integrations/gradescope/templates/run_autograder.py",
+            "RESULTS.unlink(missing_ok=True)", "RESULTS.exists()",
+            "tests/integrations/gradescope/test_gradescope.py::"
+            "test_a_fault_of_the_grader_leaves_no_result_and_says_why"),
+        Change(
+            "JUnit XML has characters that no XML may have", "grader/reports/exporters/junit.py",
+            'return _NOT_XML.sub("\\N{REPLACEMENT CHARACTER}", log_line(text))', "return log_line(text)",
+            "tests/reports/exporters/test_junit.py"),
+        Change(
             "Classroom 50 gets local time for UTC", "grader/reports/exporters/classroom50.py",
             "return moment.astimezone(datetime.UTC).strftime(", "return moment.strftime(",
             "tests/reports/exporters/test_classroom50_results.py::test_the_date_is_the_commits_in_utc"),
