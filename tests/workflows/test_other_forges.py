@@ -11,19 +11,17 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import courses
 import pytest
 import yaml
 from actions import new_environment
-from courses import COURSE, REPOSITORY, run_grader
+from courses import COURSE, REPOSITORY, copy_course, run_grader
+from students import commit_all, git
 
 from grader.reports.model import Report
 
-FILES = dict(
-    re.findall(
-        r'(?ms)^```yaml title="([^"]+)"\n(.*?)^```$',
-        (REPOSITORY / "docs" / "other-forges.md").read_text(encoding="utf-8"),
-    )
-)
+PAGE = (REPOSITORY / "docs" / "other-forges.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r'(?ms)^```yaml title="([^"]+)"\n(.*?)^```$', PAGE))
 GITLAB, GITEA, FORGEJO = ".gitlab-ci.yml", ".gitea/workflows/check.yml", ".forgejo/workflows/check.yml"
 
 
@@ -86,3 +84,27 @@ def test_the_scripts_check_a_released_repository(example_class: Path, tmp_path: 
     assert (first.get("name"), first.get("skipped")) == ("simple_attention", "0")
     assert int(first.get("failures", "")) > 0
     assert all(suite.get("skipped") == suite.get("tests") for suite in others)
+
+
+@pytest.mark.proof(part="workflows")
+def test_the_commands_of_the_page_make_the_grade(example_class: Path, tmp_path: Path) -> None:
+    course = copy_course(tmp_path / "instructor")
+    (course / "roster.csv").write_text("student,repository\nchen,our-course/attention-chen\n", encoding="utf-8")
+    clone = tmp_path / "our-course" / "attention-chen.git"
+    shutil.copytree(example_class / "chen", clone)
+    git(clone, "init", "--quiet")
+    commit_all(clone)
+    environment = {
+        **courses.environment(course),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{tmp_path}/.insteadOf",
+        "GIT_CONFIG_VALUE_0": "git@git.example.org:",
+    }
+    script = "".join(re.findall(r"(?m)^[$>] (.*\n)", PAGE))
+    done = subprocess.run(["bash", "-e", "-c", script], cwd=course, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = Report.model_validate_json((course / "reports" / "chen.json").read_bytes())
+    assert (report.suites, report.points, [*report.units]) == ("hidden", 43, ["simple_attention"])
+    assert (course / "grades.csv").is_file()
+    assert "simple_attention" in (course / "feedback" / "chen.html").read_text(encoding="utf-8")
