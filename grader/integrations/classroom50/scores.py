@@ -77,14 +77,9 @@ class _Scores(_Read):
     assignments: dict[str, _Bucket]
 
 
-class _Grading(_Read):
-    max_points: int | None = None
-
-
 class _Assignment(_Read):
     slug: Annotated[str, Field(min_length=1)]
     mode: Literal["individual", "group", "team"]
-    grading: _Grading = _Grading()
 
     @property
     def unit(self) -> str:
@@ -201,11 +196,6 @@ class _Classroom:
         self, before: Sequence[dict[str, Any]], rows: Sequence[Row], column: Column, assignment: _Assignment
     ) -> list[dict[str, Any]]:
         """Return the entries of an assignment with the grades in a column."""
-        most = assignment.grading.max_points
-        if most not in (None, column.possible):
-            self.noticed.append(
-                f"{assignment.slug} has {most} Max points in Classroom 50: set {column.possible} there."
-            )
         after = {one["owner"].casefold(): one for one in before}
         kept = []
         for grade in self._grades(rows, column, assignment):

@@ -250,11 +250,6 @@ def test_the_members_that_the_collector_found_are_kept(classroom: Path) -> None:
     assert (entry["member_usernames"], entry["team_slug"]) == (["bob"], "x")
 
 
-def test_other_maximum_points_in_the_web_app_are_named(classroom: Path) -> None:
-    assign(classroom, assignment("sums", grading={"mode": "manual", "max_points": 100}))
-    assert write(classroom, of("bob", sums=9)).noticed == ["sums has 100 Max points in Classroom 50: set 18 there."]
-
-
 WRONG: Mapping[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "another format": (lambda one: one.update(schema="classroom50/scores/v2"), r"schema: Input should be"),
     "no assignments": (lambda one: one.pop("assignments"), r"assignments: Field required"),
