@@ -1,7 +1,8 @@
 """Canvas' rules for an uploaded gradebook, in a course that has no grades and assigns everything to everyone.
 
-The rules are those of `GradebookImporter` in instructure/canvas-lms, lib/gradebook_importer.rb at 00b222d77e. Comments
-name its methods, or another file with the rule. Custom columns, overrides and grading periods are left out.
+The rules are those of `GradebookImporter` in instructure/canvas-lms, lib/gradebook_importer.rb at 00b222d77e, as
+read on 25 November 2026. Comments name its methods, or another file with the rule. Custom columns, overrides and
+grading periods are left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Moodle's rules for a course's Grades > Import > CSV file, and for an assignment's grading worksheet.
 
-The rules are those of moodle/moodle in public/ at ead32c158e, for a site in English, with commas and without unlimited
-grades. Comments name the file, below the site's folder, and its method. Scales, feedback and groups are left out.
+The rules are those of moodle/moodle in public/ at ead32c158e, as read on 25 November 2026, for a site in English, with
+commas and without unlimited grades. Comments name the file, below the site's folder, and its method. Scales, feedback
+and groups are left out.
 """
 
 from __future__ import annotations

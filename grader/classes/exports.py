@@ -9,7 +9,7 @@ import re
 import zipfile
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.errors import GraderError
 from grader.reports.exporters.escape import markdown
@@ -40,6 +40,15 @@ class Column:
     heading: str
     possible: int
     values: Sequence[Value]
+
+
+class Export(NamedTuple):
+    """A file with grades: its content and columns, what an instructor has to know, and who has a grade and no entry."""
+
+    content: str | bytes
+    columns: Sequence[Column]
+    noticed: Sequence[str] = ()
+    left_out: Sequence[str] = ()
 
 
 def columns(gradebook: Gradebook, has_total_only: bool, is_percent: bool) -> list[Column]:

@@ -18,6 +18,7 @@ import pytest
 from bs4 import BeautifulSoup
 from canvas_importer import User as CanvasUser
 from canvas_importer import import_gradebook
+from classroom50_collector import load, shown
 from courses import read_reports
 from moodle_importer import User as MoodleUser
 from moodle_importer import import_grades
@@ -364,6 +365,24 @@ def test_moodle_accepts_the_file(
         a_class.gradebook("moodle", *options), users, ("Email address", "email"), {column: "Sums"}, {"Sums": most}
     )
     assert [found[number]["Sums"] for number in range(5)] == grades
+
+
+def test_classroom_50_accepts_the_file(a_class: Class) -> None:
+    rows = [line.split(",") for line in ROSTER.replace('"Doe, Ada"', "Ada Doe").splitlines()]
+    logins = "".join(f"{row[0]},{row[0]},{row[4]}\n" for row in rows[1:])
+    (a_class.folder / "roster.csv").write_text(f"student,sis_login_id,sums\n{logins}", encoding="utf-8")
+    a_class.grade("--force")
+    spring = a_class.folder / "classroom50" / "spring"
+    spring.mkdir(parents=True)
+    assignment = {"slug": "sums", "name": "Sums", "mode": "individual", "autograder": "default"}
+    content = {"schema": "classroom50/assignments/v1", "assignments": [assignment]}
+    (spring / "assignments.json").write_text(json.dumps(content), encoding="utf-8")
+    (spring / "roster.csv").write_text("username,email\nAda,\nbob,\ncyd,\ndan,\n,eve@x.org\n", encoding="utf-8")
+    sheet = ("gradebook", "--reports", "reports", "--roster", "roster.csv", "--format", "classroom50")
+    done = a_class.run(*sheet, "--out", str(spring / "scores.json"))
+    assert done.returncode == 1
+    assert "eve (sums): the roster says no login of spring/roster.csv: write the repository" in done.stderr
+    assert shown(load(spring / "scores.json"), "sums") == {"Ada": (5, 18), "bob": (4, 18), "cyd": (2, 18)}
 
 
 def test_more_points_than_a_unit_has_are_refused_with_what_to_do(a_class: Class) -> None:

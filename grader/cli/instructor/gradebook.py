@@ -15,9 +15,9 @@ from grader.errors import IMPERFECT, GraderError
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from grader.classes.exports import Column
+    from grader.classes.exports import Column, Export
     from grader.classes.gradebook import Gradebook
     from grader.classes.unit_grades import State, UnitGrade
 
@@ -32,15 +32,16 @@ class Format(enum.StrEnum):
     xlsx = "xlsx"
     canvas = "canvas"
     moodle = "moodle"
+    classroom50 = "classroom50"
 
 
-KNOWN_STUDENTS = (Format.canvas, Format.moodle)
+KNOWN_STUDENTS = (Format.canvas, Format.moodle, Format.classroom50)
 """The formats for programs that have students of their own. They get nobody who is not in the roster."""
 
 
 def gradebook(
     reports: Annotated[Path, typer.Option(help="The folder of <student>.json, or of <unit>/<student>.json.")],
-    into: Annotated[Path, typer.Option("--out", help="The file to write.")],
+    into: Annotated[Path, typer.Option("--out", help="The file to write; for classroom50, CLASSROOM/scores.json.")],
     reader: Annotated[Format, typer.Option("--format", help="Who reads it.")] = Format.csv,
     roster: Annotated[
         Path | None, typer.Option(help="The students, as CSV. Without it, all who have a report.")
@@ -79,40 +80,50 @@ def gradebook(
     # A table for people shows also those who are not in the class, at its end.
     shown = found if reader in KNOWN_STUDENTS else replace(found, rows=[*found.rows, *found.strangers])
     grades = columns(shown, has_total_only, is_percent)
-    write_named(into, _content(shown, grades, reader), "--out")
-    _print_written(found, grades, reader, into)
+    export = _export(shown, grades, reader, into, course.units)
+    write_named(into, export.content, "--out")
+    _print_written(found, export, reader, into)
 
 
-def _content(found: Gradebook, grades: Sequence[Column], reader: Format) -> str | bytes:
+def _export(found: Gradebook, grades: Sequence[Column], reader: Format, into: Path, units: Collection[str]) -> Export:
     """Return the file; each format imports only what it needs."""
-    from grader.classes.exports import cells, csv_text, markdown_text, xlsx_bytes
+    from grader.classes.exports import Export, cells, csv_text, markdown_text, xlsx_bytes
     from grader.integrations.lms import canvas, moodle
 
     match reader:
         case Format.csv:
-            return csv_text(cells(found, grades))
+            return Export(csv_text(cells(found, grades)), grades)
         case Format.markdown:
-            return markdown_text(found, grades)
+            return Export(markdown_text(found, grades), grades)
         case Format.xlsx:
-            return xlsx_bytes(cells(found, grades))
+            return Export(xlsx_bytes(cells(found, grades)), grades)
         case Format.canvas:
-            return csv_text(canvas.cells(found, grades))
+            return Export(csv_text(canvas.cells(found, grades)), grades)
         case Format.moodle:
-            return csv_text(moodle.cells(found, grades))
+            return Export(csv_text(moodle.cells(found, grades)), grades)
+        case Format.classroom50:
+            from grader.integrations.classroom50.scores import update
+
+            return update(into, found, grades, units)
 
 
-def _print_written(found: Gradebook, grades: Sequence[Column], reader: Format, into: Path) -> None:
-    """Print what was written, and what an instructor has to know. Raises typer.Exit if somebody is not graded."""
+def _print_written(found: Gradebook, export: Export, reader: Format, into: Path) -> None:
+    """Print what was written, and what an instructor has to know. Raises typer.Exit if somebody lacks a grade."""
     from grader.integrations.lms import canvas
 
-    unknown = found.unknown
-    headings = [f"{one.heading} of {'unknown points' if one.heading in unknown else one.possible}" for one in grades]
+    points = {one.heading: str(one.possible) for one in export.columns} | dict.fromkeys(found.unknown, "unknown points")
+    headings = [f"{one.heading} of {points[one.heading]}" for one in export.columns]
     say(f"{into}: {len(found.rows)} students; {', '.join(headings) or 'no unit is over yet'}.")
-    renamed = [(one.heading, canvas.heading(one.heading)) for one in grades if reader is Format.canvas]
+    renamed = [(one.heading, canvas.heading(one.heading)) for one in export.columns if reader is Format.canvas]
     for name, heading in renamed:
         if name != heading:
             say(f"Canvas ignores a column with `final` in its name, so {name} is {heading} there.")
-    if problem := _print_states(found, reader):
+    for sentence in export.noticed:
+        say(sentence)
+    problem = _print_states(found, reader)
+    if export.left_out:
+        problem = stop(IMPERFECT, f"With a grade, but without one in {into}:", *export.left_out)
+    if problem:
         raise problem
 
 

@@ -1,4 +1,7 @@
-"""The bundle for Classroom 50, run as by its runner: in a student's checkout, by a Python that has torch."""
+"""The bundle for Classroom 50, run as by its runner: in a student's checkout, by a Python that has torch.
+
+The runner is cli/gh-teacher/skeleton/dotgithub/scripts/runner.py of foundation50/classroom50, as of September 2026.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,13 @@ import jsonschema
 import pytest
 from courses import REPOSITORY, copy_course, run_grader
 
+from grader import machine
+
 pytestmark = pytest.mark.proof(part="releases")
 
 SCHEMA = REPOSITORY / "tests" / "reports" / "exporters" / "classroom50-result-v1.schema.json"
+MOST_BYTES = 10_000_000
+"""The runner refuses a larger bundle."""
 COMMITTED = "2027-01-20T12:34:56Z"
 OF_CLASSROOM50 = {
     "CLASSROOM": "attention",
@@ -135,6 +142,19 @@ def test_the_bundle_is_an_autograder_and_the_student_s_wheel(bundle: Path) -> No
         "autograder.py",
         "constraints.txt",
     ]
+    assert sum(path.stat().st_size for path in bundle.iterdir()) < MOST_BYTES
+
+
+def test_a_python_that_torch_lacks_is_an_error_with_what_to_set(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    autograder = runpy.run_path(str(bundle / "autograder.py"))
+    assert (autograder["OLDEST"], autograder["NEWEST"]) == (machine.OLDEST, machine.NEWEST)
+    monkeypatch.setattr(sys, "version_info", (3, 15, 0))
+    with pytest.raises(
+        autograder["Fault"], match=r"Python 3\.11 to 3\.14 is needed\. Set \"python\" in the assignment"
+    ):
+        autograder["install"](tmp_path / "wheel", tmp_path, 0)
 
 
 def test_the_result_is_one_that_classroom_50_reads(graded: Run) -> None:

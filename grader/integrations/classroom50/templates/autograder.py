@@ -24,6 +24,9 @@ from pathlib import Path
 BUNDLE = Path(__file__).resolve().parent
 RESULTS = "result.json", "release-body.md"
 
+# The versions of Python that the grader supports. Classroom 50 has 3.14, unless the assignment's runtime names another.
+OLDEST, NEWEST = (3, 11), (3, 14)
+
 # The CPU build of torch. The default build for Linux includes gigabytes of CUDA.
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
@@ -97,8 +100,9 @@ def unit_of(assignment: str, wheel: Path) -> list[str]:
 
 def install(wheel: Path, work: Path, end: float) -> Path:
     """Install the grader in an environment of its own, and return its Python."""
-    if sys.version_info < (3, 11):  # noqa: UP036 - the image's Python may be any
-        raise Fault('Python 3.11 or later is needed. Set "python" in the assignment\'s runtime.')
+    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+        wanted = " to ".join("{}.{}".format(*one) for one in (OLDEST, NEWEST))
+        raise Fault(f'Python {wanted} is needed. Set "python" in the assignment\'s runtime.')
     environment = work / "environment"
     # Packages that the image has in the versions of constraints.txt are not installed again.
     make = [sys.executable, "-I", "-m", "venv", "--system-site-packages", environment]

@@ -1,0 +1,96 @@
+"""The commands of docs/classroom50.md, run on a course whose first unit is over, with a local GitHub."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import courses
+import pytest
+from classroom50_collector import load, shown
+from courses import REPOSITORY
+from local_github import local_github
+
+pytestmark = pytest.mark.proof(part="full")
+
+PAGE = (REPOSITORY / "docs" / "classroom50.md").read_text(encoding="utf-8")
+UNIT = "simple_attention"
+# What is at GitHub is made here, and nothing is pulled or pushed.
+NOT_RUN = re.compile(r"git clone |git -C \S+ (pull|push) ")
+ROSTER = """\
+username,first_name,last_name,email,section,github_id,role
+Ada-L,Ada,"Doe, A.",ada@x.org,,1,student
+bela,Béla,Kis,,,2,
+ms-roe,,Roe,,,3,teacher
+,Dina,Roe,dina@x.org,,,student
+"""
+ASSIGNMENTS = """\
+{"schema": "classroom50/assignments/v1",
+ "assignments": [{"slug": "attention", "name": "Attention", "mode": "individual", "autograder": "default"}]}
+"""
+
+
+def commands(heading: str) -> list[str]:
+    """The commands in the consoles of a section, each with its further lines."""
+    [section] = [one for one in PAGE.split("\n## ") if one.startswith(f"{heading}\n")]
+    found = re.findall(r"^ *\$ (.*(?:\n *> .*)*)", section, re.MULTILINE)
+    return [re.sub(r"\n *> ", "\n", one) for one in found if not NOT_RUN.match(one)]
+
+
+def run(root: Path, heading: str, **more: str) -> str:
+    script = "\n".join(commands(heading))
+    who = {f"GIT_{role}_{what}": "x" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**courses.environment(root), **who, "PATH": path, **more}
+    done = subprocess.run(["bash", "-e", "-c", script], cwd=root, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Your repository, and beside it the clone of Classroom 50's."""
+    root = courses.copy_course(tmp_path / "course")
+    if (signatures := REPOSITORY / "build" / "signatures").is_dir():  # it takes a minute to make
+        shutil.copytree(signatures, root / "build" / "signatures")
+    for name in ("pyproject.toml", "requirements.lock", "LICENSE"):
+        shutil.copy(REPOSITORY / name, root)
+    settings = root / "autograder.yml"
+    text = settings.read_text(encoding="utf-8").replace(": 2027-", ": 2000-", 1)
+    settings.write_text(text.replace(": 2027-", ": 2100-"), encoding="utf-8")
+    classroom = tmp_path / "classroom50" / "spring"
+    classroom.mkdir(parents=True)
+    (classroom / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    (classroom / "assignments.json").write_text(ASSIGNMENTS, encoding="utf-8")
+    subprocess.run(["git", "init", "--quiet"], cwd=classroom.parent, check=True)
+    return root
+
+
+def test_the_commands_put_the_grade_of_record_into_classroom_50(root: Path, example_class: Path) -> None:
+    answers = {path.name: path.read_text(encoding="utf-8") for path in (example_class / "ada").rglob(f"{UNIT}*")}
+    with local_github(root.parent / "hub") as hub:
+        hub.create("my-course/spring-attention-Ada-L").push(
+            {f"exercises/{name}": text for name, text in answers.items()}, "2000-01-20T10:00:00Z"
+        )
+        hub.create("my-course/spring-attention-bela").push({".classroom50.yaml": "x"}, "2000-01-20T10:00:00Z")
+        printed = run(root, "The grade of record", **hub.environment())
+    rows = list(csv.DictReader((root / "roster.csv").read_text(encoding="utf-8").splitlines()))
+    assert [row["student"] for row in rows] == ["Ada-L", "bela"]
+    most = courses.read_reports(root / "reports" / UNIT)["Ada-L"]["possible"]
+    assert f"scores.json: 2 students; total of {most}.\n" in printed
+    scores = load(root.parent / "classroom50" / "spring" / "scores.json")
+    assert shown(scores, "attention") == {"Ada-L": (most, most), "bela": (0, most)}
+
+
+def test_the_commands_put_the_bundle_where_classroom_50_looks_for_it(root: Path) -> None:
+    template = root.parent / "attention"
+    courses.run_grader(root, "release", "github", template)
+    run(root, "With the bundle as autograder")
+    bundle = root.parent / "classroom50" / "spring" / "autograders" / "attention"
+    assert {path.suffix for path in bundle.iterdir()} == {".py", ".txt", ".whl"}
+    assert not (template / ".github" / "workflows" / "classroom.yml").exists()
