@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -51,6 +52,36 @@ def test_a_file_that_is_being_written_stays_as_it_was(tmp_path: Path, number: si
         assert program.wait() == code
     assert [path.name for path in tmp_path.iterdir()] == ["grades.csv"]
     assert (tmp_path / "grades.csv").read_text() == "old"
+
+
+# Waits for a process of its own that never ends, as a release and an audit wait for theirs.
+COMPUTES = """\
+import concurrent.futures, multiprocessing, os, signal
+import typer
+from grader.cli.console import Program, run
+def compute():
+    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        pool.submit(os.getpid).result()
+        waiting = pool.submit(signal.pause)
+        print("computing", flush=True)
+        waiting.result()
+app = typer.Typer(cls=Program)
+app.command("compute")(compute)
+app.callback()(lambda: None)
+run(app)
+"""
+
+
+def test_a_process_that_computes_is_ended_and_not_waited_for(number: signal.Signals, code: int) -> None:
+    command = [sys.executable, "-c", COMPUTES, "compute"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as program:
+        assert program.stdout
+        assert program.stdout.readline() == b"computing\n"
+        if number == signal.SIGINT:  # a terminal sends it to all processes
+            os.killpg(program.pid, number)
+        else:
+            program.send_signal(number)
+        assert program.wait() == code
 
 
 def test_a_class_that_is_being_graded_keeps_its_reports(
