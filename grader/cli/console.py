@@ -16,8 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup, TyperOption
 
-from grader.cli.quick import INTERRUPTED
-from grader.errors import BAD_INPUT, INTERNAL, GraderError, InternalError
+from grader.errors import BAD_INPUT, INTERNAL, INTERRUPTED, GraderError, InternalError
 from grader.machine import missing_torch
 from grader.text import log_lines, printable
 
