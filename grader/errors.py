@@ -4,6 +4,8 @@ from __future__ import annotations
 
 IMPERFECT, BAD_INPUT, INTERNAL = 1, 2, 3
 """Exit codes: not everything succeeded; bad input; a fault of the grader."""
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as a shell has it for a program that SIGINT ended."""
 
 
 class GraderError(Exception):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
+import re
+import secrets
+import stat
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +21,9 @@ PACKAGE = Path(__file__).resolve().parent
 """The grader's own code."""
 
 PARTIAL = ".partial"
+# Other names of files that a program has open.
+_STREAMS = {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
+_OPEN_FILE = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 
 
 class FolderInUse(GraderError):
@@ -27,7 +33,8 @@ class FolderInUse(GraderError):
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Replace a file atomically: a reader sees the old content or the new, never a part of it.
 
-    The temporary file has a unique name, so two programs can write the same file.
+    A new file has the mode that the umask gives it. An old one keeps its mode and, where that is possible, its owner.
+    The temporary file has a unique name, so two programs can write the same file. A link is replaced, not followed.
 
     Args:
         path: The file.
@@ -36,19 +43,59 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     Raises:
         OSError: The disk is full, or the folder is not writable. Nothing is left behind.
     """
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PARTIAL)
-    partial = Path(name)
+    partial = path.parent / f".{path.name}.{secrets.token_hex(4)}{PARTIAL}"
     try:
-        with open(descriptor, "wb") as file:
+        with open(partial, "xb") as file:
+            _keep_mode(file.fileno(), path)
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
-            os.fsync(descriptor)
-        # mkstemp creates files that only their owner can read.
-        partial.chmod(0o644)
+            os.fsync(file.fileno())
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def _keep_mode(descriptor: int, path: Path) -> None:
+    """Give a new file the owner and the mode of the one that it replaces. Windows has neither."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(FileNotFoundError):
+        old = path.lstat()
+        if stat.S_ISREG(old.st_mode):
+            with contextlib.suppress(PermissionError):
+                os.fchown(descriptor, old.st_uid, old.st_gid)
+            os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+def write_where_named(path: Path, content: str | bytes) -> None:
+    """Write a file that a user named: a link stays and its target is replaced, a device or pipe is written to.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    open_file = _OPEN_FILE.fullmatch(_STREAMS.get(str(path), str(path)))
+    if not open_file and not _is_stream(path):
+        write_atomically(path.resolve(), content)
+        return
+    # A file that is open has a position, which only a copy of its descriptor shares.
+    with open(os.dup(int(open_file[1])) if open_file else path, "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def _is_stream(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def refuse_links(path: Path, folder: Path) -> None:
+    """Check a file in a folder that students can write. Raises GraderError if it, or a folder on the way, is a link."""
+    for place in (path, *path.parents):
+        if folder in place.parents and place.is_symlink():
+            raise GraderError(f"{place} is a link in a student's folder, so nothing is written there: remove it.")
 
 
 def remove_partial(folder: Path, suffix: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from grader.files import FolderInUse, digest, held, remove_partial, write_atomically
+from grader.errors import GraderError
+from grader.files import (
+    FolderInUse,
+    digest,
+    held,
+    refuse_links,
+    remove_partial,
+    write_atomically,
+    write_where_named,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -32,10 +42,86 @@ def test_an_old_file_is_replaced_and_an_open_one_keeps_its_text(tmp_path: Path) 
     assert path.read_text() == "new"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes")
-def test_other_users_can_read_the_file(tmp_path: Path) -> None:
-    write_atomically(tmp_path / "file", "text")
-    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o644
+@pytest.fixture
+def umask() -> Iterator[None]:
+    before = os.umask(0o027)
+    yield
+    os.umask(before)
+
+
+ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes, and links need special rights")
+
+
+@ON_POSIX
+@pytest.mark.usefixtures("umask")
+def test_a_new_file_follows_the_umask_and_an_old_one_keeps_its_mode_and_owner(tmp_path: Path) -> None:
+    new, old = tmp_path / "new", tmp_path / "old"
+    old.write_text("old")
+    old.chmod(0o604)
+    if os.geteuid() == 0:
+        os.chown(old, 54321, 54322)
+    before = old.stat()
+    for path in (new, old):
+        write_atomically(path, "text")
+    assert new.stat().st_mode & 0o777 == 0o640
+    after = old.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
+@ON_POSIX
+def test_a_link_that_a_user_named_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for target, old in (("folder/old", "text"), ("folder/new", None)):
+        if old:
+            (tmp_path / target).write_text(old)
+        link = tmp_path / Path(target).name
+        link.symlink_to(target)
+        write_where_named(link, "changed")
+        assert link.is_symlink()
+        assert (tmp_path / target).read_text() == "changed"
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OSError, match="symbolic links"):
+        write_where_named(tmp_path / "loop", "text")
+    assert sorted(names(tmp_path / "folder")) == ["new", "old"]
+
+
+@ON_POSIX
+def test_a_pipe_and_a_device_that_a_user_named_are_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_where_named(pipe, "text")
+    assert os.read(reader, 10) == b"text"
+    os.close(reader)
+    write_where_named(Path(os.devnull), "text")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+    assert names(tmp_path) == ["pipe"]
+
+
+@ON_POSIX
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_the_output_can_be_named_also_if_it_is_a_file_that_others_write_to(tmp_path: Path, name: str) -> None:
+    code = (
+        "import os, pathlib, sys\nfrom grader.files import write_where_named\nos.write(1, b'before ')\n"
+        "write_where_named(pathlib.Path(sys.argv[1]), 'text')\nos.write(1, b' after')\n"
+    )
+    with open(tmp_path / "file", "wb") as file:
+        subprocess.run([sys.executable, "-c", code, name], stdout=file, check=True)
+    assert (tmp_path / "file").read_text() == "before text after"
+
+
+@ON_POSIX
+def test_in_a_folder_of_students_a_link_is_refused_at_each_level_below_it(tmp_path: Path) -> None:
+    (tmp_path / "real" / "inner").mkdir(parents=True)
+    (tmp_path / "folder").symlink_to("real")
+    (tmp_path / "real" / "file").symlink_to("elsewhere")
+    for path in ("folder/file", "folder/inner/file", "real/file"):
+        with pytest.raises(GraderError, match="is a link in a student's folder"):
+            refuse_links(tmp_path / path, tmp_path)
+    refuse_links(tmp_path / "real" / "inner" / "file", tmp_path)
+    # What is around the folder is not the student's.
+    refuse_links(tmp_path / "folder" / "inner" / "file", tmp_path / "folder")
 
 
 def test_text_that_cannot_be_encoded_leaves_only_the_old_file(tmp_path: Path) -> None:

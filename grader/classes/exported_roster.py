@@ -89,7 +89,7 @@ def read_exported(table: Table) -> Exported:
     known = [*(name for names in (*_EXPORTED.values(), *_FIRST_AND_LAST) for name in names), _IDENTIFIER]
     table.require_single(known)
     of_canvas = _is_canvas(table)
-    rows = [_ours(table, row) for row in table.rows if not (of_canvas and _is_of_canvas(row))]
+    rows = [in_our_columns(table, row) for row in table.rows if not (of_canvas and _is_of_canvas(row))]
     for row in rows:
         if not any(row[column] for column in ("name", *_IDENTIFIERS)):
             table.report(row, "name", "nothing says who this is: add a name, an address or a login, or remove it.")
@@ -103,7 +103,7 @@ def _is_of_canvas(row: Row) -> bool:
     return row["Student"].casefold() in _OF_CANVAS or (not row["Student"] and "Manual Posting" in row.cells.values())
 
 
-def _ours(table: Table, row: Row) -> Row:
+def in_our_columns(table: Table, row: Row) -> Row:
     """Return a row under our columns."""
     cells = {column: next(filter(None, map(row.__getitem__, names)), "") for column, names in _EXPORTED.items()}
     if not cells["name"]:

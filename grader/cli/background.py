@@ -19,6 +19,7 @@ from grader.cli.progress import print_progress
 from grader.course.model import load_course
 from grader.course.rules import read_rules
 from grader.errors import IMPERFECT, GraderError
+from grader.files import refuse_links
 from grader.practice import spare
 from grader.practice.check import (
     answers_folder,
@@ -71,6 +72,9 @@ def check(asked: Message, console: Console, grading: Grading | None = None) -> M
     # A report has all exercises of a unit.
     names = [name] if name else []
     is_kept = asked["into"] or asked["html"]
+    if asked["student"] is not None:
+        for kept in filter(None, (asked["into"], asked["html"])):
+            refuse_links(here / kept, here)
     wanted = [unit_of(name, course)] if name and is_kept else names
     drawn = [exercise for unit in course.units.values() for exercise in unit.exercises] if asked["html"] else []
     drawn = drawn or (names if asked["is_asking"] else [])

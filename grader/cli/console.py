@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
+import signal
 import sys
 from io import TextIOWrapper
 from pathlib import Path
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup, TyperOption
 
-from grader.errors import BAD_INPUT, INTERNAL, GraderError, InternalError
+from grader.errors import BAD_INPUT, INTERNAL, INTERRUPTED, GraderError, InternalError
 from grader.machine import missing_torch
 from grader.text import log_lines, printable
 
@@ -69,6 +70,8 @@ class Program(TyperGroup):
             return super().invoke(ctx)
         except GraderError as error:
             raise stop(error.exit_code, str(error)) from None
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
         except ModuleNotFoundError as error:
             if error.name == "torch" and (missing := missing_torch()):
                 raise stop(BAD_INPUT, missing) from None
@@ -84,6 +87,7 @@ def _hide_types_of_flags(command: Any, ctx: Any) -> None:
 
 def run(app: typer.Typer) -> None:
     """Run the command line. Exit with INTERNAL if it cannot print."""
+    signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=PLAIN)
@@ -96,6 +100,16 @@ def run(app: typer.Typer) -> None:
         if error.filename is not None:
             raise
         unwritable(error)
+
+
+def _end(number: int, _frame: object) -> NoReturn:
+    """Raise SystemExit, so that partial files and temporary folders are removed, with the exit code of a shell."""
+    from multiprocessing import active_children
+
+    signal.signal(number, signal.SIG_IGN)
+    for child in active_children():
+        child.terminate()  # an executor would wait until they have done everything
+    sys.exit(128 + number)
 
 
 def unwritable(error: OSError) -> NoReturn:
@@ -140,10 +154,10 @@ def writing(problem: str) -> Iterator[None]:
 
 def write_named(path: Path, content: str | bytes, option: str) -> None:
     """Write the file that a user named with an option. Raises GraderError if it cannot be written."""
-    from grader.files import write_atomically
+    from grader.files import write_where_named
 
     try:
-        write_atomically(path, content)
+        write_where_named(path, content)
     except OSError as error:
         raise GraderError(f"{option}: {path} cannot be written ({error.strerror}): name another file.") from None
 

@@ -84,14 +84,17 @@ def _text(reader: Reader, report: Report) -> str:
 
 def _write_classroom50(report: Report) -> None:
     """Write ./result.json and ./release-body.md, and status and summary to $GITHUB_OUTPUT."""
-    from grader.files import write_atomically
+    from grader.files import refuse_links, write_atomically
     from grader.reports.exporters.classroom50 import outputs, result
     from grader.reports.exporters.summary import opening
 
     made = result(report, os.environ, _committed(), datetime.datetime.now(datetime.UTC))
+    files = {Path("release-body.md"): opening(report), Path("result.json"): _json(made)}
+    for path in files:
+        refuse_links(path, Path())
     with writing("The result could not be written"):
-        write_atomically(Path("release-body.md"), opening(report))
-        write_atomically(Path("result.json"), _json(made))
+        for path, text in files.items():
+            write_atomically(path, text)
         if sink := os.environ.get("GITHUB_OUTPUT"):
             with open(sink, "a", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{line}\n" for line in _lines(outputs(report)))

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-INTERRUPTED = 130
-"""The exit code after Ctrl-C, as a shell has it for a program that SIGINT ended."""
 SETTINGS = ("COLUMNS", "COLORTERM", "NO_COLOR", "TERM")
 """The environment variables that decide how a terminal is written to."""
 # With these, and on Windows, rich has to find out more.
@@ -34,7 +32,7 @@ def run_quickly(arguments: Sequence[str]) -> int | None:
         return None
     # All other commands start without these.
     from grader.course.root import current_folder, find_root
-    from grader.errors import GraderError
+    from grader.errors import INTERRUPTED, GraderError
     from grader.practice import spare
 
     try:

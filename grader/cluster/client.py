@@ -45,7 +45,7 @@ class Cluster:
         Args:
             scheduler: The scheduler's address, or `local`.
             course: The course to grade.
-            workers: How many processes a local cluster has.
+            workers: How many submissions a local cluster grades at once.
 
         Raises:
             GraderError: The address is refused, or nothing answers there.

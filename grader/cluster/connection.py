@@ -1,17 +1,19 @@
-"""Connects to the scheduler of a cluster, or starts a cluster on this machine."""
+"""Connects to the scheduler of a cluster, or makes a cluster of threads in this process."""
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import logging
+from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from grader.cluster.address import LOCAL, Address, read_address, require_certificates, require_private
-from grader.cluster.worker import COURSE_VARIABLE
+from grader.cluster.worker import WORKER
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     from grader.course.model import Course
 
@@ -19,25 +21,20 @@ INSTALL = "pip install 'attention-from-scratch[cluster]'"
 CONNECT_SECONDS = 10
 # Until the first worker is there.
 WORKER_SECONDS = 60
-# When a local cluster ends, its workers report the heartbeats that get no reply any more as errors.
-# What matters is said by the nannies, which run in this process.
-QUIET_WORKERS = {"distributed.nanny.pre-spawn-environ.DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical"}
 
 
 @dataclass(frozen=True)
 class Connection:
-    """A connection to a scheduler; `local` is a cluster that ends with it."""
+    """A connection to a scheduler; `local` ends a cluster of this process."""
 
     name: str
     client: Client
-    local: LocalCluster | None = None
+    local: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def close(self) -> None:
         """Disconnect. The scheduler drops what is not graded yet; a local cluster ends."""
-        with contextlib.suppress(OSError, TimeoutError):  # the scheduler may be gone
+        with self.local, contextlib.suppress(OSError, TimeoutError):  # the scheduler may be gone
             self.client.close()
-        if self.local:
-            self.local.close()
 
 
 def connect(scheduler: str, course: Course, workers: int) -> Connection:
@@ -46,7 +43,7 @@ def connect(scheduler: str, course: Course, workers: int) -> Connection:
     Args:
         scheduler: The scheduler's address, or `local`.
         course: The course to grade.
-        workers: How many processes a local cluster has.
+        workers: How many submissions a local cluster grades at once.
 
     Raises:
         GraderError: Dask is missing, the address is refused, or no scheduler or no worker is there.
@@ -81,21 +78,32 @@ def start_worker(scheduler: str) -> str:
 
 
 def _start(course: Course, workers: int) -> Connection:
-    """Start a cluster of worker processes, which no other machine can reach."""
+    """Make a scheduler and a worker in this process. They listen nowhere, so nobody else can send them code."""
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import Client, Scheduler, SpecCluster, Worker
 
-    with dask.config.set(QUIET_WORKERS):
-        local = LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            worker_dashboard_address=None,
-            env={COURSE_VARIABLE: str(course.root.resolve())},
+    class WithoutPages:
+        def start_http_server(self, *given: Any, **named: Any) -> None:
+            """Serve no web pages, which Dask does even without its dashboard, on all addresses of the machine."""
+
+    class LocalScheduler(WithoutPages, Scheduler): ...
+
+    class LocalWorker(WithoutPages, Worker): ...
+
+    with contextlib.ExitStack() as stack:
+        # Dask puts this folder first in sys.path, and its usual parent may belong to another user.
+        stack.enter_context(dask.config.set({"temporary-directory": stack.enter_context(TemporaryDirectory())}))
+        WORKER.use(course)
+        stack.callback(WORKER.close)
+        protocol = {"protocol": "inproc://"}
+        cluster = SpecCluster(
+            scheduler={"cls": LocalScheduler, "options": {"dashboard": False, **protocol}},
+            workers={0: {"cls": LocalWorker, "options": {"nthreads": workers, "memory_limit": 0, **protocol}}},
+            silence_logs=logging.CRITICAL,  # when it ends, parts of it report others that do not reply any more
         )
-    return Connection("of this machine", Client(local, set_as_default=False), local)
+        stack.enter_context(cluster)
+        return Connection("of this process", Client(cluster, set_as_default=False), stack.pop_all())
+    raise AssertionError
 
 
 def _client(address: Address) -> Client:

@@ -52,7 +52,7 @@ class ClusterGrading:
     ) -> Iterator[tuple[Submission, Graded | str]]:
         """Yield each submission with its report, or with the reason why there is none, in the order of completion.
 
-        A local cluster has this many workers. Raises GraderError.
+        A local cluster grades this many at once. Raises GraderError.
         """
         submissions = iter(submissions)
         first = next(submissions, None)

@@ -110,10 +110,18 @@ class _Worker:
         with self._lock:
             if self._course is None:
                 named = os.environ.get(COURSE_VARIABLE)
-                self._course = find_course(Path(named) if named else None)
-                # Once: the engine, and this process itself, keep the files that they were started with.
-                self._installed = installed(self._course)
+                self.use(find_course(Path(named) if named else None))
         return differences(needed, self._installed)
+
+    def use(self, course: Course) -> None:
+        """Grade with this course."""
+        # The versions are read once: the engine, and this process itself, keep the files that they were started with.
+        self._course, self._installed = course, installed(course)
+
+    def close(self) -> None:
+        """End the engine, if there is one."""
+        if self._engine:
+            self._engine.close()
 
     def engine(self) -> SharedEngine:
         """Return the engine; start one if there is none, or if it has ended. Raises GraderError."""
@@ -124,7 +132,8 @@ class _Worker:
             return self._engine
 
 
-_WORKER = _Worker()
+WORKER = _Worker()
+"""The worker that this process is; with `--scheduler local`, the command's own process is one."""
 
 
 def grade(content: bytes) -> bytes:
@@ -138,9 +147,9 @@ def grade(content: bytes) -> bytes:
 def _grade(content: bytes) -> bytes:
     task = read_task(content)
     try:
-        if different := _WORKER.differences(task.needed):
+        if different := WORKER.differences(task.needed):
             return _not_graded("refused", *different)
-        engine = _WORKER.engine()
+        engine = WORKER.engine()
     except GraderError as error:
         return _not_graded("refused", str(error))
     missing, versions = engine.handshake.missing, engine.handshake.versions

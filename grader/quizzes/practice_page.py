@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
 
-from grader.files import write_atomically
+from grader.files import write_where_named
 from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, OrderItem, ShapeItem, VariedItem
 from grader.quizzes.marking import accepted_answer, explanation
 from grader.quizzes.practice import find_practice
@@ -40,7 +40,7 @@ def write_page(unit: str, path: Path, folder: Path | None = None) -> None:
         CourseError: The items cannot be read.
         OSError: The file cannot be written.
     """
-    write_atomically(path, page(find_practice(unit, folder)))
+    write_where_named(path, page(find_practice(unit, folder)))
 
 
 def page(practice: Quiz) -> str:

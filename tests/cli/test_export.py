@@ -142,6 +142,16 @@ def test_no_program_that_a_students_repository_names_is_run(chen: Path, checkout
     assert not (checkout / "was-run").exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need special rights on Windows")
+def test_classroom50_writes_nothing_where_a_student_made_a_link(chen: Path, checkout: Path, tmp_path: Path) -> None:
+    (checkout / "result.json").symlink_to(tmp_path / "elsewhere")
+    done = run("export", "classroom50", chen, folder=checkout, **ENVIRONMENT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("result.json is a link in a student's folder, so nothing is written there")
+    assert not (tmp_path / "elsewhere").exists()
+    assert not (checkout / "release-body.md").exists()
+
+
 def test_classroom50_names_a_variable_that_is_missing(chen: Path, checkout: Path) -> None:
     done = run("export", "classroom50", chen, folder=checkout, **(ENVIRONMENT | {"ASSIGNMENT": ""}))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
+import os
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-import threading
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import courses
 import pytest
 from dask_cluster import DaskCluster, dask_cluster, steady_reports
 from distributed import Client
-from processes import children, until, until_ended
+from processes import children, descendants, until, until_ended
 
 from grader.cluster import connection
 from grader.cluster.address import CERTIFICATE_COMMAND
@@ -225,20 +226,47 @@ def test_a_cluster_on_this_machine_needs_nothing_but_an_option(
     assert steady_reports(tmp_path / "out") == {name: serial[name] for name in TWO}
 
 
+# As another user of the machine would try it.
+INTRUDER = """\
+import os, sys
+from distributed import Client
+with Client(sys.argv[1], timeout=5) as client:
+    print(client.submit(os.getuid).result(timeout=20))
+"""
+
+
+def listening(pids: list[int]) -> set[str]:
+    """Return the TCP and Unix sockets of processes at which others can connect."""
+    own = set()
+    for pid in pids:
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                own.add(str(descriptor.readlink()))
+    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
+    found = {row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own}
+    rows = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()[1:]]
+    return found | {row[-1] for row in rows if row[3] == "00010000" and f"socket:[{row[6]}]" in own}
+
+
 @pytest.mark.proof(part="grading")
-def test_a_local_cluster_ends_without_a_word(course: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_nobody_can_connect_to_a_local_cluster_which_ends_without_a_word(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before, path = listening([os.getpid(), *descendants(os.getpid())]), [*sys.path]
     connected = connection.connect("local", load_course(course), 1)
-    assert connected.local
-    assert connected.local.scheduler
-    asked, closed = threading.Event(), asyncio.Event()
-
-    async def no_reply(**_given: object) -> None:
-        asked.set()
-        await closed.wait()
-
-    connected.local.scheduler.handlers["heartbeat_worker"] = no_reply
-    assert asked.wait(60)
-    connected.close()
+    try:
+        assert connected.client.submit(os.getpid).result() == os.getpid()
+        assert listening([os.getpid(), *descendants(os.getpid())]) == before
+        address = connected.client.scheduler_info()["address"]
+        command = [sys.executable, "-c", INTRUDER, address]
+        assert subprocess.run(command, capture_output=True, check=False).returncode
+        [scratch] = tmp_path.iterdir()
+        assert scratch.stat().st_mode & 0o777 == 0o700
+    finally:
+        connected.close()
+    assert not scratch.exists()
+    assert sys.path == path
     assert capfd.readouterr() == ("", "")
 
 

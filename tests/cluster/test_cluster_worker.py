@@ -25,7 +25,7 @@ STUB = (courses.REPOSITORY / "exercises" / f"{UNIT}.py").read_text(encoding="utf
 @pytest.fixture(autouse=True)
 def new_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(worker.COURSE_VARIABLE, str(courses.REPOSITORY))
-    monkeypatch.setattr(worker, "_WORKER", worker._Worker())
+    monkeypatch.setattr(worker, "WORKER", worker._Worker())
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +52,11 @@ def test_threads_share_an_engine_and_a_new_one_follows_one_that_was_killed(
         [engine] = set(processes.children(os.getpid())) - set(before)
         os.kill(engine, signal.SIGSTOP)
         waiting = threads.submit(points, RIGHT)
-        processes.until(lambda: worker._WORKER.engine()._waiting)
+        processes.until(lambda: worker.WORKER.engine()._waiting)
         os.kill(engine, signal.SIGKILL)
         assert waiting.result() == "The grading engine ended with code -9."
     assert points(RIGHT) == most
-    worker._WORKER.engine().close()
+    worker.WORKER.close()
     assert processes.children(os.getpid()) == before
 
 

@@ -15,21 +15,22 @@ MOST_NAMED = 100
 
 def forget(
     student: Annotated[str, typer.Argument(help="The student's name in reports.")],
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="The folders and files of the term.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders that the grader wrote, and tables.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do it without a question.")] = False,
 ) -> None:
-    """Remove one student from reports, rosters, tables and submissions. Exit 1 where the student is still found."""
-    from grader.classes.forget.forgetting import Forgetting
-    from grader.text import listed
+    """Remove one student from reports, pages and tables. Exit 1 where the student is still named, or may be.
+
+    It opens the tables that you name, and in the folders that you name what the grader wrote: nothing that was handed
+    in.
+    """
+    from grader.classes.forget import Forgetting
 
     with writing("Not all could be read"):
         forgetting = Forgetting(student, paths)
-    terms = ", ".join(forgetting.person.terms)
-    for change in forgetting.changes:
+        changes = forgetting.changes()
+    for change in changes:
         say(str(change))
-    if shared := sorted(forgetting.person.shared):
-        say(f"Of a group, so that it stays for the others: {listed(shared)}.")
-    if forgetting.changes:
+    if changes:
         if not yes and not can_ask(out):
             raise GraderError("Nothing was changed: give --yes to do all of this. It cannot be undone.")
         if not yes and not typer.confirm("Do all of this? It cannot be undone."):
@@ -37,11 +38,7 @@ def forget(
             return
         with writing("Not all was changed, so give the same command again"):
             forgetting.run()
-    if histories := [str(folder) for folder in forgetting.histories()]:
-        say(f"Neither searched nor changed: the git history of {listed(histories, 5)}.")
-    with writing("Not all could be searched"):
-        left = forgetting.left()
-    if left:
+    if left := forgetting.left():
         more = [f"and {len(left) - MOST_NAMED} more."] if len(left) > MOST_NAMED else []
-        raise stop(IMPERFECT, *left[:MOST_NAMED], *more, f"Searched for: {terms}.")
-    say(f"Nothing is found now of: {terms}.")
+        raise stop(IMPERFECT, *left[:MOST_NAMED], *more)
+    say(f"Nothing there has the name of {student} now.")

@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
-from grader.files import write_atomically
+from grader.files import write_where_named
 from grader.practice.pictures.canvas import Box, Canvas, Curve, Label, canvas_of
 from grader.reports.exporters.html import Picture
 
@@ -50,7 +50,7 @@ def require_picture(path: Path) -> None:
 
 def write_picture(drawings: Sequence[Drawing], path: Path) -> None:
     """Write pictures to a file that `require_picture` accepts. Raises OSError."""
-    write_atomically(path, to_svg(*drawings) if path.suffix.lower() == ".svg" else _to_png(*drawings))
+    write_where_named(path, to_svg(*drawings) if path.suffix.lower() == ".svg" else _to_png(*drawings))
 
 
 def to_svg(*drawings: Drawing) -> str:

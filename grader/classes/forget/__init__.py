@@ -1,1 +1,0 @@
-"""Removes everything about one student from the files of a term."""
