@@ -209,7 +209,7 @@ BREAKAGES = {
             "tests/integrations/release/test_leaks.py::test_a_secret_is_found_in_every_wrapping"),
         Change(
             "a file that is no text is released by its name", "grader/integrations/release/leaks.py",
-            "if place.endswith(TYPES) and not _BINARY.search(content):", "if place.endswith(TYPES):",
+            "if place.endswith(SEARCHED) and not _BINARY.search(content):", "if place.endswith(SEARCHED):",
             "tests/integrations/release/test_leaks.py::test_a_file_that_cannot_be_searched_is_refused_by_name"),
         Change(
             "the history in .git is not scanned", "grader/integrations/release/leaks.py",

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
 
-COPIED = (
-    *(".py", ".md", ".yml", ".json", ".ini", ".txt", ".typed", ".sh"),
-    *(".j2", ".template", ".html", ".css", ".js", "gitignore", "gitattributes"),
+TYPES = (
+    *(".py", ".md", ".json", ".ini", ".txt", ".yml", ".sh", ".typed", ".template"),
+    *(".j2", ".html", ".css", ".js", ".svg", "gitignore", "gitattributes", "LICENSE", "METADATA", "WHEEL", "RECORD"),
 )
-"""How the names of files end that are copied with a folder."""
+"""How the names of files of a course and of the grader end. All are text in UTF-8."""
 
 
 @contextlib.contextmanager
@@ -73,10 +73,9 @@ def copy(source: Path, target: Path, *left_out: str) -> None:
     for path in sorted(source.iterdir()):
         if path.name.startswith(".") or path.name in {"__pycache__", *left_out}:
             continue
-        if path.is_symlink() or not (path.is_dir() or path.name.endswith(COPIED)):
+        if path.is_symlink() or not (path.is_dir() or path.name.endswith(TYPES)):
             raise ReleaseError(
-                f"{path} is of no type that a course or the grader has, so nothing was written: remove it. They have "
-                f"{', '.join(COPIED)}."
+                f"{path} is of no type that a course or the grader has, so nothing was written: remove it."
             )
         copy(path, target / path.name, *left_out)
 

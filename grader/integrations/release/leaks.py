@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grader.files import PACKAGE
 from grader.git import run_git
 from grader.integrations.release import ReleaseError
+from grader.integrations.release.folder import TYPES
 from grader.integrations.release.secrets import Secrets, unit_lines
 from grader.integrations.release.texts import forms
 from grader.integrations.release.wheel import INSTRUCTORS
@@ -27,11 +28,8 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
 
-TYPES = (
-    *(".py", ".md", ".json", ".ini", ".txt", ".csv", ".yml", ".ipynb", ".typed", ".j2", ".html", ".css", ".js", ".svg"),
-    *("LICENSE", "METADATA", "WHEEL", "RECORD", ".gitignore", ".gitattributes"),
-)
-"""How the names of files in a release end. All are text in UTF-8, except the wheel that holds such files."""
+SEARCHED = (*TYPES, ".csv", ".ipynb")
+"""How the names of files end that students can receive: nbgrader copies what is beside a notebook."""
 MOST_IN_A_WHEEL = 2**25
 """The most bytes that the files of a wheel have together. The course's own has a tenth of that."""
 MOST_LISTED = 3
@@ -146,7 +144,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, str]]:
         place = path.relative_to(folder).as_posix()
         if path.name == ".git":
             repositories.append(path)
-        elif ".git" in path.parts:
+        elif ".git" in place.split("/"):
             continue  # what git stores is read through git
         elif path.is_symlink() or not (path.is_file() or path.is_dir()):
             raise _unknown(place)
@@ -188,7 +186,7 @@ def _of_git(repository: Path, place: str) -> Iterator[tuple[str, str]]:
 
 def text_of(place: str, content: bytes) -> str:
     """Return the text of a file. Raises ReleaseError if its type is none of a release, or if it is no text in UTF-8."""
-    if place.endswith(TYPES) and not _BINARY.search(content):
+    if place.endswith(SEARCHED) and not _BINARY.search(content):
         with contextlib.suppress(UnicodeDecodeError):
             return content.decode("utf-8")
     raise _unknown(place)
