@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.quizzes.items import Item
 
-SHORTEST_PART = 30
+SHORTEST_PART = 26
 """A secret of fewer signs is only found as a whole line: sentences have some words in common with code."""
 COPIED = 10
 """So many lines of hidden tests or solutions in a row are a copy, even if students receive each of them elsewhere."""
