@@ -9,9 +9,11 @@ import unicodedata
 
 import pytest
 from courses import REPOSITORY
+from made_reports import raised
 
+from grader.reports.model import Message
 from grader.reports.sanitize import MOST_OF_A_TEXT, sanitize
-from grader.text import log_line, log_lines, plain
+from grader.text import MOST_OF_A_LINE, log_line, log_lines, plain
 
 # Commands that a GitHub runner obeys: the first at the start of a line, after spaces; the second anywhere.
 COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
@@ -27,6 +29,28 @@ def test_control_and_hidden_characters_of_all_unicode_versions_are_replaced() ->
     assert seen.isdisjoint({"Cf", "Cs", "Zl", "Zp"})
     assert [letter for letter in map(chr, range(256)) if unicodedata.category(letter) == "Cc" == sanitize(letter)] == []
     assert sanitize("a\x1b\x9b\r\u202e\ud800b") == "a" + 5 * "\N{REPLACEMENT CHARACTER}" + "b"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain_text"),
+    [
+        ("\x1b[31mred\x1b[0m and \x9b1;4Hmoved", "red and moved"),
+        ("\x1b]0;title\x07text \x1b]8;;https://a.example\x1b\\link", "text link"),
+        ("one\r\ntwo", "one\ntwo"),
+        ("##[add-mask]a", "## [add-mask]a"),
+    ],
+)
+def test_escape_sequences_and_commands_leave_readable_text(text: str, plain_text: str) -> None:
+    assert sanitize(text) == plain_text
+
+
+def test_the_name_of_a_file_is_one_line_in_the_report() -> None:
+    hostile = raised("total", "word", 3).model_dump() | {"file": "a.py\n::error::forged\n" * 100, "trace": ["one\ntwo"]}
+    message = Message.model_validate(hostile)
+    assert message.file
+    assert (message.file[:23], message.file[-1], len(message.file)) == ("a.py ::error::forged a.", "…", MOST_OF_A_LINE)
+    assert message.trace == ["one two"]
+    assert Message.model_validate(message.model_dump()) == message
 
 
 def test_plain_text_is_unchanged() -> None:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from grader.course.model import Level
 from grader.documents import Model
-from grader.reports.sanitize import Text
+from grader.reports.sanitize import Line, Text
 
 NOT_WRITTEN = "It is not written yet."
 """The reason of a failed test if the answer still raises the stub's NotImplementedError."""
@@ -117,7 +117,7 @@ class Unit(Model):
     extended: bool = Field(default=False, description="Whether that is an extension.")
     exempt: bool = Field(default=False, description="Whether it does not count for this student.")
     feedback: Level = Field(description="How much feedback this report gives, by autograder.yml and the date.")
-    path: Text | None = Field(description="The file that was graded, relative to the submission's folder.")
+    path: Line | None = Field(description="The file that was graded, relative to the submission's folder.")
     remarks: list[Text] = Field(description="Notes on the whole unit, such as why a file could not be read.")
     exercises: dict[str, Exercise] = Field(description="Every exercise by its name, in the order of the course.")
     quiz: Quiz | None = Field(description="None if the unit has no quiz.")
@@ -139,9 +139,9 @@ class Message(Model):
     exercise: str | None = Field(description="The exercise that was tested; None if the unit's file was run.")
     kind: Literal["printed", "raised", "not run", "attempted"] = Field(description="What the code did.")
     text: Text = Field(description="The output, or a sentence followed by the text of the error.")
-    file: Text | None = Field(description="The file, or the notebook and its cell, if known.")
+    file: Line | None = Field(description="The file, or the notebook and its cell, if known.")
     line: int | None = Field(description="The line in the file, if known.")
-    trace: list[Text] = Field(
+    trace: list[Line] = Field(
         default=[], description="The student's lines that led to an error, with their text, the outermost first."
     )
     hint: Text | None = Field(default=None, description="What to do about an error, if known.")
@@ -173,7 +173,7 @@ class Report(Model):
     course: Text = Field("", description="The name of the course.")
     student: Text = Field(description="The student's name, from the folder or the roster.")
     name: Text = Field(default="", description="The student's own name, if the roster has it.")
-    together: list[str] = Field(
+    together: list[Text] = Field(
         default=[],
         description="The students who handed this submission in together, this one included; empty for one alone.",
     )

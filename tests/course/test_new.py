@@ -160,7 +160,7 @@ def installed_grader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the command `grader` of an environment in which pip installed only the instructor's wheel."""
     sources = tmp_path_factory.mktemp("sources")
     shutil.copytree(REPOSITORY / "grader", sources / "grader", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(REPOSITORY / name, sources)
     programs = make_environment(tmp_path_factory.mktemp("instructor") / "environment")
     python = Path(sys.executable)

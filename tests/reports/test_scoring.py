@@ -427,7 +427,7 @@ def test_messages_and_reasons_are_sanitized() -> None:
     text = made.to_json()
     assert "\x1b" not in text
     assert "u001b" not in text
-    assert made.messages[0].text == "\N{REPLACEMENT CHARACTER}[31m\N{REPLACEMENT CHARACTER}"
+    assert made.messages[0].text == "\N{REPLACEMENT CHARACTER}"
     assert add(made).tests[0].reason == "\N{REPLACEMENT CHARACTER}" * 2
 
 

@@ -34,7 +34,8 @@ def make_instructors(folder: Path) -> Path:
     course = folder / "autograder.yml"
     text = course.read_text(encoding="utf-8")
     course.write_text(text.replace("before_due: misconception", "before_due: sentence"), encoding="utf-8")
-    for name in ("Makefile", "install.py", "pyproject.toml", "requirements.lock", "README.md", "LICENSE", ".gitignore"):
+    needed = ("Makefile", "install.py", "pyproject.toml", "setup.py", "requirements.lock", "README.md", "LICENSE")
+    for name in (*needed, ".gitignore"):
         shutil.copy2(REPOSITORY / name, folder)
     shutil.copytree(REPOSITORY / ".github", folder / ".github")
     git(folder, "init")

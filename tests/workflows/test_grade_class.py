@@ -60,7 +60,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = courses.make_small_course(tmp_path_factory.mktemp("course") / "checkout")
     courses.set_due(root, DUE)
     (root / VISIBLE_TEST).write_text("def test_add():\n    pass\n", encoding="utf-8")
-    for name in ("Makefile", "install.py", "pyproject.toml", "requirements.lock", "README.md", "LICENSE"):
+    for name in ("Makefile", "install.py", "pyproject.toml", "setup.py", "requirements.lock", "README.md", "LICENSE"):
         shutil.copy2(courses.REPOSITORY / name, root)
     git(root, "init")
     commit_all(root)

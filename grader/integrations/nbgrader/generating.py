@@ -7,19 +7,24 @@ import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader import preprocessors
 from nbgrader.api import Comment, Grade, Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 from nbgrader.nbgraderformat import MetadataValidator
-from nbgrader.utils import is_grade, is_locked, is_solution, is_task
+from nbgrader.preprocessors import ClearOutput
+from nbgrader.utils import find_all_files, is_grade, is_locked, is_solution, is_task
 from sqlalchemy.exc import DatabaseError
 
+from grader.errors import GraderError
+from grader.integrations.nbgrader import course_of
 from grader.integrations.nbgrader.merge import described
 from grader.integrations.nbgrader.plugins import ClearAnswers
 from grader.integrations.nbgrader.update import read_notebook
 from grader.integrations.release import ReleaseError
+from grader.integrations.release.leaks import refuse, search, text_of
 from grader.submissions.notebook import grade_id_of
 from grader.text import ended, listed
 
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
 
     from nbgrader.coursedir import CourseDirectory
 
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif")
 _KINDS = {
     "grade_cells": is_grade,
     "solution_cells": is_solution,
@@ -40,21 +46,39 @@ _KINDS = {
 class SourceExporter(NotebookExporter):
     """Reads source notebooks. Its parent is GenerateAssignment.
 
-    It raises NbGraderException if a notebook cannot be released, or if a cell is gone on which students were graded.
-    nbgrader refuses this too, but with a traceback, and after it has removed the released notebook, without which
-    nobody can be graded.
+    It raises NbGraderException if a notebook cannot be released, if students would receive a secret of the course in it
+    or in a file beside it, or if a cell is gone on which students were graded. nbgrader refuses the last too, but with
+    a traceback, and after it has removed the released notebook, without which nobody can be graded.
     """
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)  # type: ignore[no-untyped-call]
         generate: Any = self.parent
-        for path in (Path(path) for paths in generate.assignments.values() for path in paths):
-            if problem := self._problem(path):
-                self.log.error("Nothing was generated. %s", problem)
-                raise NbGraderException(problem)
+        paths = [Path(path) for paths in generate.assignments.values() for path in paths]
+        self._texts: list[tuple[str, str]] = []
+        problem = next(filter(None, map(self._problem, paths)), "") or self._leak(paths)
+        if problem:
+            self.log.error("Nothing was generated. %s", problem)
+            raise NbGraderException(problem)
+
+    def _leak(self, notebooks: list[Path]) -> str:
+        """Return what students must not receive of the notebooks and the files beside them; "" if nothing."""
+        generate: Any = self.parent
+        beside = [
+            Path(file)
+            for folder in generate.assignments
+            for file in find_all_files(folder, generate.coursedir.ignore)
+            if not file.endswith(_PICTURES) and Path(file) not in notebooks
+        ]
+        try:
+            self._texts += [(str(path), text_of(str(path), path.read_bytes())) for path in beside]
+            refuse(search(self._texts, course_of(generate.config)))
+        except GraderError as error:
+            return str(error)
+        return ""
 
     def _problem(self, path: Path) -> str:
-        """Return why a source notebook cannot be generated; "" if it can."""
+        """Return why a source notebook cannot be generated; "" if it can. Keep its text as students receive it."""
         generate: Any = self.parent
         try:
             notebook = read_notebook(path)
@@ -67,9 +91,11 @@ class SourceExporter(NotebookExporter):
             try:
                 MetadataValidator().validate_nb(part)
                 ClearAnswers(parent=generate).preprocess(part, {})
+                ClearOutput(parent=generate).preprocess(part, {})
             except Exception as error:  # noqa: BLE001 - nbgrader raises many types
                 where = f"{path}, {described(cells[0])}" if len(cells) == 1 else path
                 return f"{where}: {ended(str(getattr(error, 'message', error)))} Correct it."
+        self._texts.append((str(path), nbformat.writes(NotebookNode(notebook, cells=part.cells))))
         if not generate.no_database:
             with contextlib.suppress(DatabaseError):  # nbgrader says what is wrong with its database
                 gone = _gone(generate.coursedir, path, notebook)

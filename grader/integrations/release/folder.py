@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
 
+TYPES = (
+    *(".py", ".md", ".json", ".ini", ".txt", ".yml", ".sh", ".typed", ".template"),
+    *(".j2", ".html", ".css", ".js", ".svg", "gitignore", "gitattributes", "LICENSE", "METADATA", "WHEEL", "RECORD"),
+)
+"""How the names of files of a course and of the grader end. All are text in UTF-8."""
+
 
 @contextlib.contextmanager
 def replaced(directory: Path, course: Course, ours: Collection[str]) -> Iterator[Path]:
@@ -55,11 +61,23 @@ def require_built(course: Course) -> None:
 
 
 def copy(source: Path, target: Path, *left_out: str) -> None:
-    """Copy a file, or a folder without caches, hidden files and what else is left out."""
-    if source.is_dir():
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".*", *left_out))
-    else:
+    """Copy a file, or a folder without caches, hidden files and what else is left out.
+
+    Raises:
+        ReleaseError: A file of the folder is of another type than those of a course or the grader.
+    """
+    if not source.is_dir():
         shutil.copyfile(source, target)
+        return
+    target.mkdir()
+    for path in sorted(source.iterdir()):
+        if path.name.startswith(".") or path.name in {"__pycache__", *left_out}:
+            continue
+        if path.is_symlink() or not (path.is_dir() or path.name.endswith(TYPES)):
+            raise ReleaseError(
+                f"{path} is of no type that a course or the grader has, so nothing was written: remove it."
+            )
+        copy(path, target / path.name, *left_out)
 
 
 def _require_free(directory: Path, course: Course, ours: Collection[str]) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.course.model import FILENAME, Course, left_out
 from grader.course.selection import tests_left_out
@@ -20,6 +21,9 @@ from grader.integrations.release import ReleaseError
 from grader.integrations.release.requirements import dependencies, distribution
 from grader.quizzes.questions import FILENAME as QUESTIONS
 from grader.submissions.names import SHEET_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 INSTRUCTORS = ("course/new", "suites", "audit", "cluster", "classes", "integrations", "nbgrader", "cli/instructor")
 """The folders of the package that students do not receive. Nothing else of it imports them."""
@@ -30,7 +34,7 @@ CHECKED = ("test_", "pictures_")
 """What the names of a unit's files with its visible tests and its pictures begin with."""
 
 _CODE = {".py", ".ini", ".typed", ".j2", ".html", ".css", ".js"}
-_DATA = {".md", ".json", ".ini"}
+_DATA = (".md", ".json", ".ini")
 _BUILD = "from flit_core import buildapi; buildapi.build_wheel('.')"
 # The earliest time that a zip file can hold.
 _SAME_TIME = {"SOURCE_DATE_EPOCH": "315532800"}
@@ -68,19 +72,35 @@ def build_wheel(into: Path, course: Course) -> Path:
 
 
 def received(course: Course) -> dict[str, bytes]:
-    """Return the files of exercises/ that students receive, by name, sorted, without what the course leaves out."""
+    """Return the files of exercises/ that students receive, by name, sorted, without what the course leaves out.
+
+    Raises:
+        ReleaseError: A file there is none of the course.
+    """
     missing = left_out(course)
-    folder = sorted(path for path in course.exercises.iterdir() if path.is_file() and not path.name.startswith("."))
-    code = {"conftest.py", "checking.py", *_playground(course, missing), *(f"{name}.py" for name in course.units)}
-    code |= {f"{prefix}{name}.py" for name in course.units for prefix in CHECKED}
-    quizzes = {QUESTIONS, *(f"{name}{SHEET_SUFFIX}" for name in course.quizzes)} if course.quizzes else set()
+    wanted = {"conftest.py", "checking.py", *_playground(course, missing), *_of_units(course.units)}
+    if course.quizzes:
+        wanted |= {QUESTIONS, *(f"{name}{SHEET_SUFFIX}" for name in course.quizzes)}
+    withheld = {QUESTIONS, *PLAYGROUND, *_of_units(missing)}
+    withheld |= {f"{name}{SHEET_SUFFIX}" for name in (*course.units, *missing)}
     files = {}
-    for path in folder:
-        is_quiz = path.name == QUESTIONS or path.name.endswith(SHEET_SUFFIX)
-        if path.name in (quizzes if is_quiz else code) or (path.suffix in _DATA and not is_quiz):
-            unit = next((path.stem.removeprefix(one) for one in CHECKED if path.name.startswith(one)), "")
-            files[path.name] = _without_tests(path.read_bytes(), missing.get(unit, []))
+    for path in sorted(course.exercises.iterdir()):
+        name = path.name
+        is_data = path.suffix in _DATA and not name.endswith(SHEET_SUFFIX)
+        if name in wanted or (is_data and name not in withheld):
+            unit = next((path.stem.removeprefix(one) for one in CHECKED if name.startswith(one)), "")
+            files[name] = _without_tests(path.read_bytes(), missing.get(unit, []))
+        elif name not in withheld and not name.startswith(".") and name != "__pycache__":
+            raise ReleaseError(
+                f"exercises/{name} is of no unit that {FILENAME} lists, and none of the types {', '.join(_DATA)}, so "
+                "students would not receive it and nothing was released: list its unit there, or remove it."
+            )
     return files
+
+
+def _of_units(units: Iterable[str]) -> set[str]:
+    """Return the names of what students receive of these units: stubs, visible tests and pictures."""
+    return {f"{prefix}{name}.py" for name in units for prefix in ("", *CHECKED)}
 
 
 def _playground(course: Course, missing: dict[str, list[str]]) -> tuple[str, ...]:

@@ -227,6 +227,27 @@ def test_a_source_that_nbgrader_cannot_release_is_named_with_its_cell_and_the_re
         assert released.read_bytes() == before
 
 
+def test_a_secret_in_a_cell_or_in_a_file_beside_the_notebook_is_not_generated(tmp_path: Path) -> None:
+    make_small_term(tmp_path, courses.LONG_PAST)
+    term = Term(tmp_path)
+    (term.source.parent / "picture.png").write_bytes(b"\x89PNG\0")
+    suite = term.root / "grader" / "suites" / "sums" / "test_sums.py"
+    line = max(suite.read_text(encoding="utf-8").splitlines(), key=len)
+    right, notes = term.source.read_text(encoding="utf-8"), term.source.with_name("notes.md")
+    notes.write_text(line, encoding="utf-8")
+    refused = term.run("nbgrader generate_assignment sums --force", code=1)
+    assert f"{notes}:1: this is also in grader/suites/sums/test_sums.py" in refused
+    notes.write_bytes(line.encode("utf-16"))
+    assert f"would hold {notes}" in term.run("nbgrader generate_assignment sums --force", code=1)
+    notes.unlink()
+    term.edit(add=nbformat.v4.new_markdown_cell(line))
+    refused = term.run("nbgrader generate_assignment sums --force", code=1)
+    assert "sums.ipynb:" in refused
+    assert "this is also in grader/suites/sums/test_sums.py" in refused
+    term.source.write_text(right, encoding="utf-8")
+    term.run("nbgrader generate_assignment sums --force")
+
+
 @pytest.mark.proof(part="nbgrader")
 def test_release_edit_change_a_weight_release_again_autograde_and_export(tmp_path: Path) -> None:
     make_small_term(tmp_path, courses.LONG_PAST)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import html
 import io
 import json
+import marshal
+import re
 import shutil
 import subprocess
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,16 +24,26 @@ from courses import BUILDABLE, COURSE, REPOSITORY
 from grader.course.build import build
 from grader.course.model import load_course
 from grader.integrations.github.release import release_github
+from grader.integrations.gradescope.release import release_gradescope
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.leaks import Leak, require_none, revealing_sentences, scan, secret_texts
-from grader.quizzes.items import ChoiceItem
+from grader.integrations.release.leaks import Leak, require_none, revealing_sentences, scan
+from grader.integrations.release.secrets import COPIED, secret_texts
+from grader.integrations.release.texts import signs
+from grader.integrations.release.wheel import received
+from grader.quizzes.items import BugItem, ChoiceItem
 from grader.quizzes.practice import read_practice, to_json
-from grader.quizzes.source import Quiz, load_quiz
+from grader.quizzes.source import Quiz, load_quiz, load_quizzes
 
 QUIZ = load_quiz(COURSE.solutions / "self_attention_quiz.yml")
 [SENTENCE] = [item.choices[0].sentence for name, item in QUIZ.items.items() if name == "a_new_value"]  # type: ignore[union-attr]
 EXPLANATION = " ".join(QUIZ.items["nothing_found"].explanation.split())
+RIGHT = {
+    name: [letter for letter, choice in item.options().items() if choice.right]
+    for name, item in QUIZ.items.items()
+    if isinstance(item, ChoiceItem)
+}
 SUITE = (COURSE.suites / "self_attention" / "test_self_attention.py").read_text(encoding="utf-8")
+[SUITE_LINE, *_] = [line for line in SUITE.splitlines() if line.strip().startswith("expect_close(")]
 BEGIN, END = "### BEGIN SOLUTION\n", "    ### END SOLUTION"
 
 
@@ -40,7 +56,16 @@ def solution_of(unit: str, exercise: str) -> str:
 SOLUTION = solution_of("self_attention", "scaled_dot_product_attention")
 
 
-def archive(files: Mapping[str, str | bytes]) -> bytes:
+BUGS = {
+    name: item
+    for quiz in load_quizzes(COURSE.solutions, COURSE.quizzes).values()
+    for name, item in quiz.items.items()
+    if isinstance(item, BugItem)
+}
+KEY = {name: " ".join(answer) for name, answer in RIGHT.items()}
+
+
+def wheel(files: Mapping[str, str | bytes]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in files.items():
@@ -65,13 +90,31 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts: dict[str, str] = {
         "plain/solution.py": f"\n\n{SOLUTION}\n",
         "plain/sentence.md": f"* {SENTENCE}",
-        "plain/explanation.txt": EXPLANATION,
-        "renamed/notes.txt": SUITE,
+        "plain/explanation.txt": f"{EXPLANATION}\n",
+        "renamed/notes.txt": f"# One line more.\n{SUITE}",
+        "one_line.md": f"Look: {SUITE_LINE}",
         "grader/suites/harmless.py": "print('hello')\n",
         "indented.py": SOLUTION.replace("    ", "\t\t"),
         "longer.txt": f"before {EXPLANATION} and behind",
         "broken.txt": EXPLANATION.replace(" ", "\n    ", 1),
         "windows.txt": f"first\r\n{SENTENCE}\r\nlast\r\n",
+        "returns.txt": f"first\r{SOLUTION}\r".replace("\n", "\r"),
+        "separators.txt": SOLUTION.replace("\n", "\u2028"),
+        "zero_width.md": "\u200b".join(EXPLANATION),
+        "soft_hyphens.md": "\xad".join(EXPLANATION),
+        "full_width.md": "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in EXPLANATION),
+        "page.html": html.escape(SOLUTION),
+        "numbered.py": "".join(f"\\x{ord(one):02x}" for one in EXPLANATION),
+        "base64.json": json.dumps(base64.b64encode(f"1\n{SOLUTION}".encode()).decode()),
+        "base64.txt": base64.encodebytes(f"2\n{SOLUTION}".encode()).decode(),
+        "urlsafe.json": json.dumps(base64.urlsafe_b64encode(f"3\n{EXPLANATION}".encode()).decode()),
+        "gzip.json": json.dumps(base64.b64encode(gzip.compress(f"4\n{SOLUTION}".encode())).decode()),
+        "zlib.json": json.dumps(base64.b64encode(zlib.compress(f"5\n{SOLUTION}".encode())).decode()),
+        **{f"fixed/{name}.py": item.program(fixed=True) for name, item in BUGS.items()},
+        "quiz.yml": (COURSE.solutions / "self_attention_quiz.yml").read_text(encoding="utf-8").partition("items:")[2],
+        "key.json": json.dumps(KEY),
+        "key.csv": "".join(f"{name},{answer}\n" for name, answer in KEY.items()),
+        "key.yml": yaml.safe_dump({name: {"answer": answer} for name, answer in KEY.items()}),
         "string.json": json.dumps({"deep": [{"text": f"Quoted: é\n{SOLUTION}\n"}]}),
         "twice.json": json.dumps({"text": json.dumps({"text": f"one\n{SOLUTION}\n"})}),
         "report.json": json.dumps({"said": SENTENCE}, indent=1),
@@ -94,15 +137,16 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "innocent/quiz.md": f"{choices.question}\n{choices.choices[0].text}\n",
         "innocent/stub.py": (REPOSITORY / "exercises" / "simple_attention.py").read_text(encoding="utf-8"),
         "innocent/imports.py": "from grader.testing.misconceptions import misconception\n",
+        "innocent/test.py": (REPOSITORY / "exercises" / "test_self_attention.py").read_text(encoding="utf-8"),
+        "innocent/points.json": json.dumps({name: item.points for name, item in QUIZ.items.items()}),
+        "innocent/two.json": json.dumps(dict(list(KEY.items())[:2])),
         "innocent/ruler.py": f"# {'-' * 110}\n",
     }
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8", newline="")
-    wheel = archive({"grader/a.py": "\n" * 11 + EXPLANATION, "grader/harmless.py": "print('hello')\n"})
-    (folder / "x.whl").write_bytes(wheel)
-    nested = archive({"grader/b.py": f"{EXPLANATION}  # nested", "grader/audit/c.py": "print('hello')\n"})
-    (folder / "all.zip").write_bytes(archive({"course/x.whl": nested}))
+    packed = wheel({"grader/a.py": "\n" * 11 + EXPLANATION, "grader/audit/c.py": "print('hello')\n"})
+    (folder / "x.whl").write_bytes(packed)
 
     for name in ("loose", "packed"):
         repository = folder / name
@@ -141,12 +185,30 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plain/solution.py:3", "solutions/self_attention.py:"),
         ("plain/sentence.md:1", "solutions/self_attention_quiz.yml"),
         ("plain/explanation.txt:1", "solutions/self_attention_quiz.yml"),
-        ("renamed/notes.txt", "grader/suites/self_attention/test_self_attention.py"),
+        ("renamed/notes.txt:", "grader/suites/self_attention/test_self_attention.py:"),
+        ("one_line.md:1", "grader/suites/self_attention/test_self_attention.py:"),
         ("grader/suites/harmless.py", "grader/suites/"),
         ("indented.py:1", "solutions/self_attention.py:"),
         ("longer.txt:1", "solutions/self_attention_quiz.yml"),
         ("broken.txt:1", "solutions/self_attention_quiz.yml"),
         ("windows.txt:2", "solutions/self_attention_quiz.yml"),
+        ("returns.txt:2", "solutions/self_attention.py:"),
+        ("separators.txt:1", "solutions/self_attention.py:"),
+        ("zero_width.md:1", "solutions/self_attention_quiz.yml"),
+        ("soft_hyphens.md:1", "solutions/self_attention_quiz.yml"),
+        ("full_width.md:1", "solutions/self_attention_quiz.yml"),
+        ("page.html:", "solutions/self_attention.py:"),
+        ("numbered.py:1", "solutions/self_attention_quiz.yml"),
+        ("base64.json:", "solutions/self_attention.py:"),
+        ("base64.txt:", "solutions/self_attention.py:"),
+        ("urlsafe.json:", "solutions/self_attention_quiz.yml"),
+        ("gzip.json:", "solutions/self_attention.py:"),
+        ("zlib.json:", "solutions/self_attention.py:"),
+        *((f"fixed/{name}.py", "solutions/") for name in BUGS),
+        ("quiz.yml:", "solutions/self_attention_quiz.yml:"),
+        ("key.json:1", "solutions/self_attention_quiz.yml"),
+        ("key.csv:1", "solutions/self_attention_quiz.yml"),
+        ("key.yml:", "solutions/self_attention_quiz.yml"),
         ("string.json:", "solutions/self_attention.py:"),
         ("twice.json:", "solutions/self_attention.py:"),
         ("report.json:2", "solutions/self_attention_quiz.yml"),
@@ -155,8 +217,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("notebook.ipynb:", "solutions/self_attention.py:"),
         ("cell.ipynb:", "solutions/self_attention_quiz.yml"),
         ("x.whl: grader/a.py:12", "solutions/self_attention_quiz.yml"),
-        ("all.zip: course/x.whl: grader/b.py:1", "solutions/self_attention_quiz.yml"),
-        ("all.zip: course/x.whl: grader/audit/c.py", "grader/audit/"),
+        ("x.whl: grader/audit/c.py", "grader/audit/"),
         ("loose/.git: blob ", "solutions/self_attention_quiz.yml"),
         ("packed/.git: blob ", "solutions/self_attention_quiz.yml"),
         ("message/.git: commit ", "solutions/self_attention_quiz.yml"),
@@ -184,6 +245,79 @@ def test_a_folder_with_a_secret_in_it_is_refused_with_the_place(tmp_path: Path) 
         require_none(tmp_path, COURSE)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *((f"{encoding}.txt", SOLUTION.encode(encoding)) for encoding in ("utf-16", "utf-16-le", "utf-32-be")),
+        ("test_self_attention.pyc", marshal.dumps(compile(SUITE, "test.py", "exec"))),
+        ("disguised.txt", marshal.dumps(compile(SUITE, "test.py", "exec"))),
+        ("notes.txt.gz", gzip.compress(SOLUTION.encode())),
+        ("notes.txt", gzip.compress(SOLUTION.encode())),
+        ("all.zip", wheel({"a.py": "1\n"})),
+        ("key.pkl", b"text"),
+        ("x.whl: a.bin", wheel({"a.bin": b"\0"})),
+        ("x.whl: all.zip", wheel({"all.zip": wheel({"a.py": "1\n"})})),
+        ("bomb.whl", wheel({"a.txt": bytes(2**25 + 1)})),
+        ("broken.whl", b"text"),
+    ],
+)
+def test_a_file_that_cannot_be_searched_is_refused_by_name(name: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course" / name.partition(":")[0]).write_bytes(content)
+    with pytest.raises(ReleaseError, match=rf"would hold course/{re.escape(name)}, so nothing was written.*UTF-8"):
+        require_none(tmp_path, COURSE)
+
+
+def test_a_link_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").symlink_to(COURSE.solutions / "self_attention_quiz.yml")
+    with pytest.raises(ReleaseError, match=r"would hold notes\.md"):
+        require_none(tmp_path, COURSE)
+
+
+def test_a_binary_file_in_an_earlier_commit_is_refused(tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    (tmp_path / "a.txt").write_bytes(SOLUTION.encode("utf-16"))
+    commit(tmp_path, "One")
+    (tmp_path / "a.txt").unlink()
+    commit(tmp_path, "Two")
+    with pytest.raises(ReleaseError, match=r"would hold \.git: blob \w+"):
+        require_none(tmp_path, COURSE)
+
+
+def test_lines_that_visible_tests_share_with_hidden_ones_are_no_secret_unless_many_follow_each_other(
+    own_small_course: Path, tmp_path: Path
+) -> None:
+    lines = [f"    assert total([{number}, {number}]) == {2 * number}" for number in range(100, 100 + COPIED)]
+    hidden = own_small_course / "grader" / "suites" / "sums" / "test_sums.py"
+    hidden.write_text("\n".join(lines), encoding="utf-8")
+    visible = own_small_course / "exercises" / "test_sums.py"
+    folder = tmp_path / "released"
+    folder.mkdir()
+    for shared, places in ((lines[1:], []), (lines, [f"test_sums.py:{COPIED}"])):
+        visible.write_text("\n".join(shared), encoding="utf-8")
+        shutil.copy(visible, folder)
+        assert [leak.place for leak in scan(folder, load_course(own_small_course))] == places
+
+
+def test_another_file_in_exercises_is_refused_by_name(own_small_course: Path) -> None:
+    (own_small_course / "exercises" / "helpers.py").touch()
+    with pytest.raises(ReleaseError, match=r"exercises/helpers\.py is of no unit that autograder\.yml lists"):
+        received(load_course(own_small_course))
+
+
+@pytest.mark.parametrize("folder", ["solutions", "exercises"])
+def test_another_file_in_a_bundle_for_instructors_is_refused_by_name(
+    folder: str, own_small_course: Path, tmp_path: Path
+) -> None:
+    (own_small_course / "solutions" / "sums.py").write_text(BUILDABLE, encoding="utf-8")
+    course = load_course(own_small_course)
+    build(course)
+    (own_small_course / folder / "roster.csv").touch()
+    with pytest.raises(ReleaseError, match=rf"{folder}/roster\.csv is of no type that a course or the grader has"):
+        release_gradescope(tmp_path / "autograder", course)
+    assert not (tmp_path / "autograder").exists()
+
+
 @pytest.mark.proof(part="releases")
 def test_every_released_file_and_git_object_is_free_of_secrets(released: Path) -> None:
     assert scan(released, COURSE) == []
@@ -200,9 +334,9 @@ def test_the_explanation_of_a_graded_item_in_a_practice_item_is_a_leak(tmp_path:
     practice = read_practice(COURSE.exercises / "practice.json")["self_attention"]
     item = practice.items["only_one_key"].model_copy(update={"explanation": EXPLANATION})
     (tmp_path / "practice.json").write_text(to_json([practice]), encoding="utf-8")
-    assert scan(tmp_path, COURSE) == []
-    (tmp_path / "practice.json").write_text(to_json([Quiz("u", "t", {"only_one_key": item})]), encoding="utf-8")
-    assert {leak.origin for leak in scan(tmp_path, COURSE)} == {"solutions/self_attention_quiz.yml"}
+    (tmp_path / "graded.json").write_text(to_json([Quiz("u", "t", {"only_one_key": item})]), encoding="utf-8")
+    [leak] = scan(tmp_path, COURSE)
+    assert (leak.place.partition(":")[0], leak.origin) == ("graded.json", "solutions/self_attention_quiz.yml")
 
 
 def test_the_secrets_are_all_solutions_and_answers() -> None:
@@ -211,7 +345,7 @@ def test_the_secrets_are_all_solutions_and_answers() -> None:
     # A solution of one short line occurs in any program.
     of_units = {origin.partition(":")[0] for origin in origins}
     assert {f"solutions/{unit}.py" for unit in COURSE.units} <= of_units
-    assert SOLUTION.split() in [secret.split() for secret in secret_texts(COURSE)]
+    assert signs(SOLUTION) in secret_texts(COURSE)
 
 
 def test_no_sentence_of_a_misconception_has_code_of_a_solution() -> None:

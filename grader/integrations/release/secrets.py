@@ -1,0 +1,192 @@
+"""What students must not receive of a course: hidden tests, solutions, and the answers of quizzes.
+
+The answers of practice items are no secrets: students receive them. A text that a graded item has too is one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from grader.course.build import BEGIN_SOLUTION, END_SOLUTION
+from grader.course.hints import read_hints
+from grader.files import PACKAGE
+from grader.integrations.release.texts import Finder, forms, is_long, lines_of, signs
+from grader.integrations.release.wheel import is_the_instructors, received
+from grader.quizzes.items import BugItem, ChoiceItem, OrderItem
+from grader.quizzes.questions import QUIZ_SUFFIX, rendered
+from grader.quizzes.source import load_quizzes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from grader.course.model import Course
+    from grader.quizzes.items import Item
+
+SHORTEST_PART = 26
+"""A secret of fewer signs is only found as a whole line: sentences have some words in common with code."""
+COPIED = 10
+"""So many lines of hidden tests or solutions in a row are a copy, even if students receive each of them elsewhere."""
+KNOWN_ANSWERS = 3
+"""So many right answers of one quiz, each after the name of its item, are a key."""
+
+_PARAMETER = re.compile(r"\[\[\w+\]\]")
+_QUOTED = re.compile(r'\s*f?"[^"]*"[\s,)\]]*')
+Passage = tuple[str, str]
+"""A place in the course, and the text there."""
+
+
+class Secrets:
+    """The secrets of a course. Raises CourseError if a quiz cannot be read."""
+
+    def __init__(self, course: Course) -> None:
+        hidden = list(_hidden_lines(course))
+        self._texts = secret_texts(course) | _without([*hidden, *_lines_of_quizzes(course)], _shown(course))
+        self._finder = Finder(self._texts)
+        solutions = ((place, line) for place, line, is_solution in _source_lines(course) if is_solution)
+        self._in_a_row = {signs(line): place for place, line in (*hidden, *solutions)}
+        self._answers = {
+            name: (f"solutions/{unit}{QUIZ_SUFFIX}", list(_answers(item)))
+            for unit, quiz in load_quizzes(course.solutions, course.quizzes).items()
+            for name, item in quiz.items.items()
+        }
+
+    def find(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield the line of each secret in a text, and its place in the course."""
+        lines = text.splitlines()
+        for number, secret in self._finder.find(text):
+            if len(secret) >= SHORTEST_PART or _inner(lines[number - 1]) == _inner(secret):
+                yield number, self._texts[secret]
+        run = 0
+        for number, line in lines_of(text):
+            origin = self._in_a_row.get(signs(line))
+            run = run + 1 if origin else 0
+            if origin and run == COPIED:
+                yield number, origin
+        yield from self._keys(text)
+
+    def _keys(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield the quizzes of which a text has several answers, each after the name of its item."""
+        words = [
+            (number, word) for number, line in enumerate(text.splitlines(), 1) for word in re.findall(r"\w+", line)
+        ]
+        found: dict[str, dict[str, int]] = {}
+        for place, (number, word) in enumerate(words):
+            origin, answers = self._answers.get(word, ("", []))
+            for answer in answers:
+                # A word such as `answer` may be between them.
+                for start in (place + 1, place + 2):
+                    if [one for _, one in words[start : start + len(answer)]] == answer:
+                        found.setdefault(origin, {}).setdefault(word, number)
+        yield from ((min(one.values()), origin) for origin, one in found.items() if len(one) >= KNOWN_ANSWERS)
+
+
+def secret_texts(course: Course) -> dict[str, str]:
+    """Return the signs of each solution, its lines, and each text with a quiz's answer, with their places.
+
+    What students receive on purpose is left out.
+    """
+    return _without(_passages(course), _public_texts(course))
+
+
+def unit_lines(path: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the lines of a unit's source, each with whether it belongs to a solution."""
+    is_solution = False
+    for line in path.read_text(encoding="utf-8").splitlines():
+        is_solution = (is_solution or BEGIN_SOLUTION in line) and END_SOLUTION not in line
+        yield line, is_solution and BEGIN_SOLUTION not in line
+
+
+def _inner(line: str) -> str:
+    """Return the signs of a line without what may be around code, such as quotes and commas."""
+    return re.sub(r"^\W+|\W+$", "", signs(line))
+
+
+def _without(passages: Iterable[Passage], public: Iterable[str]) -> dict[str, str]:
+    """Return the signs of the passages that are long enough and in no public text, with their places."""
+    parts = ((place, part) for place, text in passages for part in _PARAMETER.split(text))
+    texts = {signs(part): place for place, part in parts if is_long(part)}
+    finder = Finder(texts)
+    known = {one for text in public for _, one in finder.find(text)}
+    return {text: place for text, place in texts.items() if text not in known}
+
+
+def _hidden_lines(course: Course) -> Iterator[Passage]:
+    """Yield the lines of the hidden tests, and of the code that they use, without sentences that reports quote."""
+    for path in sorted(course.suites.rglob("*.py")):
+        place, lines = course.shown(path), lines_of(path.read_text(encoding="utf-8"))
+        yield from ((f"{place}:{number}", line) for number, line in lines if not _QUOTED.fullmatch(line))
+
+
+def _source_lines(course: Course) -> Iterator[tuple[str, str, bool]]:
+    """Yield the place of each line of the units' sources, the line, and whether it belongs to a solution."""
+    for path in sorted(course.solutions.glob("*.py")):
+        for number, (line, is_solution) in enumerate(unit_lines(path), start=1):
+            yield f"solutions/{path.name}:{number}", line, is_solution
+
+
+def _passages(course: Course) -> Iterator[Passage]:
+    """Yield each solution, its lines, and each text with a quiz's answer."""
+    for is_solution, group in itertools.groupby(_source_lines(course), key=lambda line: line[2]):
+        if is_solution:
+            lines = [(place, line) for place, line, _ in group]
+            yield lines[0][0], "\n".join(line for _, line in lines)
+            yield from lines
+    for unit, quiz in load_quizzes(course.solutions, course.quizzes).items():
+        for item in quiz.items.values():
+            for _, sentence in item.texts_after_due():
+                yield from ((f"solutions/{unit}{QUIZ_SUFFIX}", text) for text in (sentence, *sentence.splitlines()))
+
+
+def _lines_of_quizzes(course: Course) -> Iterator[Passage]:
+    """Yield the lines of the quizzes' sources, and the fix of each bug, alone and between its neighbours."""
+    for unit, quiz in load_quizzes(course.solutions, course.quizzes).items():
+        place = f"solutions/{unit}{QUIZ_SUFFIX}"
+        text = (course.root / place).read_text(encoding="utf-8")
+        yield from ((f"{place}:{number}", line) for number, line in lines_of(text))
+        for item in quiz.items.values():
+            if isinstance(item, BugItem):
+                number = item.wrong_line()
+                yield place, item.lines[number].fix or ""
+                yield place, "\n".join(item.program(fixed=True).split("\n")[max(0, number - 2) : number + 1])
+
+
+def _answers(item: Item) -> Iterator[list[str]]:
+    """Yield the right answers of an item as words, one for each variant and each way to write it."""
+    match item:
+        case ChoiceItem():
+            letters = [letter for letter, choice in item.options().items() if choice.right]
+        case BugItem():
+            letters = [letter for letter, number in item.options().items() if number == item.wrong_line()]
+        case OrderItem():
+            letters = item.answer.split()
+        case _:
+            yield from (re.findall(r"\w+", rendered(row["answer"])) for row in item.variants)
+            return
+    yield letters
+    yield ["".join(letters)]
+    if isinstance(item, ChoiceItem) and item.kind == "true_false":
+        yield [item.options()[letters[0]].text]
+
+
+def _public_texts(course: Course) -> Iterator[str]:
+    """Yield what surrounds the solutions, the hints, the student's part of the grader, and the quizzes' questions."""
+    yield "\n".join(line for _, line, is_solution in _source_lines(course) if not is_solution)
+    for exercises in read_hints(course).values():
+        yield from itertools.chain.from_iterable(exercises.values())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if not is_the_instructors(path.relative_to(PACKAGE).as_posix()):
+            yield path.read_text(encoding="utf-8")
+    for quiz in load_quizzes(course.solutions, course.quizzes).values():
+        for question in quiz.questions.items.values():
+            yield from (question.question, *question.choices, *question.steps, question.code)
+
+
+def _shown(course: Course) -> Iterator[str]:
+    """Yield what may share lines with hidden tests: public texts, and visible tests with the data that they read."""
+    yield from _public_texts(course)
+    for name, content in received(course).items():
+        if name.endswith((".py", ".json")):
+            yield from forms(content.decode("utf-8"))
