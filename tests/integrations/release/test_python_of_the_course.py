@@ -61,7 +61,7 @@ def test_building_writes_it_into_every_workflow_that_grades_and_into_no_other(co
 
 def test_the_codespace_of_students_has_the_python_of_the_course(course: Course) -> None:
     container = render("devcontainer.json.j2", course)
-    assert f'"mcr.microsoft.com/devcontainers/python:{course.python}"' in container
+    assert f'"mcr.microsoft.com/devcontainers/python:3-{course.python}-bookworm"' in container
 
 
 def test_students_read_which_python_grades(course: Course) -> None:
