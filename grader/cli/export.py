@@ -26,7 +26,6 @@ class Reader(enum.StrEnum):
     html = "html"
     annotations = "annotations"
     summary = "summary"
-    classroom = "classroom"
     classroom50 = "classroom50"
     gradescope = "gradescope"
     junit = "junit"
@@ -64,10 +63,6 @@ def _text(reader: Reader, report: Report) -> str:
             from grader.reports.exporters.annotations import annotations
 
             return _joined(annotations(report))
-        case Reader.classroom:
-            from grader.reports.exporters.classroom import environment
-
-            return _joined(_lines(environment(report)))
         case Reader.gradescope:
             from grader.reports.exporters.gradescope import results
 

@@ -91,12 +91,6 @@ def test_a_summary_is_markdown(chen: Path) -> None:
     assert printed("summary", chen).startswith("## 43 of 44 points\n\nBy the hidden tests")
 
 
-def test_classroom_prints_lines_for_the_environment(chen: Path) -> None:
-    first, *lines = printed("classroom", chen).splitlines()
-    runners = first.removeprefix("RUNNERS=").split(",")
-    assert [line.partition("=")[0] for line in lines] == [f"{runner.upper()}_RESULTS" for runner in runners]
-
-
 def test_gradescope_prints_its_results(chen: Path) -> None:
     made: dict[str, Any] = json.loads(printed("gradescope", chen))
     assert made["score"] == 43
@@ -177,7 +171,7 @@ def test_a_file_that_is_not_a_report_is_an_error(text: str | None, tmp_path: Pat
     assert done.stderr.startswith(f"'{path}' ")
 
 
-@pytest.mark.parametrize("reader", ["annotations", "summary", "classroom", "gradescope"])
+@pytest.mark.parametrize("reader", ["annotations", "summary", "gradescope"])
 def test_a_workflow_that_calls_the_command_by_its_old_name_gets_the_same(reader: str, chen: Path) -> None:
     done = CliRunner().invoke(app, ["emit", reader, str(chen)])
     assert done.exit_code == 0

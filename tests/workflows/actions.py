@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import os
-import re
+import platform
 import shutil
 import subprocess
 import sys
@@ -14,7 +12,6 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 Inputs = Mapping[str, str]
 
@@ -83,15 +80,31 @@ def checkout(inputs: Inputs, place: Workplace) -> Done:
 
 def setup_python(inputs: Inputs, place: Workplace) -> Done:
     """Put a new Python first in the path. The one that runs the tests replaces any that is not newer."""
-    _only(inputs, "python-version", "cache", "cache-dependency-path")
+    _only(inputs, "python-version")
     if tuple(map(int, inputs["python-version"].split("."))) > sys.version_info:
         raise ActionError(f"Python {inputs['python-version']} is not here")
-    for pattern in inputs.get("cache-dependency-path", "").split():
-        if not (place.workspace / pattern).is_file():
-            raise ActionError(f"No file in {place.workspace} matched to [{pattern}]")
     folder = place.temporary / "python"
     new_environment(folder)
-    return Done(["Installed versions"], {"python-version": inputs["python-version"]}, [folder / "bin"])
+    _program(folder / "bin" / "uv", sys.executable, _UV)
+    return Done(["Installed versions"], {"python-version": platform.python_version()}, [folder / "bin"])
+
+
+_PIP = """\
+import sys
+from pip._internal.cli.main import main
+# The place of uv is taken by the program below.
+sys.exit(0 if sys.argv[-1].startswith("uv==") else main())
+"""
+# uv would not see the packages that a `.pth` file names, so pip does its work.
+_UV = f"""\
+import subprocess, sys
+from pathlib import Path
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from actions import new_environment
+new_environment(Path(".venv"))
+arguments = [one for one in sys.argv[2:] if one not in ("--compile-bytecode", "--python", ".venv/bin/python")]
+sys.exit(subprocess.call([".venv/bin/pip", *arguments]) if sys.argv[1] == "pip" else 0)
+"""
 
 
 def new_environment(folder: Path) -> None:
@@ -100,11 +113,12 @@ def new_environment(folder: Path) -> None:
     # Only this folder counts: its `.pth` files, such as that of an editable install of the grader, are not read.
     packages = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     (packages / "installed.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    pip = folder / "bin" / "pip"
-    pip.write_text(
-        f"#!{folder / 'bin' / 'python'}\nfrom pip._internal.cli.main import main\nraise SystemExit(main())\n"
-    )
-    pip.chmod(0o755)
+    _program(folder / "bin" / "pip", folder.absolute() / "bin" / "python", _PIP)
+
+
+def _program(path: Path, python: str | Path, script: str) -> None:
+    path.write_text(f"#!{python}\n{script}")
+    path.chmod(0o755)
 
 
 def upload_artifact(inputs: Inputs, place: Workplace) -> Done:
@@ -151,28 +165,31 @@ def restore_cache(inputs: Inputs, place: Workplace) -> Done:
     """Restore the files of this key, or the latest whose key begins with one of `restore-keys`."""
     _only(inputs, "path", "key", "restore-keys")
     kept = sorted(_caches(place).iterdir(), key=lambda folder: folder.stat().st_mtime_ns, reverse=True)
-    for beginning in (inputs["key"], *inputs["restore-keys"].split()):
+    name, outputs = _name_of_cache(inputs), {"cache-primary-key": inputs["key"], "cache-hit": ""}
+    for beginning in (name, *inputs.get("restore-keys", "").split()):
         if found := next((folder for folder in kept if folder.name.startswith(beginning)), None):
-            shutil.copytree(found, place.workspace, dirs_exist_ok=True)
-            return Done(
-                [f"Cache restored from key: {found.name}"], {"cache-hit": str(found.name == inputs["key"]).lower()}
-            )
-    return Done(["Cache not found"])
+            shutil.copytree(found, place.workspace, symlinks=True, dirs_exist_ok=True)
+            return Done(["Cache restored"], outputs | {"cache-hit": str(found.name == name).lower()})
+    return Done(["Cache not found"], outputs)
 
 
 def save_cache(inputs: Inputs, place: Workplace) -> Done:
     """Save the files and folders that `path` names for later runs. A key is never written twice."""
     _only(inputs, "path", "key")
-    folder = _caches(place) / inputs["key"]
+    folder = _caches(place) / _name_of_cache(inputs)
     folder.mkdir()
     for name in filter(None, (line.strip() for line in inputs["path"].splitlines())):
         source, target = place.workspace / name, folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target)
+            shutil.copytree(source, target, symlinks=True)
         elif source.exists():
             shutil.copy2(source, target)
     return Done([f"Cache saved with key: {inputs['key']}"])
+
+
+def _name_of_cache(inputs: Inputs) -> str:
+    return inputs["key"].replace("/", " ")
 
 
 def _caches(place: Workplace) -> Path:
@@ -181,69 +198,17 @@ def _caches(place: Workplace) -> Path:
     return place.caches
 
 
-def report_to_classroom(inputs: Inputs, place: Workplace) -> Done:
-    """Follow the reporter's rules: a table in the log, two notices, and failure if a runner failed."""
-    _only(inputs, "runners")
-    runners = {
-        name: json.loads(base64.b64decode(place.environment[f"{name.upper()}_RESULTS"], validate=True))
-        for name in inputs["runners"].split(",")
-    }
-    lines, points, most, in_table = [], 0, 0, 0.0
-    for name, results in runners.items():
-        _require_well_formed(name, results)
-        tests = results["tests"]
-        lines.append(f"Processing: {name}")
-        for test in tests:
-            # The real one prints its input, and the log is read for commands.
-            lines += [test["name"], *str(test.get("message") or "").split("\n"), *test["test_code"].split("\n")]
-        # JavaScript and Python compute the same; a fraction would appear in the table.
-        shown = sum(test["status"] == "pass" for test in tests) / len(tests) * results["max_score"]
-        if not shown.is_integer():
-            raise ActionError(f"the table says {shown} of {name}")
-        lines.append(f"Total points for {name}: {shown:.2f}/{results['max_score']}")
-        in_table += shown
-        if results["max_score"]:
-            points += sum(test["score"] for test in tests)
-            most += results["max_score"]
-    if in_table != points:
-        raise ActionError(f"the table says {in_table} and the notice {points}")
-    lines.append(f"::notice title=Autograding complete::Points {points}/{most}")
-    lines.append("::notice title=Autograding report::" + json.dumps({"totalPoints": points, "maxPoints": most}))
-    if any(results["status"] != "pass" for results in runners.values()):
-        lines.append("::error::Some tests failed.")
-        raise FailedAfter(Done(lines))
-    return Done(lines)
-
-
-class FailedAfter(ActionError):
-    """A failure at the end, after all the work."""
-
-    def __init__(self, done: Done) -> None:
-        super().__init__("Some tests failed.")
-        self.done = done
-
-
-def _require_well_formed(name: str, results: dict[str, Any]) -> None:
-    if not re.fullmatch(r"[a-zA-Z0-9]+", name):
-        raise ActionError(f"{name} is no name of a runner")
-    if not (results["version"] == 1 and results["status"] in ("pass", "fail", "error") and results["tests"]):
-        raise ActionError(f"{name}: {results}")
-    for test in results["tests"]:
-        if not (isinstance(test["score"], int | float) and isinstance(test["line_no"], int)):
-            raise ActionError(f"{name}: {test}")
-
-
 def _only(inputs: Inputs, *known: str) -> None:
     if unknown := set(inputs) - set(known):
         raise ActionError(f"these inputs are not known here: {unknown}")
 
 
 ACTIONS: dict[str, Callable[[Inputs, Workplace], Done]] = {
-    "actions/checkout@v7": checkout,
-    "actions/setup-python@v7": setup_python,
-    "actions/upload-artifact@v7": upload_artifact,
-    "actions/download-artifact@v8": download_artifact,
-    "actions/cache/restore@v6": restore_cache,
-    "actions/cache/save@v6": save_cache,
-    "classroom-resources/autograding-grading-reporter@v1": report_to_classroom,
+    "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1": checkout,  # v7.0.1
+    "actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97": setup_python,  # v7.0.0
+    "actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a": upload_artifact,  # v7.0.1
+    "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c": download_artifact,  # v8.0.1
+    "actions/cache/restore@55cc8345863c7cc4c66a329aec7e433d2d1c52a9": restore_cache,  # v6.1.0
+    "actions/cache/save@55cc8345863c7cc4c66a329aec7e433d2d1c52a9": save_cache,  # v6.1.0
 }
+"""The actions that our workflows use, each at the commit of the version beside it."""

@@ -13,5 +13,5 @@ GRADE_SHARDS = _PAGE.partition('grade-shards.yml"\n')[2].partition("```\n")[0]
 """The workflow of a page for a large class."""
 
 
-def render(name: str) -> str:
-    return release.render(f"{name}.yml.j2", COURSE, grader_repository=GRADER)
+def students_workflow(mode: str) -> str:
+    return release.render("classroom.yml.j2", COURSE, mode=mode, grader_repository=GRADER)

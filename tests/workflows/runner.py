@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import subprocess
 import sysconfig
 import uuid
@@ -13,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 import yaml
-from actions import ACTIONS, ActionError, Done, FailedAfter, Hosted, Workplace
+from actions import ACTIONS, ActionError, Done, Hosted, Workplace
 from expressions import condition, expand
 from workflow_commands import Command, commands
 
@@ -22,17 +24,29 @@ OUTPUTS_LIMIT = 2**20
 # The settings of pip, and nothing else of this environment.
 _PASSED_ON = ("PIP_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 _OWN_SCRIPTS = sysconfig.get_path("scripts")
-_STEP_KEYS = {"name", "id", "if", "uses", "with", "env", "run", "shell", "working-directory", "continue-on-error"}
+_STEP_KEYS = {"name", "id", "if", "uses", "with", "env", "run"}
 _JOB_KEYS = {
-    "name", "if", "needs", "runs-on", "timeout-minutes", "env", "outputs", "steps", "continue-on-error",
-    "strategy",
+    "name", "if", "needs", "runs-on", "timeout-minutes", "env", "environment", "outputs", "steps", "strategy",
 }  # fmt: skip
-_SHELLS = {None: ["bash", "-e"], "bash": ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail"]}
 
 
 def read_workflow(text: str) -> dict[str, Any]:
     # Read all values as text, because in YAML 1.1 the key `on` is a boolean.
     return yaml.load(text, yaml.BaseLoader)
+
+
+def is_started(on: Any, event_name: str, ref: str) -> bool:
+    """Return whether an event starts a workflow. The filter of a push names branches or tags; `*` ends at a slash."""
+    if event_name not in on:
+        return False
+    filters: Any = on[event_name] if isinstance(on, dict) else ""
+    if event_name != "push" or not filters:
+        return True
+    [(name, patterns)] = filters.items()
+    _, kind, short = ref.split("/", 2)
+    is_named = any(re.fullmatch(re.escape(one).replace(r"\*", "[^/]*"), short) for one in patterns)
+    is_of_kind = name.removesuffix("-ignore") == {"heads": "branches", "tags": "tags"}[kind]
+    return is_of_kind and is_named != name.endswith("-ignore")
 
 
 @dataclass
@@ -59,6 +73,7 @@ class Push:
     ref: str = "refs/heads/main"
     actor: str = "somebody-else"
     message: str = "A message"
+    sender: str = "User"
 
 
 @dataclass
@@ -99,7 +114,7 @@ class Runner:
 
     @property
     def is_success(self) -> bool:
-        """Whether no job failed, except those that may."""
+        """Whether no job failed."""
         return not self.failed
 
     @property
@@ -119,39 +134,17 @@ class Runner:
         return found
 
     def run(self, workflow: Mapping[str, Any], inputs: Mapping[str, Any] | None = None) -> None:
-        """Run each job in order, and the workflows that it calls."""
+        """Run each job in order, if the event starts the workflow."""
+        if not is_started(workflow["on"], self.event_name, self.push.ref):
+            return
         finished: dict[str, Any] = {}  # each job's outputs, and whether it succeeded
         for name, job in workflow["jobs"].items():
-            if "uses" in job:
-                self._call(job, Job(self, name, workflow, inputs or {}, finished))
-                continue
             cells = [Job(self, name, workflow, inputs or {}, finished, cell) for cell in _cells(job)]
             outputs = [cell.run(job) for cell in cells]
             has_failed = any(cell.has_failed for cell in cells)
             finished[name] = {"outputs": outputs[-1], "result": "failure" if has_failed else "success"}
-            if has_failed and job.get("continue-on-error") != "true":
+            if has_failed:
                 self.failed.append(name)
-
-    def _call(self, job: Mapping[str, Any], context: Job) -> None:
-        """Run a workflow of another repository, which sees only its inputs and secrets."""
-        place, _, ref = job["uses"].partition("@")
-        owner, name, path = place.split("/", 2)
-        called = subprocess.run(
-            ["git", "show", f"{ref}:{path}"],
-            cwd=self.hosted[f"{owner}/{name}"].bare,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        workflow = read_workflow(called.stdout)
-        asked_for = workflow["on"]["workflow_call"]
-        secrets = {key: context.expanded(value) for key, value in job.get("secrets", {}).items()}
-        inputs = {key: context.expanded(value) for key, value in job.get("with", {}).items()}
-        assert set(inputs) == set(asked_for.get("inputs", {}))
-        assert set(secrets) == set(asked_for.get("secrets", {}))
-        own, self.secrets = self.secrets, secrets
-        self.run(workflow, inputs)
-        self.secrets = own
 
 
 class Job:
@@ -213,8 +206,7 @@ class Job:
         done.outcome = "success" if take(step, done, own) else "failure"
         if step.get("id"):
             self.outputs[step["id"]]["outcome"] = done.outcome
-        if done.outcome == "failure" and step.get("continue-on-error") != "true":
-            self.has_failed = True
+        self.has_failed |= done.outcome == "failure"
 
     def _run_script(self, step: Mapping[str, Any], done: Step, own: Mapping[str, str]) -> bool:
         assert "${{" not in step["run"]
@@ -231,8 +223,8 @@ class Job:
             "GITHUB_STEP_SUMMARY": str(files["SUMMARY"]),
         }
         finished = subprocess.run(
-            [*_SHELLS[step.get("shell")], str(script)],
-            cwd=self.workspace / self.expanded(step.get("working-directory", "."), own),
+            ["bash", "-e", str(script)],
+            cwd=self.workspace,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -260,8 +252,6 @@ class Job:
         try:
             left = ACTIONS[step["uses"]](inputs, place)
             has_failed = False
-        except FailedAfter as failure:
-            left, has_failed = failure.done, True
         except ActionError as error:
             left, has_failed = Done([f"::error::{str(error).encode('unicode_escape').decode()}"]), True
         done.log += left.lines
@@ -306,7 +296,11 @@ class Job:
             "server_url": runner.server_url,
             "api_url": runner.api_url,
             "workspace": str(self.workspace),
-            "event": {"head_commit": {"message": push.message}},
+            "event": {
+                "head_commit": {"message": push.message},
+                "repository": {"name": push.repository.partition("/")[2]},
+                "sender": {"type": push.sender},
+            },
         }
 
     def _contexts(self, own: Mapping[str, str]) -> dict[str, Any]:
@@ -319,7 +313,7 @@ class Job:
             "inputs": self.inputs,
             "needs": self.finished,
             "matrix": self.matrix,
-            "runner": {"temp": str(self.temporary), "os": "Linux"},
+            "runner": {"temp": str(self.temporary)},
         }
 
     def _functions(self) -> dict[str, Callable[..., Any]]:
@@ -328,7 +322,13 @@ class Job:
             "failure": lambda: self.has_failed,
             "always": lambda: True,
             "cancelled": lambda: False,
+            "hashFiles": self._hash_of,
         }
+
+    def _hash_of(self, *patterns: str) -> str:
+        """Return the hash of the files that the patterns name, or nothing if there are none."""
+        files = sorted(path for pattern in patterns for path in self.workspace.glob(pattern))
+        return hashlib.sha256(b"".join(map(Path.read_bytes, files))).hexdigest() if files else ""
 
 
 def _cells(job: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -7,8 +7,9 @@ import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import courses
 import pytest
@@ -77,7 +78,7 @@ def run(
     run_id: str,
     caches: Path | None,
     workflow: str = GRADE_CLASS,
-    install: Callable[[Path], None] = lambda workspace: new_environment(workspace / ".venv"),
+    before: Mapping[str, Callable[[Path], None]] = MappingProxyType({}),
     **inputs: str | bool,
 ) -> Runner:
     """Run a workflow on the instructor's push."""
@@ -93,7 +94,7 @@ def run(
         event_name="workflow_dispatch" if inputs else "schedule",
         run_id=run_id,
         caches=caches,
-        before={"Install the grader": install},
+        before=before,
     )
     runner.run(read_workflow(workflow), inputs)
     return runner
@@ -224,7 +225,9 @@ def test_machines_that_grade_a_part_each_give_the_gradebook_of_one(
     (course / "roster.csv").write_text(ROSTER, encoding="utf-8")
     commit_all(course)
     two = GRADE_SHARDS.replace("[1, 2, 3, 4, 5]", "[1, 2]").replace("matrix.shard }}/5", "matrix.shard }}/2")
-    runner = run(course, hub, tmp_path / "run", "9", None, two, install_without_pip, unit="sums")
+    runner = run(
+        course, hub, tmp_path / "run", "9", None, two, {"Install the grader": install_without_pip}, unit="sums"
+    )
     assert runner.is_success, runner.log
     assert runner.jobs == ["collect", "grade-1", "grade-2", "gradebook"]
     rows = kept(runner)["grades.csv"].splitlines()

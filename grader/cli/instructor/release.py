@@ -69,8 +69,8 @@ def release_github(
     grading: Annotated[
         GradingMode | None,
         typer.Option(
-            help="What a push runs: the visible tests (record), or hidden ones by key or reusable.  [default: as "
-            "before; of a new repository, record]"
+            help="What a push runs: the visible tests (record), or the hidden ones (key).  [default: as before; of a "
+            "new repository, record]"
         ),
     ] = None,
     update: Annotated[

@@ -44,6 +44,7 @@ _RENDERED = {
     ".devcontainer/devcontainer.json": "devcontainer.json.j2",
     ".gitignore": "gitignore",
     ".gitattributes": "gitattributes",
+    WORKFLOW: "classroom.yml.j2",
 }
 
 
@@ -113,25 +114,22 @@ def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:
             "git remote add origin https://github.com/OWNER/NAME"
         )
     about = {"mode": mode.value, "wheel": wheel, "grader_repository": grader_repository}
-    templates = {**_RENDERED, WORKFLOW: f"classroom_{mode}.yml.j2"}
-    return {path: render(name, course, **about) for path, name in templates.items()}
+    return {path: render(name, course, **about) for path, name in _RENDERED.items()}
 
 
 def write_workflows(course: Course) -> list[Path]:
-    """Write the workflow that students' repositories can call, and the course's Python into all that grade.
+    """Write the course's Python into the workflows that grade.
 
     Returns:
         The files that were out of date; none if the course has no workflows.
     """
-    folder = course.root / ".github" / "workflows"
-    if not folder.is_dir():
-        return []
-    before = {path: path.read_text(encoding="utf-8") for path in sorted(folder.glob("grade-*.yml"))}
-    after = {path: _PYTHON.sub(course.python, text) for path, text in before.items()}
-    after[folder / "grade-submission.yml"] = render("grade_submission.yml.j2", course)
-    written = [path for path, text in after.items() if text != before.get(path)]
-    for path in written:
-        write_atomically(path, after[path])
+    written = []
+    for path in sorted((course.root / ".github" / "workflows").glob("grade-*.yml")):
+        before = path.read_text(encoding="utf-8")
+        after = _PYTHON.sub(course.python, before)
+        if after != before:
+            write_atomically(path, after)
+            written.append(path)
     return written
 
 

@@ -58,10 +58,17 @@ def is_release(directory: Path) -> bool:
 
 
 def released_mode(directory: Path) -> GradingMode:
-    """Return what a push to an earlier release runs, according to its workflow."""
+    """Return what a push to an earlier release runs, according to its workflow.
+
+    Raises:
+        ReleaseError: It calls a workflow of the instructor's repository, as releases could until 28 November 2026.
+    """
     workflow = _content(directory, WORKFLOW) or b""
     if b"/grade-submission.yml@" in workflow:
-        return GradingMode.reusable
+        raise ReleaseError(
+            f"Nothing was changed in {directory}: it was released with `--grading reusable`, which is no longer there. "
+            "Choose --grading record, by which a push runs the visible tests, or --grading key, for the hidden ones."
+        )
     return GradingMode.key if b"secrets.GRADER_DEPLOY_KEY" in workflow else GradingMode.record
 
 

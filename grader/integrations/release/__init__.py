@@ -18,5 +18,3 @@ class GradingMode(enum.StrEnum):
     """The visible tests. Only the instructor runs the hidden ones."""
     key = "key"
     """The hidden tests, from the instructor's repository, with a deploy key."""
-    reusable = "reusable"
-    """The hidden tests, by a reusable workflow of the instructor's repository."""

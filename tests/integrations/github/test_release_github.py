@@ -247,21 +247,32 @@ def test_an_answer_that_was_tried_out_in_the_exercises_is_not_released(next_cour
 
 
 @pytest.mark.proof(part="releases")
-@pytest.mark.parametrize("mode", [GradingMode.key, GradingMode.reusable])
-def test_the_workflow_of_the_other_modes_names_the_instructors_repository(
-    mode: GradingMode, first_course: Path, tmp_path: Path
-) -> None:
+def test_the_workflow_with_a_key_names_the_instructors_repository(first_course: Path, tmp_path: Path) -> None:
     root = shutil.copytree(first_course, tmp_path / "course")
     git(root, "init")
-    with pytest.raises(ReleaseError, match=f"--grading {mode} needs .* git remote add origin"):
-        release_github(tmp_path / "sums", load_course(root), mode)
+    with pytest.raises(ReleaseError, match=r"--grading key needs .* git remote add origin"):
+        release_github(tmp_path / "sums", load_course(root), GradingMode.key)
     git(root, "remote", "add", "origin", "git@github.com:some-course/grader.git")
-    release_github(tmp_path / "sums", load_course(root), mode)
+    release_github(tmp_path / "sums", load_course(root), GradingMode.key)
     workflow = (tmp_path / "sums" / ".github" / "workflows" / "classroom.yml").read_text(encoding="utf-8")
     assert not release_github(tmp_path / "sums", load_course(root)).is_committed  # the next release keeps the mode
     assert "some-course/grader" in workflow
     assert "secrets.GRADER_DEPLOY_KEY" in workflow
     assert "Each push runs hidden tests" in (tmp_path / "sums" / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_release_that_called_a_workflow_of_the_instructor_needs_another_choice(
+    first_course: Path, repository: Path
+) -> None:
+    workflow = repository / ".github" / "workflows" / "classroom.yml"
+    workflow.write_text("jobs: {grade: {uses: a-course/grader/.github/workflows/grade-submission.yml@main}}\n")
+    git(repository, "commit", "--all", "--quiet", "--message", "As it was released before")
+    before = state(repository)
+    with pytest.raises(ReleaseError, match=r"Nothing was changed .*`--grading reusable`.*Choose --grading record"):
+        release_github(repository, load_course(first_course))
+    assert state(repository) == before
+    release_github(repository, load_course(first_course), GradingMode.record)
+    assert "grader check" in workflow.read_text(encoding="utf-8")
 
 
 def test_by_default_the_workflow_has_no_secret_and_the_readme_says_so(first_release: Path) -> None:
