@@ -92,7 +92,7 @@ def _write_classroom50(report: Report) -> None:
             write_atomically(path, text)
         if sink := os.environ.get("GITHUB_OUTPUT"):
             with open(sink, "a", encoding="utf-8", newline="\n") as file:
-                file.writelines(f"{line}\n" for line in _lines(outputs(report)))
+                file.writelines(f"{name}={value}\n" for name, value in outputs(report).items())
 
 
 def _read(path: Path) -> Report:
@@ -121,10 +121,6 @@ def _committed() -> datetime.datetime:
         return datetime.datetime.fromtimestamp(int(done.output), datetime.UTC)
     except (OSError, ValueError, OverflowError):
         raise GraderError("The commit's date is not valid: make a new commit, with the right date.") from None
-
-
-def _lines(outputs: dict[str, str]) -> Iterable[str]:
-    return (f"{name}={value}" for name, value in outputs.items())
 
 
 def _json(value: dict[str, Any]) -> str:
