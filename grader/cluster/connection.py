@@ -13,7 +13,9 @@ from grader.cluster.worker import WORKER
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from collections.abc import Iterator
+
+    from distributed import Client, SpecCluster
 
     from grader.course.model import Course
 
@@ -53,7 +55,11 @@ def connect(scheduler: str, course: Course, workers: int) -> Connection:
     except ModuleNotFoundError as error:
         raise GraderError(f"--scheduler needs {error.name}, which is not installed: {INSTALL}.") from None
     if scheduler == LOCAL:
-        return _start(course, workers)
+        from distributed import Client
+
+        local = contextlib.ExitStack()
+        cluster = local.enter_context(_cluster(course, workers))
+        return Connection("of this process", Client(cluster, set_as_default=False), local)
     address = read_address(scheduler)
     if address.is_encrypted:
         require_certificates()
@@ -77,10 +83,11 @@ def start_worker(scheduler: str) -> str:
     return f"in the course's folder on any machine with this grader: `dask worker {scheduler}`"
 
 
-def _start(course: Course, workers: int) -> Connection:
+@contextlib.contextmanager
+def _cluster(course: Course, workers: int) -> Iterator[SpecCluster]:
     """Make a scheduler and a worker in this process. They listen nowhere, so nobody else can send them code."""
     import dask
-    from distributed import Client, Scheduler, SpecCluster, Worker
+    from distributed import Scheduler, SpecCluster, Worker
 
     class WithoutPages:
         def start_http_server(self, *given: Any, **named: Any) -> None:
@@ -90,20 +97,20 @@ def _start(course: Course, workers: int) -> Connection:
 
     class LocalWorker(WithoutPages, Worker): ...
 
-    with contextlib.ExitStack() as stack:
+    protocol = {"protocol": "inproc://"}
+    WORKER.use(course)
+    with (
+        contextlib.closing(WORKER),
         # Dask puts this folder first in sys.path, and its usual parent may belong to another user.
-        stack.enter_context(dask.config.set({"temporary-directory": stack.enter_context(TemporaryDirectory())}))
-        WORKER.use(course)
-        stack.callback(WORKER.close)
-        protocol = {"protocol": "inproc://"}
-        cluster = SpecCluster(
+        TemporaryDirectory() as folder,
+        dask.config.set({"temporary-directory": folder}),
+        SpecCluster(
             scheduler={"cls": LocalScheduler, "options": {"dashboard": False, **protocol}},
             workers={0: {"cls": LocalWorker, "options": {"nthreads": workers, "memory_limit": 0, **protocol}}},
             silence_logs=logging.CRITICAL,  # when it ends, parts of it report others that do not reply any more
-        )
-        stack.enter_context(cluster)
-        return Connection("of this process", Client(cluster, set_as_default=False), stack.pop_all())
-    raise AssertionError
+        ) as cluster,
+    ):
+        yield cluster
 
 
 def _client(address: Address) -> Client:
