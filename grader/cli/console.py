@@ -88,6 +88,8 @@ def _hide_types_of_flags(command: Any, ctx: Any) -> None:
 def run(app: typer.Typer) -> None:
     """Run the command line. Exit with INTERNAL if it cannot print."""
     signal.signal(signal.SIGTERM, _end)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored, as in the background
+        signal.signal(signal.SIGINT, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=PLAIN)
@@ -103,13 +105,15 @@ def run(app: typer.Typer) -> None:
 
 
 def _end(number: int, _frame: object) -> NoReturn:
-    """Raise SystemExit, so that partial files and temporary folders are removed, with the exit code of a shell."""
+    """Raise SystemExit or KeyboardInterrupt, so that partial files and temporary folders are removed."""
     from multiprocessing import active_children
 
-    signal.signal(number, signal.SIG_IGN)
     for child in active_children():
         child.terminate()  # an executor would wait until they have done everything
-    sys.exit(128 + number)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)  # the exit code of a shell
 
 
 def unwritable(error: OSError) -> NoReturn:

@@ -56,15 +56,15 @@ def test_a_file_that_is_being_written_stays_as_it_was(tmp_path: Path, number: si
 
 # Waits for a process of its own that never ends, as a release and an audit wait for theirs.
 COMPUTES = """\
-import concurrent.futures, multiprocessing, os, signal
+import concurrent.futures, multiprocessing, os
 import typer
 from grader.cli.console import Program, run
 def compute():
     with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         pool.submit(os.getpid).result()
-        waiting = pool.submit(signal.pause)
+        endless = [pool.submit(exec, "while True: pass") for _ in range(2)]
         print("computing", flush=True)
-        waiting.result()
+        endless[0].result()
 app = typer.Typer(cls=Program)
 app.command("compute")(compute)
 app.callback()(lambda: None)
