@@ -28,7 +28,7 @@ Ada-L,Ada,"Doe, A.",ada@x.org,,1,student
 bela,Béla,Kis,,,2,
 ms-roe,,Roe,,,3,teacher
 ,Dina,Roe,dina@x.org,,,student
-"""
+late,Eve,Joins,,,4,student"""
 ASSIGNMENTS = """\
 {"schema": "classroom50/assignments/v1",
  "assignments": [{"slug": "attention", "name": "Attention", "mode": "individual", "autograder": "default"}]}
@@ -65,7 +65,8 @@ def root(tmp_path: Path) -> Path:
     settings.write_text(text.replace(": 2027-", ": 2100-"), encoding="utf-8")
     classroom = tmp_path / "classroom50" / "spring"
     classroom.mkdir(parents=True)
-    (classroom / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    # As a spreadsheet on Windows writes it, and without an end of the last line.
+    (classroom / "roster.csv").write_text(ROSTER, encoding="utf-8", newline="\r\n")
     (classroom / "assignments.json").write_text(ASSIGNMENTS, encoding="utf-8")
     subprocess.run(["git", "init", "--quiet"], cwd=classroom.parent, check=True)
     return root
@@ -77,14 +78,15 @@ def test_the_commands_put_the_grade_of_record_into_classroom_50(root: Path, exam
         hub.create("my-course/spring-attention-Ada-L").push(
             {f"exercises/{name}": text for name, text in answers.items()}, "2000-01-20T10:00:00Z"
         )
-        hub.create("my-course/spring-attention-bela").push({".classroom50.yaml": "x"}, "2000-01-20T10:00:00Z")
+        for login in ("bela", "late"):
+            hub.create(f"my-course/spring-attention-{login}").push({".classroom50.yaml": "x"}, "2000-01-20T10:00:00Z")
         printed = run(root, "The grade of record", **hub.environment())
     rows = list(csv.DictReader((root / "roster.csv").read_text(encoding="utf-8").splitlines()))
-    assert [row["student"] for row in rows] == ["Ada-L", "bela"]
+    assert [row["student"] for row in rows] == ["Ada-L", "bela", "late"]
     most = courses.read_reports(root / "reports" / UNIT)["Ada-L"]["possible"]
-    assert f"scores.json: 2 students; total of {most}.\n" in printed
+    assert f"scores.json: 3 students; total of {most}.\n" in printed
     scores = load(root.parent / "classroom50" / "spring" / "scores.json")
-    assert shown(scores, "attention") == {"Ada-L": (most, most), "bela": (0, most)}
+    assert shown(scores, "attention") == {"Ada-L": (most, most), "bela": (0, most), "late": (0, most)}
 
 
 def test_the_commands_put_the_bundle_where_classroom_50_looks_for_it(root: Path) -> None:

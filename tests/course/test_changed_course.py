@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import base64
 import json
 import re
 import shutil
@@ -167,7 +166,7 @@ def test_an_exercise_without_weight_is_run_and_reported(reports: Path) -> None:
     assert all(item["explanation"] for item in quiz["items"].values())
 
 
-@pytest.mark.parametrize("reader", ["annotations", "summary", "classroom", "classroom50", "gradescope"])
+@pytest.mark.parametrize("reader", ["annotations", "summary", "classroom50", "gradescope"])
 def test_a_report_says_that_an_exercise_without_weight_failed_and_costs_nothing(
     root: Path, reports: Path, tmp_path: Path, reader: str
 ) -> None:
@@ -178,12 +177,6 @@ def test_a_report_says_that_an_exercise_without_weight_failed_and_costs_nothing(
         case "summary":
             assert re.search(r"^## ✔ .*\n\nFull marks\. By", text)
             assert "| ◐ in progress | `project_qkv` | 0 of 0 |" in text
-        case "classroom":
-            values = dict(line.split("=", 1) for line in text.splitlines())
-            runner = json.loads(base64.b64decode(values["PROJECTQKV_RESULTS"]))
-            assert (runner["max_score"], runner["status"]) == (0, "pass")  # the reporter's job does not fail
-            assert {test["status"] for test in runner["tests"]} == {"pass", "fail"}
-            assert {test["score"] for test in runner["tests"]} == {0}
         case "classroom50":
             [test] = [one for one in json.loads(text)["tests"] if one["test-name"] == f"{UNIT}/project_qkv"]
             assert (test["passed"], test["score"], test["max-score"]) == (False, 0, 0)

@@ -74,6 +74,7 @@ class Push:
     actor: str = "somebody-else"
     message: str = "A message"
     sender: str = "User"
+    is_deletion: bool = False
 
 
 @dataclass
@@ -300,6 +301,7 @@ class Job:
                 "head_commit": {"message": push.message},
                 "repository": {"name": push.repository.partition("/")[2]},
                 "sender": {"type": push.sender},
+                "deleted": push.is_deletion,
             },
         }
 

@@ -252,20 +252,24 @@ def test_a_second_push_finds_the_environment_and_has_the_same_result(graded: Gra
 
 @pytest.mark.parametrize("mode", GradingMode)
 @pytest.mark.parametrize(
-    ("ref", "sender"),
+    "push",
     [
-        ("refs/tags/submit/2026-11-28T10-00-00Z", "User"),
-        ("refs/heads/feedback", "User"),
-        ("refs/heads/grader-feedback", "User"),
-        ("refs/heads/grader-feedback-ada", "User"),
-        ("refs/heads/main", "Bot"),
+        {"ref": "refs/tags/submit/2026-11-28T10-00-00Z"},
+        {"ref": "refs/heads/feedback"},
+        {"ref": "refs/heads/grader-feedback"},
+        {"ref": "refs/heads/grader-feedback-ada"},
+        {"sender": "Bot"},
+        {"is_deletion": True},
     ],
 )
-def test_a_tag_feedback_and_the_push_of_a_bot_run_nothing(
-    mode: GradingMode, ref: str, sender: str, tmp_path: Path
+def test_a_tag_feedback_a_bot_and_the_deletion_of_a_branch_run_nothing(
+    mode: GradingMode, push: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Classroom 50 pushes a tag `submit/*` for each submission, and a branch `feedback` when a student accepts."""
-    runner = Runner(tmp_path / "runner", {}, Push("some-course/ada", "0" * 40, ref, sender=sender))
+    """Classroom 50 pushes a tag `submit/*` for each submission, and a branch `feedback` when a student accepts.
+
+    When a branch is deleted, GitHub runs the workflow of the default branch.
+    """
+    runner = Runner(tmp_path / "runner", {}, Push("some-course/ada", "0" * 40, **push))
     runner.run(read_workflow(students_workflow(mode)))
     assert (runner.is_success, runner.jobs) == (True, [])
 

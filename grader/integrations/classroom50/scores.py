@@ -125,7 +125,7 @@ def update(path: Path, gradebook: Gradebook, columns: Sequence[Column], units: C
         scores = _read(path, _Scores)
     usernames = [row["username"] for row in read_table(path.with_name(ROSTER), "username,first_name,last_name").rows]
     classroom = _Classroom(
-        path.resolve().parent.name,
+        path.parent.resolve().name,
         {one.casefold(): one for one in usernames if one},
         [_Assignment.model_validate(one) for one in assignments],
     )
@@ -207,8 +207,11 @@ class _Classroom:
                 kept.append(grade.owner)
             elif grade.score is not None:
                 record = self._record(existing["owner"], grade, below, column.possible, assignment.mode)
-                members = {"member_usernames": grade.members} if grade.members else {}
-                after[key] = members | existing | {"override": True, "submissions": [record, *below]}
+                # Those whom the collector found have the grade, too. Ours are those of the roster now.
+                found = existing.get("member_usernames", []) if below else []
+                others = [one for one in grade.members if one.casefold() not in map(str.casefold, found)]
+                members = {"member_usernames": [*found, *others]} if grade.members else {}
+                after[key] = existing | members | {"override": True, "submissions": [record, *below]}
             elif is_ours and below:
                 rest = {name: value for name, value in existing.items() if name != "override"}
                 after[key] = rest | {"submissions": below}

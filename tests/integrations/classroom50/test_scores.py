@@ -240,14 +240,22 @@ def test_a_group_has_one_entry_for_its_members(classroom: Path, mode: str, owner
     assert "write the login of each, as in Spring/roster.csv, into the roster as sis_login_id" in done.left_out[0]
 
 
+def test_who_joins_or_leaves_a_group_later_has_or_loses_its_grade(classroom: Path) -> None:
+    assign(classroom, assignment("sums", "team"))
+    write(classroom, *(of(member(one, "group-1"), sums=9) for one in ("ada-l", "bob")))
+    write(classroom, *(of(member(one, "group-1"), sums=9) for one in ("bob", "eve")))
+    assert points(classroom) == {"bob": (9, 18), "eve": (9, 18)}
+
+
 def test_the_members_that_the_collector_found_are_kept(classroom: Path) -> None:
     assign(classroom, assignment("sums", "team"))
     collected(
         classroom, "sums", autograded("group-1", 3, kind="team", member_usernames=["bob"], team_slug="x"), kind="team"
     )
-    write(classroom, of(member("bob", "group-1"), sums=9), of(member("ada-l", "group-1"), sums=9))
-    [entry] = load(classroom / "scores.json")["assignments"]["sums"]["entries"]
-    assert (entry["member_usernames"], entry["team_slug"]) == (["bob"], "x")
+    for _ in range(2):
+        write(classroom, of(member("Eve", "group-1"), sums=9), of(member("ada-l", "group-1"), sums=9))
+        [entry] = load(classroom / "scores.json")["assignments"]["sums"]["entries"]
+        assert (entry["member_usernames"], entry["team_slug"]) == (["bob", "eve", "Ada-L"], "x")
 
 
 WRONG: Mapping[str, tuple[Callable[[dict[str, Any]], object], str]] = {
@@ -290,6 +298,13 @@ def test_a_file_that_is_not_json_is_refused(classroom: Path, text: str) -> None:
     (classroom / "scores.json").write_text(text, encoding="latin-1")
     with pytest.raises(GraderError, match=r"scores\.json is not JSON \("):
         write(classroom, of("bob", sums=9))
+
+
+def test_a_linked_file_is_of_the_classroom_in_which_the_link_is(classroom: Path, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (classroom / "scores.json").symlink_to(tmp_path / "kept" / "scores.json")
+    write(classroom, of("Ada-L", sums=4))
+    assert points(classroom) == {"Ada-L": (4, 18)}
 
 
 def test_another_place_than_a_classroom_is_refused(classroom: Path, tmp_path: Path) -> None:
