@@ -112,7 +112,7 @@ class Forgetting:
     def left(self) -> list[str]:
         """Return a sentence on each file that is not opened, and on each place where the student is still named."""
         pattern = _pattern(self._terms, self.others)
-        found = []
+        found: list[str] = []
         for path in self.paths:
             if path.is_dir():
                 found += _named(path, pattern)
