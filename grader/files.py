@@ -23,7 +23,7 @@ PACKAGE = Path(__file__).resolve().parent
 PARTIAL = ".partial"
 # Other names of files that a program has open.
 _STREAMS = {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
-_OPEN_FILE = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+_OPEN_FILE = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,9})")
 
 
 class FolderInUse(GraderError):
@@ -63,8 +63,9 @@ def _keep_mode(descriptor: int, path: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         old = path.lstat()
         if stat.S_ISREG(old.st_mode):
-            with contextlib.suppress(PermissionError):
-                os.fchown(descriptor, old.st_uid, old.st_gid)
+            for owner, group in ((-1, old.st_gid), (old.st_uid, -1)):  # a user may give a file to an own group
+                with contextlib.suppress(PermissionError):
+                    os.fchown(descriptor, owner, group)
             os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
 
 

@@ -68,6 +68,28 @@ def test_a_new_file_follows_the_umask_and_an_old_one_keeps_its_mode_and_owner(tm
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
 
 
+# As the member of two groups, after what root alone can import.
+OF_A_GROUP = """\
+import os, pathlib
+from grader.files import write_atomically
+os.setgroups([54322])
+os.setresgid(54321, 54321, 54321)
+os.setresuid(54321, 54321, 54321)
+write_atomically(pathlib.Path("file"), "text")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root can be another user")
+def test_the_file_of_another_user_stays_with_its_group_so_that_no_other_group_can_read_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "file").chmod(0o640)
+    os.chown(tmp_path / "file", 54323, 54322)
+    tmp_path.chmod(0o777)
+    subprocess.run([sys.executable, "-c", OF_A_GROUP], cwd=tmp_path, check=True)
+    after = (tmp_path / "file").stat()
+    assert (after.st_uid, after.st_gid, after.st_mode & 0o777) == (54321, 54322, 0o640)
+
+
 @ON_POSIX
 def test_a_link_that_a_user_named_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
@@ -109,6 +131,13 @@ def test_the_output_can_be_named_also_if_it_is_a_file_that_others_write_to(tmp_p
     with open(tmp_path / "file", "wb") as file:
         subprocess.run([sys.executable, "-c", code, name], stdout=file, check=True)
     assert (tmp_path / "file").read_text() == "before text after"
+
+
+@ON_POSIX
+@pytest.mark.parametrize("number", [9_999, 10**30])
+def test_a_number_of_no_open_file_is_an_os_error(number: int) -> None:
+    with pytest.raises(OSError, match=r"Bad file descriptor|No such file"):
+        write_where_named(Path(f"/dev/fd/{number}"), "text")
 
 
 @ON_POSIX

@@ -95,7 +95,7 @@ class Forgetting:
         """
         found = [change for folder in self._folders for change in self._in_folder(folder)]
         found += [change for table in sorted(self._tables, key=_is_own) if (change := self._in_table(table))]
-        return list({change.path.resolve(): change for change in found}.values())
+        return list({change.path.parent.resolve() / change.path.name: change for change in found}.values())
 
     def run(self) -> None:
         """Make the changes to what is there now. Raises OSError, and GraderError if another command writes there."""
@@ -112,13 +112,13 @@ class Forgetting:
     def left(self) -> list[str]:
         """Return a sentence on each file that is not opened, and on each place where the student is still named."""
         pattern = _pattern(self._terms, self.others)
-        found = []
+        found: list[str] = []
         for path in self.paths:
             if path.is_dir():
-                found += [f"{one} has the student's name and was not changed." for one in _named(path, pattern)]
-            elif path.is_file() and not _is_table(path):
+                found += _named(path, pattern)
+            elif path.exists() and not _is_table(path):
                 found.append(f"{path} was not opened: make it again, or take the student out by hand.")
-            elif path.is_file() and _is_named(pattern, path.read_text(encoding="utf-8")):
+            elif path.exists() and _is_named(pattern, path.read_text(encoding="utf-8")):
                 found.append(f"{path} has the student's name in another place: take it out by hand.")
         return list(dict.fromkeys(found))
 
@@ -148,13 +148,14 @@ class Forgetting:
         yield from self._own(folder / INSTRUCTOR, ".pytest.json")
         yield from self._own(folder / EARLIER, "")
         places = [folder, *filter(_is_folder, _entries(folder / EARLIER))]
-        for path in (path for place in places for path in sorted(place.glob("*.json"))):
+        # Where a student made the folder, a file may be a pipe or a link to a device, which has no end.
+        for path in (path for place in places for path in sorted(place.glob("*.json")) if path.is_file()):
             report = None if self._is_called(path.stem) else read_report(path.stem, path.parent)
             if report and any(map(self._is_called, report.together)):
                 others = [one for one in report.together if not self._is_called(one)]
                 alone = report.model_copy(update={"together": others if len(others) > 1 else []})
                 yield Change(path, alone.to_json().encode(), f"1 of {len(report.together)} members")
-        reasons = not_graded(folder)
+        reasons = not_graded(folder) if (folder / INSTRUCTOR / NOT_GRADED).is_file() else {}
         kept = {name: reason for name, reason in reasons.items() if not self._is_called(name)}
         if kept != reasons:
             content = json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
@@ -199,12 +200,14 @@ class Forgetting:
         return Change(path, "".join(kept + lines[end:]).encode(), f"{count} of {len(table.rows)} rows")
 
 
-def _named(folder: Path, pattern: re.Pattern[str]) -> Iterator[Path]:
-    """Yield what has the student's name in its own, below a folder; nothing is opened."""
-    for place, folders, files in os.walk(folder):
+def _named(folder: Path, pattern: re.Pattern[str]) -> Iterator[str]:
+    """Yield a sentence on what has the student's name in its own, below a folder; no file is opened."""
+    closed: list[OSError] = []
+    for place, folders, files in os.walk(folder, onerror=closed.append):
         named = {one for one in (*folders, *files) if _is_named(pattern, one)}
-        yield from (Path(place, one) for one in sorted(named))
+        yield from (f"{Path(place, one)} has the student's name and was not changed." for one in sorted(named))
         folders[:] = sorted({*folders} - named - {".git"})
+    yield from (f"{error.filename} cannot be read ({error.strerror}): look there by hand." for error in closed)
 
 
 def _is_table(path: Path) -> bool:

@@ -29,6 +29,8 @@ err = Console(stderr=True, highlight=False)
 PLAIN = "plain"
 """An error handler: how to write a character that a terminal's encoding lacks, such as cp1252 on Windows."""
 _IN_PLAIN = {"✓": "+", "✗": "x", "→": "->", "·": "-", "×": "x", "…": "..."}
+# A closed terminal sends SIGHUP, which Windows lacks.
+_ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 
 
 def _in_plain(error: UnicodeError) -> tuple[str, int]:
@@ -87,9 +89,10 @@ def _hide_types_of_flags(command: Any, ctx: Any) -> None:
 
 def run(app: typer.Typer) -> None:
     """Run the command line. Exit with INTERNAL if it cannot print."""
-    signal.signal(signal.SIGTERM, _end)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored, as in the background
-        signal.signal(signal.SIGINT, _end)
+    for number in (signal.SIGINT, *_ENDING):
+        # Otherwise it is ignored: Ctrl-C in the background, and under nohup the end of the terminal.
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=PLAIN)
@@ -112,7 +115,8 @@ def _end(number: int, _frame: object) -> NoReturn:
         child.terminate()  # an executor would wait until they have done everything
     if number == signal.SIGINT:
         raise KeyboardInterrupt
-    signal.signal(number, signal.SIG_IGN)
+    for one in _ENDING:
+        signal.signal(one, signal.SIG_IGN)
     sys.exit(128 + number)  # the exit code of a shell
 
 

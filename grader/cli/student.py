@@ -102,7 +102,9 @@ def _done(command: str, course: Path | None, background: bool, **asked: Any) -> 
         "width": out.width,
         "colors": None if out.no_color or out.legacy_windows else out.color_system,
     }
-    done = spare.ask(root, asked | terminal) if background else None
+    # A file that the user named is written here: the spare process has other open files, and may have another umask.
+    is_file_named = any(asked.get(option) for option in ("into", "html", "picture"))
+    done = spare.ask(root, asked | terminal) if background and not is_file_named else None
     if done is not None:
         out.file.write(done["printed"])
     else:

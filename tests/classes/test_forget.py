@@ -28,6 +28,7 @@ from grader.integrations.github.history import Snapshot
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 OTHERS = {"adam": "Adam Ada", "ada-b": "Ada B", "van-ada": "Vera van Ada", "bela": "Bela Bo"}
 NAMES = {"ada": "Ada Lovelace", **OTHERS}
+DONE = "The tables there, and the names of files and folders, do not have ada now.\n"
 
 
 def write(path: Path, text: str | bytes = "1") -> Path:
@@ -111,7 +112,7 @@ def test_a_student_is_removed_from_what_the_grader_wrote_and_from_the_tables_and
         "canvas.csv": "Student,ID,SIS User ID,SIS Login ID,Section,1\nAdam,,,login1,,0\n",
         "moodle.csv": "Email address,1\nadam@x.org,3\n",
     }
-    assert forget("ada", *all_of(term)) == (0, "Nothing there has the name of ada now.\n")
+    assert forget("ada", *all_of(term)) == (0, DONE)
 
 
 def test_nothing_is_changed_without_a_yes(term: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,6 +207,37 @@ def test_links_are_not_followed(term: Path, tmp_path: Path) -> None:
     assert contents(outside) == before
     assert (term / "sums" / "ada").is_dir()
     assert not (term / "feedback" / "ada.md").is_symlink()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+def test_files_without_an_end_are_not_read_in_a_folder_that_a_student_made(tmp_path: Path) -> None:
+    folder = write(tmp_path / "bela" / "instructor" / "bela.pytest.json").parent.parent
+    for path in ("collected.json", "instructor/not_graded.json", "cem.json"):
+        os.mkfifo(folder / path)
+    (folder / "dan.json").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert forget("ada", folder, "--yes") == (0, DONE)
+    assert f"{tmp_path}/pipe.csv was not opened" in forget("ada", tmp_path / "pipe.csv", "--yes")[1]
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = write(tmp_path / "closed" / "ada.txt").parent
+
+    def refuses(path: Any, real: Any = os.scandir) -> Any:
+        if path == str(closed):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refuses)
+    exit_code, printed = forget("ada", tmp_path, "--yes")
+    assert (exit_code, printed) == (1, f"{closed} cannot be read (Permission denied): look there by hand.\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need special rights on Windows")
+def test_a_page_and_a_link_to_it_both_leave(term: Path) -> None:
+    (term / "feedback" / "ada.md").unlink()
+    (term / "feedback" / "ada.md").symlink_to("ada.html")
+    assert forget("ada", *all_of(term), term / "reports" / ".." / "feedback", "--yes")[0] == 0
 
 
 def test_a_folder_that_a_student_made_to_look_like_one_of_the_grader_leads_to_no_other(term: Path) -> None:

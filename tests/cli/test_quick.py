@@ -69,6 +69,13 @@ def test_what_is_next_is_drawn_without_a_name(folder: Path) -> None:
     assert imported(quick).isdisjoint(LOADED)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+def test_a_file_that_is_named_is_written_by_the_command_itself_which_has_the_users_open_files(folder: Path) -> None:
+    done = grader(folder, "check", "dot_product", "--html", "/dev/stdout")
+    assert done.stdout.startswith("<!doctype html>")
+    assert is_ready()  # it was not used
+
+
 def test_in_a_terminal_it_prints_in_colours_and_asks_a_question(folder: Path) -> None:
     processes.until(is_ready)
     environment = os.environ | {"TERM": "xterm-256color"}

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C end a command as a shell expects it, and leave nothing half written behind."""
+"""SIGTERM, Ctrl-C and a closed terminal end a command as a shell expects it, and leave nothing half written behind."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from processes import descendants, until, until_ended
 
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
 ENDLESS = RIGHT.replace("    hidden_in", "    while True:\n        pass\n    hidden_in")
-pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals"),
-    pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)]),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
+TERMINAL_CLOSED = getattr(signal, "SIGHUP", signal.SIGTERM)
+STOPPED = (signal.SIGTERM, 143), (signal.SIGINT, 130)
 
 
 @pytest.fixture(autouse=True)
@@ -42,16 +41,31 @@ run(app)
 """
 
 
+def writing(folder: Path, *before: str) -> subprocess.Popen[bytes]:
+    """Start a program that is in the middle of a file."""
+    command = [*before, sys.executable, "-c", WRITES, "write"]
+    program = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert program.stdout
+    assert program.stdout.readline() == b"writing\n"
+    return program
+
+
+@pytest.mark.parametrize(("number", "code"), [*STOPPED, (TERMINAL_CLOSED, 129)])
 def test_a_file_that_is_being_written_stays_as_it_was(tmp_path: Path, number: signal.Signals, code: int) -> None:
     (tmp_path / "grades.csv").write_text("old")
-    command = [sys.executable, "-c", WRITES, "write"]
-    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
-        assert program.stdout
-        assert program.stdout.readline() == b"writing\n"
+    with writing(tmp_path) as program:
         program.send_signal(number)
         assert program.wait() == code
     assert [path.name for path in tmp_path.iterdir()] == ["grades.csv"]
     assert (tmp_path / "grades.csv").read_text() == "old"
+
+
+def test_with_nohup_it_goes_on_without_the_terminal(tmp_path: Path) -> None:
+    with writing(tmp_path, "nohup") as program:
+        program.send_signal(TERMINAL_CLOSED)
+        program.communicate()
+    assert program.returncode == 0
+    assert (tmp_path / "grades.csv").read_text() == "new"
 
 
 # Waits for a process of its own that never ends, as a release and an audit wait for theirs.
@@ -72,6 +86,7 @@ run(app)
 """
 
 
+@pytest.mark.parametrize(("number", "code"), STOPPED)
 def test_a_process_that_computes_is_ended_and_not_waited_for(number: signal.Signals, code: int) -> None:
     command = [sys.executable, "-c", COMPUTES, "compute"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as program:
@@ -84,6 +99,7 @@ def test_a_process_that_computes_is_ended_and_not_waited_for(number: signal.Sign
         assert program.wait() == code
 
 
+@pytest.mark.parametrize(("number", "code"), STOPPED)
 def test_a_class_that_is_being_graded_keeps_its_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
 ) -> None:
@@ -108,6 +124,7 @@ def test_a_class_that_is_being_graded_keeps_its_reports(
     assert not list((tmp_path / "temporary").iterdir())
 
 
+@pytest.mark.parametrize(("number", "code"), STOPPED)
 def test_a_release_that_is_being_written_leaves_no_folder(tmp_path: Path, number: signal.Signals, code: int) -> None:
     command = courses.grader_command("release", "gradescope", tmp_path / "out" / "release")
     with subprocess.Popen(

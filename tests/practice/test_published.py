@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import datetime
 import io
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,19 @@ def test_only_what_the_instructor_published_is_read_or_replaced(ada: Path) -> No
     assert release_solutions(ada, COURSE, [UNIT], OVER) == release_solutions(ada, COURSE, [UNIT], OVER)
     with pytest.raises(ReleaseError, match="lies in the course's own repository"):
         release_solutions(COURSE.root, COURSE, [UNIT], OVER)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need special rights on Windows")
+def test_nothing_is_written_through_a_link_or_read_from_a_pipe_in_a_students_repository(ada: Path) -> None:
+    (ada / "solutions").symlink_to(ada.parent)
+    with pytest.raises(GraderError, match=r"solutions is a link in a student's folder"):
+        release_solutions(ada, COURSE, [UNIT], OVER)
+    assert [path.name for path in ada.parent.iterdir()] == ["ada"]
+    (ada / "solutions").unlink()
+    (ada / "solutions").mkdir()
+    os.mkfifo(ada / "solutions" / "simple_attention.py")
+    with pytest.raises(ReleaseError, match="is from no `grader release solutions`"):
+        release_solutions(ada, COURSE, [UNIT], OVER)
 
 
 def test_an_update_is_refused_while_solutions_of_a_unit_that_is_not_over_are_there(ada: Path) -> None:

@@ -41,4 +41,4 @@ def forget(
     if left := forgetting.left():
         more = [f"and {len(left) - MOST_NAMED} more."] if len(left) > MOST_NAMED else []
         raise stop(IMPERFECT, *left[:MOST_NAMED], *more)
-    say(f"Nothing there has the name of {student} now.")
+    say(f"The tables there, and the names of files and folders, do not have {student} now.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION, read_source
-from grader.files import write_atomically
+from grader.files import refuse_links, write_atomically
 from grader.integrations.release import ReleaseError
 from grader.submissions.names import PUBLISHED, PUBLISHED_FOLDER, is_published
 
@@ -30,7 +30,7 @@ def release_solutions(directory: Path, course: Course, units: Sequence[str], now
         The files.
 
     Raises:
-        ReleaseError: A unit is not over, or the place is taken. Nothing was written.
+        GraderError: A unit is not over, or the place is taken or a link. Nothing was written.
         BuildError: A unit's source is malformed. Nothing was written.
         OSError: A file cannot be written.
     """
@@ -46,7 +46,8 @@ def release_solutions(directory: Path, course: Course, units: Sequence[str], now
             )
     files = {directory / PUBLISHED_FOLDER / f"{unit}.py": _published(unit, course) for unit in units}
     for path in files:
-        if path.exists() and not is_published(path.read_text(encoding="utf-8", errors="replace")):
+        refuse_links(path, directory)
+        if path.exists() and not (path.is_file() and is_published(path.read_text(encoding="utf-8", errors="replace"))):
             raise ReleaseError(
                 f"{path} is from no `grader release solutions`, so nothing was written: rename it or move it away."
             )
