@@ -39,7 +39,7 @@ BETWEEN = 3
 
 _BESIDE = re.compile("`|#")  # around code in a text, and before a comment
 _PARAMETER = re.compile(r"\[\[\w+\]\]")
-_QUOTED = re.compile(r'\s*f?"[^"]*"[\s,)\]]*')
+_NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sentence for reports, or an import
 _SENTENCE = re.compile(r'(def test_\w+\([^)]*\).*:\n\s+)"""([^"]*)"""')  # a test's docstring
 Passage = tuple[str, str]
 """A place in the course, and the text there."""
@@ -135,11 +135,11 @@ def _without(passages: Iterable[Passage], public: Iterable[str]) -> dict[str, st
 
 
 def _hidden_lines(course: Course) -> Iterator[Passage]:
-    """Yield the lines of the hidden tests, and of the code that they use, without sentences that reports quote."""
+    """Yield the lines of the hidden tests, and of the code that they use, but no imports and sentences for reports."""
     for path in sorted(course.suites.rglob("*.py")):
         place, text = course.shown(path), path.read_text(encoding="utf-8")
         lines = lines_of(_SENTENCE.sub(lambda found: found[1] + "\n" * found[2].count("\n"), text))
-        yield from ((f"{place}:{number}", line) for number, line in lines if not _QUOTED.fullmatch(line))
+        yield from ((f"{place}:{number}", line) for number, line in lines if not _NO_SECRET.fullmatch(line))
 
 
 def _source_lines(course: Course) -> Iterator[tuple[str, str, bool]]:

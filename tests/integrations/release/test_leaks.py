@@ -318,16 +318,18 @@ def test_lines_that_visible_tests_share_with_hidden_ones_are_no_secret_unless_ma
         assert [leak.place for leak in scan(folder, load_course(own_small_course))] == places
 
 
-def test_the_sentence_of_a_hidden_test_is_no_secret_because_reports_show_it(
+def test_the_sentence_of_a_hidden_test_is_no_secret_because_reports_show_it_nor_is_an_import(
     own_small_course: Path, tmp_path: Path
 ) -> None:
     hidden = own_small_course / "grader" / "suites" / "sums" / "test_sums.py"
     hidden.write_text(
-        'def test_it():\n    """The sum of no numbers\n    should be the number zero."""\n', encoding="utf-8"
+        'import torch.testing as t\ndef test_it():\n    """The sum of no numbers\n    should be the number zero."""\n',
+        encoding="utf-8",
     )
     folder = tmp_path / "released"
     folder.mkdir()
-    (folder / "README.md").write_text("The sum of no numbers\nshould be the number zero.\n", encoding="utf-8")
+    text = "import torch.testing as t\nThe sum of no numbers\nshould be the number zero.\n"
+    (folder / "README.md").write_text(text, encoding="utf-8")
     assert scan(folder, load_course(own_small_course)) == []
 
 
@@ -335,6 +337,17 @@ def test_another_file_in_exercises_is_refused_by_name(own_small_course: Path) ->
     (own_small_course / "exercises" / "helpers.py").touch()
     with pytest.raises(ReleaseError, match=r"exercises/helpers\.py is of no unit that autograder\.yml lists"):
         received(load_course(own_small_course))
+
+
+@pytest.mark.parametrize("name", ["notes.md", "sums.py"])
+def test_a_link_in_exercises_is_refused_and_a_hidden_file_is_left_out(name: str, own_small_course: Path) -> None:
+    course = load_course(own_small_course)
+    (course.exercises / ".notes.md").touch()
+    assert ".notes.md" not in received(course)
+    (course.exercises / name).unlink(missing_ok=True)
+    (course.exercises / name).symlink_to(course.root / "autograder.yml")
+    with pytest.raises(ReleaseError, match=rf"exercises/{re.escape(name)} is a link or a folder"):
+        received(course)
 
 
 @pytest.mark.parametrize("folder", ["solutions", "exercises"])
