@@ -40,7 +40,7 @@ BETWEEN = 3
 _BESIDE = re.compile("`|#")  # around code in a text, and before a comment
 _PARAMETER = re.compile(r"\[\[\w+\]\]")
 _NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sentence for reports, or an import
-_SENTENCE = re.compile(r'(def test_\w+\([^)]*\).*:\n\s+)"""([^"]*)"""')  # a test's docstring
+_SENTENCE = re.compile(r'def test_\w+\([^)]*\).*:\n\s+"""([^"]*)"""')  # a test's docstring
 Passage = tuple[str, str]
 """A place in the course, and the text there."""
 
@@ -52,6 +52,10 @@ class Secrets:
         hidden = list(_hidden_lines(course))
         self._texts = secret_texts(course) | _without([*hidden, *_lines_of_quizzes(course)], _shown(course))
         self._finder = Finder(self._texts)
+        suites = (path.read_text(encoding="utf-8") for path in course.suites.rglob("test_*.py"))
+        # What visible tests say may be longer and begin in the same way.
+        found = (line for text in suites for one in _SENTENCE.findall(text) for line in one.splitlines())
+        self._sentences = {signs(_inner(line)) for line in found}
         solutions = ((place, line) for place, line, is_solution in _source_lines(course) if is_solution)
         self._in_a_row = {signs(line): place for place, line in (*hidden, *solutions)}
         quizzes = load_quizzes(course.solutions, course.quizzes)
@@ -67,7 +71,8 @@ class Secrets:
         lines = text.splitlines()
         for number, secret in self._finder.find(text):
             pieces = [lines[number - 1], *_BESIDE.split(lines[number - 1])]
-            if len(secret) >= SHORTEST_PART or secret in (signs(_inner(piece)) for piece in pieces):
+            is_clear = len(secret) >= SHORTEST_PART and secret not in self._sentences
+            if is_clear or secret in (signs(_inner(piece)) for piece in pieces):
                 yield number, self._texts[secret]
         run = 0
         for number, line in lines_of(text):
@@ -138,7 +143,7 @@ def _hidden_lines(course: Course) -> Iterator[Passage]:
     """Yield the lines of the hidden tests, and of the code that they use, but no imports and sentences for reports."""
     for path in sorted(course.suites.rglob("*.py")):
         place, text = course.shown(path), path.read_text(encoding="utf-8")
-        lines = lines_of(_SENTENCE.sub(lambda found: found[1] + "\n" * found[2].count("\n"), text))
+        lines = lines_of(text)
         yield from ((f"{place}:{number}", line) for number, line in lines if not _NO_SECRET.fullmatch(line))
 
 

@@ -318,19 +318,21 @@ def test_lines_that_visible_tests_share_with_hidden_ones_are_no_secret_unless_ma
         assert [leak.place for leak in scan(folder, load_course(own_small_course))] == places
 
 
-def test_the_sentence_of_a_hidden_test_is_no_secret_because_reports_show_it_nor_is_an_import(
+def test_the_sentence_of_a_hidden_test_is_a_secret_only_alone_and_an_import_is_none(
     own_small_course: Path, tmp_path: Path
 ) -> None:
     hidden = own_small_course / "grader" / "suites" / "sums" / "test_sums.py"
     hidden.write_text(
-        'import torch.testing as t\ndef test_it():\n    """The sum of no numbers\n    should be the number zero."""\n',
+        'import torch.testing as t\ndef test_it():\n    """The sum of no numbers\n    should be the number zero, as always."""\n',
         encoding="utf-8",
     )
     folder = tmp_path / "released"
     folder.mkdir()
-    text = "import torch.testing as t\nThe sum of no numbers\nshould be the number zero.\n"
+    text = (
+        "import torch.testing as t\nThat should be the number zero, as always, it says.\nshould be the number zero.\n"
+    )
     (folder / "README.md").write_text(text, encoding="utf-8")
-    assert scan(folder, load_course(own_small_course)) == []
+    assert [leak.place for leak in scan(folder, load_course(own_small_course))] == ["README.md:3"]
 
 
 def test_another_file_in_exercises_is_refused_by_name(own_small_course: Path) -> None:
