@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
     from nbgrader.coursedir import CourseDirectory
 
-_PICTURES = (".png", ".jpg", ".jpeg", ".gif")
+_PICTURES = {".png": b"\x89PNG", ".jpg": b"\xff\xd8\xff", ".jpeg": b"\xff\xd8\xff", ".gif": b"GIF8"}
+"""How the names of pictures end, and how their contents begin."""
 _KINDS = {
     "grade_cells": is_grade,
     "solution_cells": is_solution,
@@ -65,13 +66,16 @@ class SourceExporter(NotebookExporter):
         """Return what students must not receive of the notebooks and the files beside them; "" if nothing."""
         generate: Any = self.parent
         beside = [
-            Path(file)
+            path
             for folder in generate.assignments
-            for file in find_all_files(folder, generate.coursedir.ignore)
-            if not file.endswith(_PICTURES) and Path(file) not in notebooks
+            for path in map(Path, find_all_files(folder, generate.coursedir.ignore))
+            if path not in notebooks
         ]
         try:
-            self._texts += [(str(path), text_of(str(path), path.read_bytes())) for path in beside]
+            for path in beside:
+                content, beginning = path.read_bytes(), _PICTURES.get(path.suffix)
+                if not (beginning and content.startswith(beginning)):
+                    self._texts.append((str(path), text_of(str(path), content)))
             refuse(search(self._texts, course_of(generate.config)))
         except GraderError as error:
             return str(error)

@@ -15,7 +15,10 @@ from grader.files import PACKAGE
 from grader.integrations.release.texts import Finder, forms, is_long, lines_of, signs
 from grader.integrations.release.wheel import is_the_instructors, received
 from grader.quizzes.items import BugItem, ChoiceItem, OrderItem
+from grader.quizzes.marking import mark
 from grader.quizzes.questions import QUIZ_SUFFIX, rendered
+from grader.quizzes.sheet import Sheet
+from grader.quizzes.sheet_reader import read_sheet
 from grader.quizzes.source import load_quizzes
 
 if TYPE_CHECKING:
@@ -26,14 +29,18 @@ if TYPE_CHECKING:
     from grader.quizzes.items import Item
 
 SHORTEST_PART = 26
-"""A secret of fewer signs is only found as a whole line: sentences have some words in common with code."""
+"""A secret of fewer signs is only found alone: sentences have some words in common with code."""
 COPIED = 10
 """So many lines of hidden tests or solutions in a row are a copy, even if students receive each of them elsewhere."""
 KNOWN_ANSWERS = 3
-"""So many right answers of one quiz, each after the name of its item, are a key."""
+"""So many right answers of one quiz, in a sheet or each after the name of its item, are a key."""
+BETWEEN = 3
+"""The most words between a name and its answer, such as `points: 1, answer:`."""
 
+_BESIDE = re.compile("`|#")  # around code in a text, and before a comment
 _PARAMETER = re.compile(r"\[\[\w+\]\]")
-_QUOTED = re.compile(r'\s*f?"[^"]*"[\s,)\]]*')
+_NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sentence for reports, or an import
+_SENTENCE = re.compile(r'def test_\w+\([^)]*\).*:\n\s+"""([^"]*)"""')  # a test's docstring
 Passage = tuple[str, str]
 """A place in the course, and the text there."""
 
@@ -45,11 +52,17 @@ class Secrets:
         hidden = list(_hidden_lines(course))
         self._texts = secret_texts(course) | _without([*hidden, *_lines_of_quizzes(course)], _shown(course))
         self._finder = Finder(self._texts)
+        suites = (path.read_text(encoding="utf-8") for path in course.suites.rglob("test_*.py"))
+        # What visible tests say may be longer and begin in the same way.
+        found = (line for text in suites for one in _SENTENCE.findall(text) for line in one.splitlines())
+        self._sentences = {signs(_inner(line)) for line in found}
         solutions = ((place, line) for place, line, is_solution in _source_lines(course) if is_solution)
         self._in_a_row = {signs(line): place for place, line in (*hidden, *solutions)}
+        quizzes = load_quizzes(course.solutions, course.quizzes)
+        self._quizzes = {f"solutions/{unit}{QUIZ_SUFFIX}": quiz for unit, quiz in quizzes.items()}
         self._answers = {
-            name: (f"solutions/{unit}{QUIZ_SUFFIX}", list(_answers(item)))
-            for unit, quiz in load_quizzes(course.solutions, course.quizzes).items()
+            name: (origin, list(_answers(item)))
+            for origin, quiz in self._quizzes.items()
             for name, item in quiz.items.items()
         }
 
@@ -57,7 +70,9 @@ class Secrets:
         """Yield the line of each secret in a text, and its place in the course."""
         lines = text.splitlines()
         for number, secret in self._finder.find(text):
-            if len(secret) >= SHORTEST_PART or _inner(lines[number - 1]) == _inner(secret):
+            pieces = [lines[number - 1], *_BESIDE.split(lines[number - 1])]
+            is_clear = len(secret) >= SHORTEST_PART and secret not in self._sentences
+            if is_clear or secret in (signs(_inner(piece)) for piece in pieces):
                 yield number, self._texts[secret]
         run = 0
         for number, line in lines_of(text):
@@ -68,19 +83,29 @@ class Secrets:
         yield from self._keys(text)
 
     def _keys(self, text: str) -> Iterator[tuple[int, str]]:
-        """Yield the quizzes of which a text has several answers, each after the name of its item."""
-        words = [
-            (number, word) for number, line in enumerate(text.splitlines(), 1) for word in re.findall(r"\w+", line)
-        ]
+        """Yield the quizzes of which a text has several answers, with the first line that has one."""
         found: dict[str, dict[str, int]] = {}
+        for number, origin, name in (*self._named(text), *self._filled_in(text)):
+            found.setdefault(origin, {}).setdefault(name, number)
+        yield from ((min(one.values()), origin) for origin, one in found.items() if len(one) >= KNOWN_ANSWERS)
+
+    def _named(self, text: str) -> Iterator[tuple[int, str, str]]:
+        """Yield each right answer after the name of its item: the line, the quiz and the item."""
+        lines = enumerate(text.casefold().splitlines(), start=1)
+        words = [(number, word) for number, line in lines for word in re.findall(r"\w+", line)]
         for place, (number, word) in enumerate(words):
             origin, answers = self._answers.get(word, ("", []))
-            for answer in answers:
-                # A word such as `answer` may be between them.
-                for start in (place + 1, place + 2):
-                    if [one for _, one in words[start : start + len(answer)]] == answer:
-                        found.setdefault(origin, {}).setdefault(word, number)
-        yield from ((min(one.values()), origin) for origin, one in found.items() if len(one) >= KNOWN_ANSWERS)
+            for answer, start in itertools.product(answers, range(place + 1, place + BETWEEN + 2)):
+                if [one for _, one in words[start : start + len(answer)]] == answer:
+                    yield number, origin, word
+
+    def _filled_in(self, text: str) -> Iterator[tuple[int, str, str]]:
+        """Yield each right answer of a sheet in the same way."""
+        for origin, quiz in self._quizzes.items():
+            sheet = read_sheet(text, quiz.questions) if quiz.title in text else Sheet()
+            for name, answer in sheet.answers.items():
+                if mark(quiz.items[name], answer, sheet.variant, 1).points == quiz.items[name].points:
+                    yield 1, origin, name
 
 
 def secret_texts(course: Course) -> dict[str, str]:
@@ -99,25 +124,27 @@ def unit_lines(path: Path) -> Iterator[tuple[str, bool]]:
         yield line, is_solution and BEGIN_SOLUTION not in line
 
 
-def _inner(line: str) -> str:
-    """Return the signs of a line without what may be around code, such as quotes and commas."""
-    return re.sub(r"^\W+|\W+$", "", signs(line))
+def _inner(text: str) -> str:
+    """Return a text without what may be around code and sentences, such as quotes and commas, if it stays long."""
+    inner = re.sub(r"^\W+|\W+$", "", text)
+    return inner if is_long(inner) else text
 
 
 def _without(passages: Iterable[Passage], public: Iterable[str]) -> dict[str, str]:
     """Return the signs of the passages that are long enough and in no public text, with their places."""
     parts = ((place, part) for place, text in passages for part in _PARAMETER.split(text))
-    texts = {signs(part): place for place, part in parts if is_long(part)}
+    texts = {signs(_inner(part)): place for place, part in parts if is_long(part)}
     finder = Finder(texts)
     known = {one for text in public for _, one in finder.find(text)}
     return {text: place for text, place in texts.items() if text not in known}
 
 
 def _hidden_lines(course: Course) -> Iterator[Passage]:
-    """Yield the lines of the hidden tests, and of the code that they use, without sentences that reports quote."""
+    """Yield the lines of the hidden tests, and of the code that they use, but no imports and sentences for reports."""
     for path in sorted(course.suites.rglob("*.py")):
-        place, lines = course.shown(path), lines_of(path.read_text(encoding="utf-8"))
-        yield from ((f"{place}:{number}", line) for number, line in lines if not _QUOTED.fullmatch(line))
+        place, text = course.shown(path), path.read_text(encoding="utf-8")
+        lines = lines_of(text)
+        yield from ((f"{place}:{number}", line) for number, line in lines if not _NO_SECRET.fullmatch(line))
 
 
 def _source_lines(course: Course) -> Iterator[tuple[str, str, bool]]:
@@ -163,12 +190,12 @@ def _answers(item: Item) -> Iterator[list[str]]:
         case OrderItem():
             letters = item.answer.split()
         case _:
-            yield from (re.findall(r"\w+", rendered(row["answer"])) for row in item.variants)
+            yield from (re.findall(r"\w+", rendered(row["answer"]).casefold()) for row in item.variants)
             return
     yield letters
     yield ["".join(letters)]
     if isinstance(item, ChoiceItem) and item.kind == "true_false":
-        yield [item.options()[letters[0]].text]
+        yield [item.options()[letters[0]].text.casefold()]
 
 
 def _public_texts(course: Course) -> Iterator[str]:

@@ -12,6 +12,7 @@ import zlib
 from bisect import bisect
 from itertools import accumulate
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,8 +23,9 @@ SHORTEST = 20
 MOST_UNPACKED = 2**22
 """The most bytes of compressed data inside a text that are searched."""
 
-# All but letters, digits and the signs of ASCII, and letters that fonts show as nothing.
-_IGNORED = re.compile("[^\\w!-~]|[\u115f\u1160\u3164\uffa0]")
+# All but letters, digits and the signs of ASCII; quotes, of which there are several; and letters that fonts show as
+# nothing.
+_IGNORED = re.compile("[^\\w!-~]|[\"'`\u115f\u1160\u3164\uffa0]")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
 _BASE64 = re.compile(r"(?:[\w+/-]{24,}={0,2}\s*)+", re.ASCII)
@@ -37,11 +39,11 @@ def signs(text: str) -> str:
 
 
 def forms(text: str) -> set[str]:
-    """Return a text as it is, and with the escapes of JSON, YAML, Python and HTML, and base64, decoded."""
+    """Return a text as it is, and with the escapes of JSON, YAML, Python, HTML and addresses, and base64, decoded."""
     once = _ESCAPE.sub(_decoded, text)
     encoded = {_of_base64(found[0]) for found in _BASE64.finditer(once)}
     text, once = (_ONLY_BASE64.sub("", one) for one in (text, once))
-    return {text, text.replace("''", "'"), html.unescape(text), once, _ESCAPE.sub(_decoded, once), *encoded}
+    return {text, unquote(text), html.unescape(text), once, _ESCAPE.sub(_decoded, once), *encoded}
 
 
 def lines_of(text: str) -> list[tuple[int, str]]:

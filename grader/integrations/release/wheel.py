@@ -75,7 +75,7 @@ def received(course: Course) -> dict[str, bytes]:
     """Return the files of exercises/ that students receive, by name, sorted, without what the course leaves out.
 
     Raises:
-        ReleaseError: A file there is none of the course.
+        ReleaseError: A file there is none of the course, or a link, or there is a folder.
     """
     missing = left_out(course)
     wanted = {"conftest.py", "checking.py", *_playground(course, missing), *_of_units(course.units)}
@@ -87,10 +87,14 @@ def received(course: Course) -> dict[str, bytes]:
     for path in sorted(course.exercises.iterdir()):
         name = path.name
         is_data = path.suffix in _DATA and not name.endswith(SHEET_SUFFIX)
+        if name.startswith(".") or name == "__pycache__":
+            continue
+        if path.is_symlink() or path.is_dir():
+            raise ReleaseError(f"exercises/{name} is a link or a folder, so nothing was released: put a file there.")
         if name in wanted or (is_data and name not in withheld):
             unit = next((path.stem.removeprefix(one) for one in CHECKED if name.startswith(one)), "")
             files[name] = _without_tests(path.read_bytes(), missing.get(unit, []))
-        elif name not in withheld and not name.startswith(".") and name != "__pycache__":
+        elif name not in withheld:
             raise ReleaseError(
                 f"exercises/{name} is of no unit that {FILENAME} lists, and none of the types {', '.join(_DATA)}, so "
                 "students would not receive it and nothing was released: list its unit there, or remove it."

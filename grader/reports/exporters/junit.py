@@ -6,7 +6,6 @@ look at; that something is left to do, the exit code of `grader check` says.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -20,20 +19,17 @@ if TYPE_CHECKING:
 
     from grader.reports.model import QuizItem, Report, Test
 
-_NOT_XML = re.compile("[\ufffe\uffff]")
-"""Characters that are printable, and that no XML may have."""
-
 
 def junit(report: Report) -> str:
     """Return the text of the file."""
-    root = Element("testsuites", name=_line(report.course), time=f"{report.timing.seconds:.3f}")
+    root = Element("testsuites", name=log_line(report.course), time=f"{report.timing.seconds:.3f}")
     quizzes = {unit: quiz.items for unit, quiz, _ in counted_quizzes(report)}
     for name in report.units:
         cases = [_of_test(entry, test) for entry in entries_of(report, name) for test in entry.exercise.tests]
         cases += [_of_item(name, item_name, item) for item_name, item in quizzes.get(name, {}).items()]
         count = Counter(result.tag for case in cases for result in case)
         suite = SubElement(
-            root, "testsuite", name=_line(name), tests=f"{len(cases)}",
+            root, "testsuite", name=log_line(name), tests=f"{len(cases)}",
             failures=f"{count['failure']}", errors=f"{count['error']}", skipped=f"{count['skipped']}",
         )  # fmt: skip
         suite.extend(cases)
@@ -53,7 +49,7 @@ def _of_test(entry: Entry, test: Test) -> Element:
     if exercise.waiting_for and not test.reason:
         return _with(case, "skipped", [exercise.waiting_for])
     if entry.state == "no answer found":
-        return _with(case, "error", unit.remarks)
+        return _with(case, "error", unit.remarks or ["No answer was found."])
     raised = entry.raised_for(test.reason)
     place = place_of(raised, unit) if raised else entry.place
     found = entry.in_words(test.reason) or test.sentence or "It failed, and the feedback says no more."
@@ -73,17 +69,13 @@ def _of_item(unit: str, name: str, item: QuizItem) -> Element:
 
 
 def _case(unit: str, group: str, name: str) -> Element:
-    return Element("testcase", classname=_line(f"{unit}.{group}"), name=_line(name))
+    return Element("testcase", classname=log_line(f"{unit}.{group}"), name=log_line(name))
 
 
 def _with(case: Element, tag: str, lines: Iterable[str]) -> Element:
     """Return the case with its result. Some readers show the message alone, and some the text alone."""
-    text = [_line(line) for line in lines]
+    text = [log_line(line) for line in lines]
     # GitLab converts the text if the type is that of a value, such as "string" or "file". This is none.
     result = SubElement(case, tag, message=text[0], type=tag)
     result.text = "\n".join(text)
     return case
-
-
-def _line(text: str) -> str:
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", log_line(text))

@@ -237,8 +237,10 @@ def test_a_secret_in_a_cell_or_in_a_file_beside_the_notebook_is_not_generated(tm
     notes.write_text(line, encoding="utf-8")
     refused = term.run("nbgrader generate_assignment sums --force", code=1)
     assert f"{notes}:1: this is also in grader/suites/sums/test_sums.py" in refused
-    notes.write_bytes(line.encode("utf-16"))
-    assert f"would hold {notes}" in term.run("nbgrader generate_assignment sums --force", code=1)
+    for name, content in (("notes.md", line.encode("utf-16")), ("notes.png", line.encode())):
+        notes = notes.rename(notes.with_name(name))
+        notes.write_bytes(content)
+        assert f"would hold {notes}" in term.run("nbgrader generate_assignment sums --force", code=1)
     notes.unlink()
     term.edit(add=nbformat.v4.new_markdown_cell(line))
     refused = term.run("nbgrader generate_assignment sums --force", code=1)

@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 import nbformat
 import pytest
@@ -32,6 +33,7 @@ from grader.integrations.release.texts import signs
 from grader.integrations.release.wheel import received
 from grader.quizzes.items import BugItem, ChoiceItem
 from grader.quizzes.practice import read_practice, to_json
+from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quiz, load_quizzes
 
 QUIZ = load_quiz(COURSE.solutions / "self_attention_quiz.yml")
@@ -44,6 +46,7 @@ RIGHT = {
 }
 SUITE = (COURSE.suites / "self_attention" / "test_self_attention.py").read_text(encoding="utf-8")
 [SUITE_LINE, *_] = [line for line in SUITE.splitlines() if line.strip().startswith("expect_close(")]
+DOCSTRING = SUITE.partition('"""')[2].partition("\n")[0]
 BEGIN, END = "### BEGIN SOLUTION\n", "    ### END SOLUTION"
 
 
@@ -62,6 +65,7 @@ BUGS = {
     for name, item in quiz.items.items()
     if isinstance(item, BugItem)
 }
+SHORT = BUGS["two_weights"].lines[BUGS["two_weights"].wrong_line()].fix or ""
 KEY = {name: " ".join(answer) for name, answer in RIGHT.items()}
 
 
@@ -93,6 +97,11 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "plain/explanation.txt": f"{EXPLANATION}\n",
         "renamed/notes.txt": f"# One line more.\n{SUITE}",
         "one_line.md": f"Look: {SUITE_LINE}",
+        "docstring.md": f"* {DOCSTRING}\n",
+        "quotes.py": SUITE_LINE.replace('"', "'"),
+        "address.md": f"https://example.org/#code={quote(SOLUTION)}",
+        "short.md": f"Line 3 should be `{SHORT}`.\n",
+        "comment.py": f"{SHORT}  # the bug was here\n",
         "grader/suites/harmless.py": "print('hello')\n",
         "indented.py": SOLUTION.replace("    ", "\t\t"),
         "longer.txt": f"before {EXPLANATION} and behind",
@@ -114,6 +123,8 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "quiz.yml": (COURSE.solutions / "self_attention_quiz.yml").read_text(encoding="utf-8").partition("items:")[2],
         "key.json": json.dumps(KEY),
         "key.csv": "".join(f"{name},{answer}\n" for name, answer in KEY.items()),
+        "key.md": "".join(f"* {name}: the answer is **{answer.upper()}**\n" for name, answer in KEY.items()),
+        "filled_in.md": write_sheet(QUIZ.questions, None, KEY),
         "key.yml": yaml.safe_dump({name: {"answer": answer} for name, answer in KEY.items()}),
         "string.json": json.dumps({"deep": [{"text": f"Quoted: é\n{SOLUTION}\n"}]}),
         "twice.json": json.dumps({"text": json.dumps({"text": f"one\n{SOLUTION}\n"})}),
@@ -138,6 +149,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "innocent/stub.py": (REPOSITORY / "exercises" / "simple_attention.py").read_text(encoding="utf-8"),
         "innocent/imports.py": "from grader.testing.misconceptions import misconception\n",
         "innocent/test.py": (REPOSITORY / "exercises" / "test_self_attention.py").read_text(encoding="utf-8"),
+        "innocent/sheet.md": write_sheet(QUIZ.questions, None, dict(list(KEY.items())[:2])),
         "innocent/points.json": json.dumps({name: item.points for name, item in QUIZ.items.items()}),
         "innocent/two.json": json.dumps(dict(list(KEY.items())[:2])),
         "innocent/ruler.py": f"# {'-' * 110}\n",
@@ -187,6 +199,11 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plain/explanation.txt:1", "solutions/self_attention_quiz.yml"),
         ("renamed/notes.txt:", "grader/suites/self_attention/test_self_attention.py:"),
         ("one_line.md:1", "grader/suites/self_attention/test_self_attention.py:"),
+        ("docstring.md:1", "grader/suites/self_attention/test_self_attention.py:"),
+        ("quotes.py:1", "grader/suites/self_attention/test_self_attention.py:"),
+        ("address.md:1", "solutions/self_attention.py:"),
+        ("short.md:1", "solutions/self_attention_quiz.yml"),
+        ("comment.py:1", "solutions/self_attention_quiz.yml"),
         ("grader/suites/harmless.py", "grader/suites/"),
         ("indented.py:1", "solutions/self_attention.py:"),
         ("longer.txt:1", "solutions/self_attention_quiz.yml"),
@@ -207,6 +224,8 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *((f"fixed/{name}.py", "solutions/") for name in BUGS),
         ("quiz.yml:", "solutions/self_attention_quiz.yml:"),
         ("key.json:1", "solutions/self_attention_quiz.yml"),
+        ("key.md:1", "solutions/self_attention_quiz.yml"),
+        ("filled_in.md:1", "solutions/self_attention_quiz.yml"),
         ("key.csv:1", "solutions/self_attention_quiz.yml"),
         ("key.yml:", "solutions/self_attention_quiz.yml"),
         ("string.json:", "solutions/self_attention.py:"),
@@ -299,10 +318,38 @@ def test_lines_that_visible_tests_share_with_hidden_ones_are_no_secret_unless_ma
         assert [leak.place for leak in scan(folder, load_course(own_small_course))] == places
 
 
+def test_the_sentence_of_a_hidden_test_is_a_secret_only_alone_and_an_import_is_none(
+    own_small_course: Path, tmp_path: Path
+) -> None:
+    hidden = own_small_course / "grader" / "suites" / "sums" / "test_sums.py"
+    hidden.write_text(
+        'import torch.testing as t\ndef test_it():\n    """The sum of no numbers\n    should be the number zero, as always."""\n',
+        encoding="utf-8",
+    )
+    folder = tmp_path / "released"
+    folder.mkdir()
+    text = (
+        "import torch.testing as t\nThat should be the number zero, as always, it says.\nshould be the number zero.\n"
+    )
+    (folder / "README.md").write_text(text, encoding="utf-8")
+    assert [leak.place for leak in scan(folder, load_course(own_small_course))] == ["README.md:3"]
+
+
 def test_another_file_in_exercises_is_refused_by_name(own_small_course: Path) -> None:
     (own_small_course / "exercises" / "helpers.py").touch()
     with pytest.raises(ReleaseError, match=r"exercises/helpers\.py is of no unit that autograder\.yml lists"):
         received(load_course(own_small_course))
+
+
+@pytest.mark.parametrize("name", ["notes.md", "sums.py"])
+def test_a_link_in_exercises_is_refused_and_a_hidden_file_is_left_out(name: str, own_small_course: Path) -> None:
+    course = load_course(own_small_course)
+    (course.exercises / ".notes.md").touch()
+    assert ".notes.md" not in received(course)
+    (course.exercises / name).unlink(missing_ok=True)
+    (course.exercises / name).symlink_to(course.root / "autograder.yml")
+    with pytest.raises(ReleaseError, match=rf"exercises/{re.escape(name)} is a link or a folder"):
+        received(course)
 
 
 @pytest.mark.parametrize("folder", ["solutions", "exercises"])

@@ -95,6 +95,8 @@ def test_code_that_raised_is_an_error_with_its_place() -> None:
 
 def test_a_file_that_cannot_be_read_is_an_error() -> None:
     assert cases(EVERYTHING)["lost.eta.rule_1"] == ("error", "lost.py is empty: write there.")
+    silent = report({"lost": unit({"eta": exercise(0, 1)}, path=None)})
+    assert cases(silent) == {"lost.eta.rule_1": ("error", "No answer was found.")}
 
 
 @pytest.mark.parametrize(
