@@ -328,7 +328,7 @@ def test_the_sentence_of_a_hidden_test_is_a_secret_only_alone_and_an_import_is_n
     )
     folder = tmp_path / "released"
     folder.mkdir()
-    text = "import torch.testing as t\nThat should be the number zero, as always, it says.\nshould be the number zero, as always.\n"
+    text = "import torch.testing as t\nIt should be the number zero, as always, always.\nshould be the number zero, as always.\n"
     (folder / "README.md").write_text(text, encoding="utf-8")
     assert [leak.place for leak in scan(folder, load_course(own_small_course))] == ["README.md:3"]
 
