@@ -328,7 +328,8 @@ def test_the_sentence_of_a_hidden_test_is_a_secret_only_alone_and_an_import_is_n
     )
     folder = tmp_path / "released"
     folder.mkdir()
-    text = "import torch.testing as t\nIt should be the number zero, as always, always.\nshould be the number zero, as always.\n"
+    alone = "should be the number zero, as always."
+    text = f"import torch.testing as t\nIt {alone} So it is.\n{alone}\n"
     (folder / "README.md").write_text(text, encoding="utf-8")
     assert [leak.place for leak in scan(folder, load_course(own_small_course))] == ["README.md:3"]
 
