@@ -323,14 +323,13 @@ def test_the_sentence_of_a_hidden_test_is_a_secret_only_alone_and_an_import_is_n
 ) -> None:
     hidden = own_small_course / "grader" / "suites" / "sums" / "test_sums.py"
     hidden.write_text(
-        'import torch.testing as t\ndef test_it():\n    """The sum of no numbers\n    should be the number zero, as always."""\n',
+        'import torch.testing as t\ndef test_it():\n    """The sum\n    should be the number zero, as always."""\n',
         encoding="utf-8",
     )
     folder = tmp_path / "released"
     folder.mkdir()
-    text = (
-        "import torch.testing as t\nThat should be the number zero, as always, it says.\nshould be the number zero.\n"
-    )
+    alone = "should be the number zero, as always."
+    text = f"import torch.testing as t\nIt {alone} So it is.\n{alone}\n"
     (folder / "README.md").write_text(text, encoding="utf-8")
     assert [leak.place for leak in scan(folder, load_course(own_small_course))] == ["README.md:3"]
 
