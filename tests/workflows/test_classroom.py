@@ -204,8 +204,13 @@ def test_nothing_secret_is_in_what_students_can_read(graded: Grade, kinds: list[
             shutil.unpack_archive(archive, readable)
         (readable / "log.txt").write_text(found.runner.log, encoding="utf-8")
         (readable / "summary.md").write_text(found.runner.summary, encoding="utf-8")
-    # A report has only those sentences of the hidden suites that are written for it.
-    assert scan(tmp_path, COURSE) == []
+    assert [leak for leak in scan(tmp_path, COURSE) if not written_for_reports(leak.origin)] == []
+
+
+def written_for_reports(origin: str) -> bool:
+    """Whether a place in the hidden suites is a sentence that reports show."""
+    path, _, number = origin.rpartition(":")
+    return (REPOSITORY / path).read_text(encoding="utf-8").splitlines()[int(number) - 1].lstrip().startswith('"')
 
 
 @proof

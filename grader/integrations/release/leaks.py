@@ -63,12 +63,11 @@ def scan(folder: Path, course: Course) -> list[Leak]:
 def search(texts: Sequence[tuple[str, str]], course: Course) -> list[Leak]:
     """Return every secret of the course that is found in texts with their places. Raises CourseError."""
     secrets = Secrets(course)
-    found: dict[str, str] = {}
+    found = {place: inside for place, _ in texts if (inside := _instructors_folder(place))}
+    first = {text: place for place, text in reversed(texts)}  # git has a copy of most files
     seen: set[str] = set()
-    for place, text in texts:
-        if inside := _instructors_folder(place):
-            found[place] = inside
-        for form in forms(text) - seen:  # git has a copy of most files
+    for text, place in first.items():
+        for form in forms(text) - seen:
             seen.add(form)
             for line, origin in secrets.find(form):
                 found.setdefault(f"{place}:{line}", origin)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION
 from grader.course.hints import read_hints
 from grader.files import PACKAGE
-from grader.integrations.release.texts import Finder, forms, is_long, lines_of, signs
+from grader.integrations.release.texts import SHORTEST, Finder, forms, is_long, lines_of, signs
 from grader.integrations.release.wheel import is_the_instructors, received
 from grader.quizzes.items import BugItem, ChoiceItem, OrderItem
 from grader.quizzes.marking import mark
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
     from grader.quizzes.items import Item
+    from grader.quizzes.source import Quiz
 
 SHORTEST_PART = 26
 """A secret of fewer signs is only found alone: sentences have some words in common with code."""
@@ -43,23 +45,32 @@ _NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sente
 _SENTENCE = re.compile(r'def test_\w+\([^)]*\).*:\n\s+"""([^"]*)"""')  # a test's docstring
 Passage = tuple[str, str]
 """A place in the course, and the text there."""
+Quizzes = Mapping[str, "Quiz"]
+"""The quizzes by the place of their source."""
 
 
 class Secrets:
     """The secrets of a course. Raises CourseError if a quiz cannot be read."""
 
     def __init__(self, course: Course) -> None:
+        loaded = load_quizzes(course.solutions, course.quizzes)
+        self._quizzes = {f"solutions/{unit}{QUIZ_SUFFIX}": quiz for unit, quiz in loaded.items()}
         hidden = list(_hidden_lines(course))
-        self._texts = secret_texts(course) | _without([*hidden, *_lines_of_quizzes(course)], _shown(course))
-        self._finder = Finder(self._texts)
+        solutions = _signs_of((*_solutions(course), *_texts_of_answers(self._quizzes)))
+        others = _signs_of((*hidden, *_lines_of_quizzes(course, self._quizzes)))
+        finder = Finder(solutions | others)
+        public = finder.known(_public_texts(course, self._quizzes))
+        # Visible tests share lines with hidden ones, but must have none of a solution.
+        shared = public | finder.known(_visible_tests(course))
+        self.texts = {text: place for text, place in solutions.items() if text not in public}
+        self.texts |= {text: place for text, place in others.items() if text not in shared}
+        self._finder = Finder(self.texts)
         suites = (path.read_text(encoding="utf-8") for path in course.suites.rglob("test_*.py"))
         # What visible tests say may be longer and begin in the same way.
         found = (line for text in suites for one in _SENTENCE.findall(text) for line in one.splitlines())
         self._sentences = {signs(_inner(line)) for line in found}
-        solutions = ((place, line) for place, line, is_solution in _source_lines(course) if is_solution)
-        self._in_a_row = {signs(line): place for place, line in (*hidden, *solutions)}
-        quizzes = load_quizzes(course.solutions, course.quizzes)
-        self._quizzes = {f"solutions/{unit}{QUIZ_SUFFIX}": quiz for unit, quiz in quizzes.items()}
+        of_solutions = ((place, line) for place, line, is_solution in _source_lines(course) if is_solution)
+        self._in_a_row = {signs(line): place for place, line in (*hidden, *of_solutions)}
         self._answers = {
             name: (origin, list(_answers(item)))
             for origin, quiz in self._quizzes.items()
@@ -69,17 +80,18 @@ class Secrets:
     def find(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield the line of each secret in a text, and its place in the course."""
         lines = text.splitlines()
-        for number, secret in self._finder.find(text):
+        bare = [signs(line) for line in lines]
+        for number, secret in self._finder.find(bare):
             pieces = [lines[number - 1], *_BESIDE.split(lines[number - 1])]
             is_clear = len(secret) >= SHORTEST_PART and secret not in self._sentences
             if is_clear or secret in (signs(_inner(piece)) for piece in pieces):
-                yield number, self._texts[secret]
+                yield number, self.texts[secret]
         run = 0
-        for number, line in lines_of(text):
-            origin = self._in_a_row.get(signs(line))
-            run = run + 1 if origin else 0
-            if origin and run == COPIED:
-                yield number, origin
+        for number, line in enumerate(bare, start=1):
+            if len(line) >= SHORTEST:
+                run = run + 1 if line in self._in_a_row else 0
+                if run == COPIED:
+                    yield number, self._in_a_row[line]
         yield from self._keys(text)
 
     def _keys(self, text: str) -> Iterator[tuple[int, str]]:
@@ -91,7 +103,10 @@ class Secrets:
 
     def _named(self, text: str) -> Iterator[tuple[int, str, str]]:
         """Yield each right answer after the name of its item: the line, the quiz and the item."""
-        lines = enumerate(text.casefold().splitlines(), start=1)
+        text = text.casefold()
+        if len(self._answers.keys() & set(re.findall(r"\w+", text))) < KNOWN_ANSWERS:
+            return
+        lines = enumerate(text.splitlines(), start=1)
         words = [(number, word) for number, line in lines for word in re.findall(r"\w+", line)]
         for place, (number, word) in enumerate(words):
             origin, answers = self._answers.get(word, ("", []))
@@ -108,14 +123,6 @@ class Secrets:
                     yield 1, origin, name
 
 
-def secret_texts(course: Course) -> dict[str, str]:
-    """Return the signs of each solution, its lines, and each text with a quiz's answer, with their places.
-
-    What students receive on purpose is left out.
-    """
-    return _without(_passages(course), _public_texts(course))
-
-
 def unit_lines(path: Path) -> Iterator[tuple[str, bool]]:
     """Yield the lines of a unit's source, each with whether it belongs to a solution."""
     is_solution = False
@@ -130,13 +137,10 @@ def _inner(text: str) -> str:
     return inner if is_long(inner) else text
 
 
-def _without(passages: Iterable[Passage], public: Iterable[str]) -> dict[str, str]:
-    """Return the signs of the passages that are long enough and in no public text, with their places."""
+def _signs_of(passages: Iterable[Passage]) -> dict[str, str]:
+    """Return the signs of the passages that are long enough, with their places."""
     parts = ((place, part) for place, text in passages for part in _PARAMETER.split(text))
-    texts = {signs(_inner(part)): place for place, part in parts if is_long(part)}
-    finder = Finder(texts)
-    known = {one for text in public for _, one in finder.find(text)}
-    return {text: place for text, place in texts.items() if text not in known}
+    return {signs(_inner(part)): place for place, part in parts if is_long(part)}
 
 
 def _hidden_lines(course: Course) -> Iterator[Passage]:
@@ -154,23 +158,26 @@ def _source_lines(course: Course) -> Iterator[tuple[str, str, bool]]:
             yield f"solutions/{path.name}:{number}", line, is_solution
 
 
-def _passages(course: Course) -> Iterator[Passage]:
-    """Yield each solution, its lines, and each text with a quiz's answer."""
+def _solutions(course: Course) -> Iterator[Passage]:
+    """Yield each solution, and its lines."""
     for is_solution, group in itertools.groupby(_source_lines(course), key=lambda line: line[2]):
         if is_solution:
             lines = [(place, line) for place, line, _ in group]
             yield lines[0][0], "\n".join(line for _, line in lines)
             yield from lines
-    for unit, quiz in load_quizzes(course.solutions, course.quizzes).items():
+
+
+def _texts_of_answers(quizzes: Quizzes) -> Iterator[Passage]:
+    """Yield each text with a quiz's answer, and its lines."""
+    for place, quiz in quizzes.items():
         for item in quiz.items.values():
             for _, sentence in item.texts_after_due():
-                yield from ((f"solutions/{unit}{QUIZ_SUFFIX}", text) for text in (sentence, *sentence.splitlines()))
+                yield from ((place, text) for text in (sentence, *sentence.splitlines()))
 
 
-def _lines_of_quizzes(course: Course) -> Iterator[Passage]:
+def _lines_of_quizzes(course: Course, quizzes: Quizzes) -> Iterator[Passage]:
     """Yield the lines of the quizzes' sources, and the fix of each bug, alone and between its neighbours."""
-    for unit, quiz in load_quizzes(course.solutions, course.quizzes).items():
-        place = f"solutions/{unit}{QUIZ_SUFFIX}"
+    for place, quiz in quizzes.items():
         text = (course.root / place).read_text(encoding="utf-8")
         yield from ((f"{place}:{number}", line) for number, line in lines_of(text))
         for item in quiz.items.values():
@@ -198,7 +205,7 @@ def _answers(item: Item) -> Iterator[list[str]]:
         yield [item.options()[letters[0]].text.casefold()]
 
 
-def _public_texts(course: Course) -> Iterator[str]:
+def _public_texts(course: Course, quizzes: Quizzes) -> Iterator[str]:
     """Yield what surrounds the solutions, the hints, the student's part of the grader, and the quizzes' questions."""
     yield "\n".join(line for _, line, is_solution in _source_lines(course) if not is_solution)
     for exercises in read_hints(course).values():
@@ -206,14 +213,13 @@ def _public_texts(course: Course) -> Iterator[str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         if not is_the_instructors(path.relative_to(PACKAGE).as_posix()):
             yield path.read_text(encoding="utf-8")
-    for quiz in load_quizzes(course.solutions, course.quizzes).values():
+    for quiz in quizzes.values():
         for question in quiz.questions.items.values():
             yield from (question.question, *question.choices, *question.steps, question.code)
 
 
-def _shown(course: Course) -> Iterator[str]:
-    """Yield what may share lines with hidden tests: public texts, and visible tests with the data that they read."""
-    yield from _public_texts(course)
+def _visible_tests(course: Course) -> Iterator[str]:
+    """Yield the visible tests, and the data that they read."""
     for name, content in received(course).items():
         if name.endswith((".py", ".json")):
             yield from forms(content.decode("utf-8"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 SHORTEST = 20
 """Texts of fewer signs, spaces not counted, occur in any program."""
@@ -53,7 +53,7 @@ def lines_of(text: str) -> list[tuple[int, str]]:
 
 def is_long(text: str) -> bool:
     """Return whether a text is long enough to be a secret, and is more than a name or a ruler."""
-    return len(re.findall(r"\w+", text)) > 1 and len(signs(text)) >= SHORTEST
+    return len(text) >= SHORTEST and len(re.findall(r"\w+", text)) > 1 and len(signs(text)) >= SHORTEST
 
 
 class Finder:
@@ -64,14 +64,17 @@ class Finder:
         for one in wanted:
             self._by_start.setdefault(one[:SHORTEST], []).append(one)
 
-    def find(self, text: str) -> Iterator[tuple[int, str]]:
-        """Yield the line, and the signs, of each wanted text in a text."""
-        lines = [signs(line) for line in text.splitlines()]
+    def find(self, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+        """Yield the line, counted from 1, and the signs of each wanted text in the signs of lines."""
         joined, ends = "".join(lines), list(accumulate(map(len, lines)))
         for place in range(len(joined) - SHORTEST + 1):
             for one in self._by_start.get(joined[place : place + SHORTEST], ()):
                 if joined.startswith(one, place):
                     yield bisect(ends, place) + 1, one
+
+    def known(self, texts: Iterable[str]) -> set[str]:
+        """Return the wanted texts that are in any of these texts."""
+        return {one for text in texts for _, one in self.find([signs(text)])}
 
 
 def _decoded(escape: re.Match[str]) -> str:

@@ -28,7 +28,7 @@ from grader.integrations.github.release import release_github
 from grader.integrations.gradescope.release import release_gradescope
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.leaks import Leak, require_none, revealing_sentences, scan
-from grader.integrations.release.secrets import COPIED, secret_texts
+from grader.integrations.release.secrets import COPIED, Secrets
 from grader.integrations.release.texts import signs
 from grader.integrations.release.wheel import received
 from grader.quizzes.items import BugItem, ChoiceItem
@@ -386,12 +386,13 @@ def test_the_explanation_of_a_graded_item_in_a_practice_item_is_a_leak(tmp_path:
 
 
 def test_the_secrets_are_all_solutions_and_answers() -> None:
-    origins = set(secret_texts(COURSE).values())
+    secrets = Secrets(COURSE).texts
+    origins = set(secrets.values())
     assert {f"solutions/{unit}_quiz.yml" for unit in COURSE.quizzes} <= origins
     # A solution of one short line occurs in any program.
     of_units = {origin.partition(":")[0] for origin in origins}
     assert {f"solutions/{unit}.py" for unit in COURSE.units} <= of_units
-    assert signs(SOLUTION) in secret_texts(COURSE)
+    assert signs(SOLUTION) in secrets
 
 
 def test_no_sentence_of_a_misconception_has_code_of_a_solution() -> None:
