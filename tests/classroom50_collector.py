@@ -15,6 +15,8 @@ from typing import Any
 
 KINDS = ("individual", "group", "team")
 BY_HAND = "submit/manual-"
+_KEYS = {"schema", "classroom", "assignment", "assignment_type", "owner", "submission", "commit", "release", "review"}
+_KEYS |= {"datetime", "graded_at", "score", "max-score", "tests", "submitted_by"}
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ")
 
 Scores = dict[str, Any]
@@ -55,6 +57,12 @@ def _check_entry(entry: Entry, classroom: str, kind: str) -> None:
     _require(bool(entry["submissions"]), "submissions")
     for record in entry["submissions"]:
         _check_record(record, classroom, entry["owner"], kind)
+
+
+def check_result(result: Mapping[str, Any], classroom: str, owner: str) -> None:
+    """Check an autograder's result.json by schemas/result-v1.schema.json: extra keys are allowed in tests only."""
+    _require(result.keys() <= _KEYS, "a key that is not known")
+    _check_record(result, classroom, owner, "individual")
 
 
 def _check_record(record: Mapping[str, Any], classroom: str, owner: str, kind: str) -> None:
