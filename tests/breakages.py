@@ -27,7 +27,8 @@ CACHES = ("build/misconceptions", "build/failures")
 WORKERS = 2
 TIMEOUT = 300
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-FAILED = re.compile(r"^FAILED (.+?)(?: - .*)?$", re.MULTILINE)
+# Tests of suites cannot be collected if a suite fails its own solution.
+FAILED = re.compile(r"^(?:FAILED (.+?)(?: - .*)?|ERROR (.+?) - .*SuiteError: .*)$", re.MULTILINE)
 NONE_SELECTED = 5  # pytest's exit code
 FILL_CACHES = """\
 from pathlib import Path
@@ -421,8 +422,8 @@ def try_change(change: Change, folder: Path) -> Result:
     try:
         for marks, target in (("not proof", "make test"), ("proof", "make prove")):
             code, output = run_tests(change.tests, marks, folder)
-            if code == 1 and (failed := FAILED.search(output)):
-                return result("failed", failed[1], target)
+            if code and (failed := FAILED.search(output)):
+                return result("failed", failed[1] or failed[2], target)
             if code not in (0, NONE_SELECTED):
                 words = " ".join(output.strip().splitlines()[-3:])
                 return result("error", f"pytest ended with code {code}: {words}")
