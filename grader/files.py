@@ -51,8 +51,10 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-    except BaseException:
+    except BaseException as error:
         partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename:
+            error.filename, error.filename2 = str(path), None  # a message names the file, not the temporary one
         raise
 
 

@@ -15,11 +15,12 @@ MOST_OF_A_LINE = 400
 """The most characters in one line of an export."""
 
 # Characters that control a terminal or hide, reverse or break text, except tab and newline: Unicode's categories Cc,
-# Cf, Zl and Zp; halves of surrogate pairs, which cannot be encoded; and the others that no XML may have.
+# Cf, Zl and Zp; others that fonts show as nothing, but for the selectors of emoji; halves of surrogate pairs, which
+# cannot be encoded; and the others that no XML may have.
 UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+    "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # GitHub's runner obeys `::name::` at the beginning of a line, and `##[name]` anywhere.

@@ -176,6 +176,15 @@ def test_a_full_disk_leaves_only_the_old_file(tmp_path: Path) -> None:
     assert names(tmp_path) == ["file"]
 
 
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
+    (tmp_path / "file").mkdir()
+    for path in (tmp_path / "file", tmp_path / "missing" / "file"):
+        with pytest.raises(OSError, match=r"directory") as caught:
+            write_atomically(path, "new")
+        assert (caught.value.filename, caught.value.filename2) == (str(path), None)
+    assert names(tmp_path) == ["file"]
+
+
 def test_a_missing_folder_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_atomically(tmp_path / "missing" / "file", "text")

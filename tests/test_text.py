@@ -28,6 +28,11 @@ def test_control_and_hidden_characters_of_all_unicode_versions_are_replaced() ->
     }
     assert seen.isdisjoint({"Cf", "Cs", "Zl", "Zp"})
     assert [letter for letter in map(chr, range(256)) if unicodedata.category(letter) == "Cc" == sanitize(letter)] == []
+    # Others without a picture: DerivedCoreProperties.txt, Default_Ignorable_Code_Point. Selectors of emoji stay.
+    assert {sanitize(letter) for letter in "\u034f\u115f\u17b4\u180b\u3164\uffa0\U000e0000\U000e01ef"} == {
+        "\N{REPLACEMENT CHARACTER}"
+    }
+    assert sanitize("❤\ufe0f") == "❤\ufe0f"
     assert sanitize("a\x1b\x9b\r\u202e\ud800b") == "a" + 5 * "\N{REPLACEMENT CHARACTER}" + "b"
 
 

@@ -112,7 +112,8 @@ class Batch:
                     self._record_reasons()
         except OSError as error:
             why = error.strerror or error
-            self.faults.append(f"A report could not be written to {self.into}: {why}. Those before it are whole.")
+            place = error.filename or self.into
+            self.faults.append(f"A report could not be written to {place}: {why}. Those before it are whole.")
 
     def _grade(
         self, jobs: int, begin: Callable[[str], None], advance: Callable[[str, str], None], scheduler: str | None

@@ -281,6 +281,15 @@ def test_a_student_of_an_exported_roster_is_found_there(tmp_path: Path) -> None:
     assert roster.read_text() == "First name,Last name,Email address\nJane,Doe,jdoe@a.org\n"
 
 
+@pytest.mark.parametrize("address", ["{}@x.org", ""])
+def test_who_has_the_same_number_in_another_assignment_of_moodle_stays(tmp_path: Path, address: str) -> None:
+    rows = [f"Participant {number},{name},{address.format(name)}\n" for number in (1, 2) for name in ("ada", "bo")]
+    heading = "Identifier,Full name,Email address\n"
+    tables = [write(tmp_path / f"times_{one}.csv", heading + rows[one] + rows[3 - one]) for one in (0, 1)]
+    assert forget("ada", *tables, "--yes")[0] == 0
+    assert [path.read_text() for path in tables] == [heading + rows[3], heading + rows[1]]
+
+
 def test_if_a_file_cannot_be_written_it_is_named_and_the_next_run_still_knows_the_student(
     term: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

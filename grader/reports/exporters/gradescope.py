@@ -53,6 +53,9 @@ def _opening(report: Report) -> list[str]:
         if name in lacking:
             continue
         lines += [f"{name}: {plain(remark)}" for remark in unit.remarks]
+        for message in reading.not_run(report, name):
+            where, why = reading.place_of(message, unit).words(), reading.sentence_of(message)
+            lines.append(f"{name}: {plain(f'A line could not be run, {where}: {why}')}")
         if unit.quiz and not unit.quiz.possible:
             lines.append(f"{name}, quiz: {plain(unit.quiz.summary)}. It is worth no points.")
             lines += [f"{name}, quiz: {plain(f'{item}: {text}')}" for item, text in reading.answer_feedback(unit.quiz)]

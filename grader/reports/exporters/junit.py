@@ -1,7 +1,8 @@
 """JUnit XML, as GitLab, Jenkins and others read it: a suite for each unit, a case for each test and each quiz item.
 
-What is not written or not handed in yet, and what waits for another exercise, is skipped. So the failures are what to
-look at; that something is left to do, the exit code of `grader check` says.
+A line outside the exercises that could not be run is a case, too. What is not written or not handed in yet, and what
+waits for another exercise, is skipped. So the failures are what to look at; that something is left to do, the exit code
+of `grader check` says.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from grader.reports.model import NOT_WRITTEN
-from grader.reports.reading import Entry, counted_quizzes, entries_of, place_of, points
+from grader.reports.reading import Entry, counted_quizzes, entries_of, not_run, place_of, points, sentence_of
 from grader.text import log_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grader.reports.model import QuizItem, Report, Test
+    from grader.reports.model import Message, QuizItem, Report, Test, Unit
 
 
 def junit(report: Report) -> str:
@@ -25,7 +26,8 @@ def junit(report: Report) -> str:
     root = Element("testsuites", name=log_line(report.course), time=f"{report.timing.seconds:.3f}")
     quizzes = {unit: quiz.items for unit, quiz, _ in counted_quizzes(report)}
     for name in report.units:
-        cases = [_of_test(entry, test) for entry in entries_of(report, name) for test in entry.exercise.tests]
+        cases = [_of_line(name, message, report.units[name]) for message in not_run(report, name)]
+        cases += [_of_test(entry, test) for entry in entries_of(report, name) for test in entry.exercise.tests]
         cases += [_of_item(name, item_name, item) for item_name, item in quizzes.get(name, {}).items()]
         count = Counter(result.tag for case in cases for result in case)
         suite = SubElement(
@@ -57,6 +59,12 @@ def _of_test(entry: Entry, test: Test) -> Element:
     lines += [test.sentence] if test.sentence and test.sentence != found else []
     lines += [f"{one.name}: {one.sentence}" for one in exercise.misconceptions]
     return _with(case, "error" if raised else "failure", lines)
+
+
+def _of_line(name: str, message: Message, unit: Unit) -> Element:
+    place = place_of(message, unit)
+    case = Element("testcase", classname=log_line(name), name=log_line(place.words() or "A line"))
+    return _with(case, "error", [f"{sentence_of(message)}{place.in_brackets()}", *message.trace])
 
 
 def _of_item(unit: str, name: str, item: QuizItem) -> Element:

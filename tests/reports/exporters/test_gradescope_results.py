@@ -93,6 +93,12 @@ def test_a_file_that_could_not_be_read_is_reported() -> None:
     assert "sums: sums.py is empty: write there." in made["output"].split("\n")
 
 
+def test_a_line_that_could_not_be_run_is_reported() -> None:
+    made = report({"sums": unit({"total": unwritten()})}, [raised(None, "It is not valid Python. invalid syntax", 3)])
+    where = "A line could not be run, exercises/sums.py, line 3"
+    assert results(made)["output"].split("\n")[1:] == [f"sums: {where}: It is not valid Python: invalid syntax."]
+
+
 def test_units_that_are_not_handed_in_are_listed_on_one_line() -> None:
     lost = {name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_unit(name)]) for name in ("sums", "means")}
     made = results(report(lost))

@@ -99,6 +99,17 @@ def test_a_file_that_cannot_be_read_is_an_error() -> None:
     assert cases(silent) == {"lost.eta.rule_1": ("error", "No answer was found.")}
 
 
+def test_a_line_that_could_not_be_run_is_an_error() -> None:
+    made = report({"sums": unit({"total": unwritten(1)})}, [raised(None, "It is not valid Python. invalid syntax", 3)])
+    assert cases(made) == {
+        "sums.exercises/sums.py, line 3": (
+            "error",
+            "It is not valid Python: invalid syntax. (exercises/sums.py, line 3)",
+        ),
+        "sums.total.rule_1": ("skipped", "It is not written yet."),
+    }
+
+
 @pytest.mark.parametrize(
     ("case", "why"),
     [

@@ -43,6 +43,7 @@ class Fault(Exception):
 def main() -> None:
     """Grade the checkout, and write what Classroom 50 reads."""
     checkout = Path.cwd()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing is left behind
     try:
         # A student may have committed files with these names.
         for name in RESULTS:
@@ -139,8 +140,10 @@ def run(
         try:
             code = process.wait(max(0.0, end - time.monotonic()))
         except subprocess.TimeoutExpired:
-            stop(process)
             raise Fault(f"{what} took too long and was stopped. Run the job again.") from None
+        finally:
+            if process.poll() is None:
+                stop(process)
         if code not in good:
             log.seek(0)
             show(log.read().decode(errors="replace"))

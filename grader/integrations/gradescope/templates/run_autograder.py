@@ -30,6 +30,7 @@ class Fault(Exception):
 
 def main() -> None:
     """Grade, and write results.json; or exit with 1 and a sentence that says why not."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing is left behind
     try:
         RESULTS.unlink(missing_ok=True)  # that of an earlier run
         with tempfile.TemporaryDirectory(prefix="reports-", ignore_cleanup_errors=True) as reports:
@@ -53,9 +54,11 @@ def run(seconds: int, *arguments: object) -> None:
     try:
         code = process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
         raise Fault(f"grader {arguments[0]} took more than {seconds} seconds.") from None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     if code < 0:
         raise Fault(f"grader {arguments[0]} was killed by signal {-code}. For 9, give the container more memory.")
     if code:
