@@ -209,7 +209,8 @@ class _Classroom:
             existing = after.get(key, {"owner": grade.owner, "submissions": []})
             below = [one for one in existing["submissions"] if one["submission"] != OF_RECORD]
             is_ours = len(below) < len(existing["submissions"])
-            if existing.get("override") and not is_ours:
+            # The score that counts is first. Ours may be below the one of a teacher.
+            if existing.get("override") and existing["submissions"][0]["submission"] != OF_RECORD:
                 kept.append(grade.owner)
             elif grade.score is not None:
                 record = self._record(existing["owner"], grade, below, column.possible, assignment.mode)
@@ -265,7 +266,7 @@ class _Classroom:
         score, *others = {None if isinstance(value, str) else math.floor(value) for _, value in found}
         problem = ""
         if others:
-            problem = "they share a repository and have different grades: make them equal in adjustments.csv"
+            problem = "they have one repository and different grades: make them equal in adjustments.csv or the roster"
         elif len(rows) > 1 and not is_group:
             problem = f"all of them are {owner}: correct the roster"
         elif not all(members):

@@ -173,6 +173,15 @@ def test_a_score_that_a_teacher_entered_is_kept_and_named(classroom: Path) -> No
     assert load(classroom / "scores.json")["assignments"]["sums"]["entries"][0] == entry
 
 
+def test_a_score_that_a_teacher_entered_above_ours_is_kept(classroom: Path) -> None:
+    collected(classroom, "sums", autograded("bob", 30))
+    write(classroom, of("bob", sums=5))
+    entry = by_hand(load(classroom / "scores.json")["assignments"]["sums"]["entries"][0], 7)
+    collected(classroom, "sums", entry)
+    assert write(classroom, of("bob", sums=6)).noticed == ["Kept in sums, because a teacher entered the score: bob."]
+    assert load(classroom / "scores.json")["assignments"]["sums"]["entries"] == [entry]
+
+
 def test_the_total_is_the_assignment_that_is_named_after_no_unit(classroom: Path) -> None:
     rows = [of(student("bob", "course"), sums=5, of_means=6), of(student("Ada-L", "course"), sums=5, of_means=None)]
     write(classroom, rows[0], heading="total", possible=36)
@@ -239,7 +248,8 @@ def test_a_group_has_one_entry_for_its_members(classroom: Path, mode: str, owner
     assert points(classroom) == {"Ada-L": (9, 18), "bob": (9, 18)}
     done = write(classroom, of(pair[0], sums=9), of(pair[1], sums=8))
     assert done.left_out == [
-        "ada-l and bob (sums): they share a repository and have different grades: make them equal in adjustments.csv."
+        "ada-l and bob (sums): they have one repository and different grades: make them equal in adjustments.csv or "
+        "the roster."
     ]
     assert points(classroom) == {}
     done = write(classroom, of(member("ada-l", owner), sums=9), of(Entry("cyd", repository=pair[0].repository), sums=9))
