@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[Delivery]:
-    """Yield the points of each graded unit, as a status of its commit; in a group's repository, one for each member."""
+    """Yield the points of each unit, or that it is exempt, as a status of its commit; in a group, one for each member."""
     for grade in grades:
         for name, report in grade.reports.items():
             if isinstance(report, Report) and report.commit:
                 unit = report.units[name]
                 student, repository = grade.student.student, grade.student.repository
                 context = f"grade of record/{name}{f'/{student}' if grade.is_shared else ''}"
-                points = f"{unit.points} of {unit.possible} points"
+                points = "exempt" if unit.exempt else f"{unit.points} of {unit.possible} points"
                 yield Delivery(
                     f"{who(student, report.name)}, {name}",
                     partial(_post, github, repository, report.commit, context, points),

@@ -88,6 +88,14 @@ def test_a_status_is_posted_again_only_if_the_points_are_others(hub: LocalGitHub
     assert [status["description"] for _, _, status in hub.statuses] == ["12 of 30 points", "13 of 30 points"]
 
 
+def test_an_exempt_unit_has_a_status_without_points_instead_of_an_earlier_one(hub: LocalGitHub) -> None:
+    hub.create("our-course/ada")
+    for is_exempt in (False, True):
+        one = unit(12).model_copy(update={"exempt": is_exempt})
+        list(send(statuses([grade("ada", one)], client(hub))))
+    assert [status["description"] for _, _, status in hub.statuses] == ["12 of 30 points", "exempt"]
+
+
 def test_a_student_without_a_grade_or_a_push_gets_no_status(hub: LocalGitHub) -> None:
     hub.create("our-course/ada")
     not_graded = [grade("ada", "there is no report"), grade("ada", unit(0), commit=None)]
