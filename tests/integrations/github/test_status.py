@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from courses import LONG_PAST, LONG_TO_COME
 from local_github import TOKEN, Answer, LocalGitHub, local_github
 from made_reports import report
 from made_reports import unit as made_unit
@@ -94,6 +95,17 @@ def test_an_exempt_unit_has_a_status_without_points_instead_of_an_earlier_one(hu
         one = unit(12).model_copy(update={"exempt": is_exempt})
         list(send(statuses([grade("ada", one)], client(hub))))
     assert [status["description"] for _, _, status in hub.statuses] == ["12 of 30 points", "exempt"]
+
+
+def test_points_before_the_due_date_are_called_so(hub: LocalGitHub) -> None:
+    hub.create("our-course/ada")
+    for due in (LONG_TO_COME, LONG_PAST):
+        one = unit(12).model_copy(update={"due": due, "extended": True})
+        list(send(statuses([grade("ada", one)], client(hub))))
+    assert [status["description"] for _, _, status in hub.statuses] == [
+        "12 of 30 points, not due yet",
+        "12 of 30 points",
+    ]
 
 
 def test_a_student_without_a_grade_or_a_push_gets_no_status(hub: LocalGitHub) -> None:
