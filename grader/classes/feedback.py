@@ -63,7 +63,9 @@ def _record(grade: Grade, units: Collection[str], course: Course, now: datetime.
         )
     rows = [_row(name, report, course) for name, report in reports.items()]
     notes = {
-        "Not due yet, so this is not the grade": [name for name in reports if not course.is_over(name, now)],
+        "Not due yet, so this is not the grade": [
+            name for name, report in reports.items() if not _dated(name, report, course).is_over(name, now)
+        ],
         "Not graded yet": [name for name in units if name not in reports],
     }
     lines = [f"{note}: {', '.join(f'`{name}`' for name in names)}." for note, names in notes.items() if names]
@@ -75,14 +77,19 @@ def _is_current(name: str, report: Report, course: Course, now: datetime.datetim
     if name not in course.units or report.timezone != (course.timezone or "UTC"):
         return False
     unit = report.units[name]
-    extended = {name: datetime.datetime.fromisoformat(unit.due)} if unit.due and unit.extended else {}
-    dated = course.with_due(extended)
+    dated = _dated(name, report, course)
     is_over, quiz = dated.is_over(name, now), unit.quiz
     if unit.feedback != dated.feedback_level(name, now) or any(_current(course).of_course(name, unit, is_over)):
         return False
     has_answers = any(item.answer is not None for item in quiz.items.values()) if quiz else False
     should_have = is_over and course.feedback.quiz_answers
     return quiz is None or ((quiz.points is not None) == is_over and has_answers == should_have)
+
+
+def _dated(name: str, report: Report, course: Course) -> Course:
+    """Return the course with the student's extension of the unit, if there is one."""
+    unit = report.units[name]
+    return course.with_due({name: datetime.datetime.fromisoformat(unit.due)} if unit.due and unit.extended else {})
 
 
 @cache
@@ -94,12 +101,11 @@ def _current(course: Course) -> Current:
 def _row(name: str, report: Report, course: Course) -> list[str]:
     unit = report.units[name]
     at = unit.received.at if unit.received else None
-    due = datetime.datetime.fromisoformat(unit.due) if unit.due and unit.extended else course.units[name].due
     return [
         f"{course.units[name].title} (`{name}`)",
         f"`{report.commit[:12]}`" if report.commit else "–",
         in_zone(datetime.datetime.fromisoformat(at), course.timezone) if at else "–",
-        in_zone(due, course.timezone),
+        in_zone(_dated(name, report, course).units[name].due, course.timezone),
         in_zone(report.started, course.timezone),
         f"version {report.versions.get('course', 'unknown')}",
     ]

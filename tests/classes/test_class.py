@@ -381,7 +381,7 @@ def test_classroom_50_accepts_the_file(a_class: Class) -> None:
     sheet = ("gradebook", "--reports", "reports", "--roster", "roster.csv", "--format", "classroom50")
     done = a_class.run(*sheet, "--out", str(spring / "scores.json"))
     assert done.returncode == 1
-    assert "eve (sums): the roster says no login of spring/roster.csv: write the repository" in done.stderr
+    assert "eve (sums): the roster names no login of spring/roster.csv: correct the repository" in done.stderr
     assert shown(load(spring / "scores.json"), "sums") == {"Ada": (5, 18), "bob": (4, 18), "cyd": (2, 18)}
 
 

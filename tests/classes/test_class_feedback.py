@@ -16,6 +16,7 @@ from grader.classes.feedback import feedback, feedback_page
 from grader.classes.record import Grade
 from grader.course.model import Course, load_course
 from grader.errors import GraderError
+from grader.reports.model import Report
 
 UNITS = ("sums", "means", "modes")
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -71,6 +72,15 @@ def test_each_unit_counts_as_in_the_report_on_it(course: Course, grade: Grade) -
     assert "It raised a ValueError: no numbers." in text
     assert "Your code was not isolated" in text
     assert "Not graded yet: modes." in text
+
+
+def test_a_unit_with_an_extension_is_not_due_yet(course: Course, grade: Grade) -> None:
+    first = grade.reports["sums"]
+    assert isinstance(first, Report)
+    extended = first.units["sums"].model_copy(update={"due": courses.LONG_TO_COME, "extended": True})
+    reports = grade.reports | {"sums": first.with_units({"sums": extended})}
+    text = feedback(Grade(grade.student, reports), UNITS, course, NOW)
+    assert "Not due yet, so this is not the grade: `sums`." in text
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,13 @@ OF_RECORD = "submit/manual-grade-of-record"
 
 _WHERE = f"give CLASSROOM/{SCORES} in a clone of your classroom50 repository"
 _NEVER = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+_SECOND = datetime.timedelta(seconds=1)
+_LAST = datetime.datetime.max.replace(tzinfo=datetime.UTC) - _SECOND
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
-def _moment(text: str) -> datetime.datetime:
-    return datetime.datetime.strptime(text, _TIME).replace(tzinfo=datetime.UTC)
+def _moment(text: object) -> datetime.datetime:
+    return datetime.datetime.strptime(str(text), _TIME).replace(tzinfo=datetime.UTC)
 
 
 def _have_one_owner_each(entries: list[_Entry]) -> list[_Entry]:
@@ -123,7 +125,10 @@ def update(path: Path, gradebook: Gradebook, columns: Sequence[Column], units: C
     scores: Any = {"schema": "classroom50/scores/v1", "assignments": {}}
     if path.exists():
         scores = _read(path, _Scores)
-    usernames = [row["username"] for row in read_table(path.with_name(ROSTER), "username,first_name,last_name").rows]
+    roster = read_table(path.with_name(ROSTER), "username,first_name,last_name")
+    if not roster.has("username"):
+        raise GraderError(f"{roster.path}, line {roster.header}: there is no column 'username'. Restore it with git.")
+    usernames = [row["username"] for row in roster.rows]
     classroom = _Classroom(
         path.parent.resolve().name,
         {one.casefold(): one for one in usernames if one},
@@ -155,8 +160,9 @@ def _read(path: Path, model: type[_Read]) -> Any:
         raise GraderError(f"{path} cannot be read ({error.strerror}): {_WHERE}.") from None
     except ValidationError as error:
         wrong = error.errors()[0]
-        place = ".".join(map(str, wrong["loc"]))
-        raise GraderError(f"{path}, {place}: {wrong['msg']}. Restore the file with git.") from None
+        place = ", ".join(filter(None, [str(path), ".".join(map(str, wrong["loc"]))]))
+        what = wrong["msg"].partition(" or instance of ")[0]
+        raise GraderError(f"{place}: {what}. Restore the file with git.") from None
     except ValueError as error:
         raise GraderError(f"{path} is not JSON ({error}). Restore the file with git.") from None
     return data
@@ -203,7 +209,8 @@ class _Classroom:
             existing = after.get(key, {"owner": grade.owner, "submissions": []})
             below = [one for one in existing["submissions"] if one["submission"] != OF_RECORD]
             is_ours = len(below) < len(existing["submissions"])
-            if existing.get("override") and not is_ours:
+            # The score that counts is first. Ours may be below the one of a teacher.
+            if existing.get("override") and existing["submissions"][0]["submission"] != OF_RECORD:
                 kept.append(grade.owner)
             elif grade.score is not None:
                 record = self._record(existing["owner"], grade, below, column.possible, assignment.mode)
@@ -224,8 +231,8 @@ class _Classroom:
     def _record(
         self, owner: str, grade: _Grade, below: Sequence[Mapping[str, Any]], possible: int, mode: str
     ) -> dict[str, Any]:
-        # The web app shows the record with the latest time.
-        times = [_moment(one["datetime"]) + datetime.timedelta(seconds=1) for one in below]
+        # The web app shows the record with the latest time. Those below are of commits, so students choose them.
+        times = [min(_moment(one["datetime"]), _LAST) + _SECOND for one in below]
         return {
             "schema": "classroom50/result/v1",
             "classroom": self.name,
@@ -247,7 +254,8 @@ class _Classroom:
             elif not isinstance(value, str):
                 what = f"login of {self.name}/{ROSTER}" if assignment.mode == "individual" else "group"
                 place = f"the repository, such as OWNER/{self.name}-{assignment.slug}-{what.split()[0].upper()}"
-                self._leave_out([row], assignment, f"the roster says no {what}: write {place}, into it")
+                todo = f"correct {place}; or remove who has left"
+                self._leave_out([row], assignment, f"the roster names no {what}: {todo}")
         for owner, found in owners.items():
             yield self._grade(owner, found, column, assignment)
 
@@ -258,7 +266,7 @@ class _Classroom:
         score, *others = {None if isinstance(value, str) else math.floor(value) for _, value in found}
         problem = ""
         if others:
-            problem = "they share a repository and have different grades: make them equal in adjustments.csv"
+            problem = "they have one repository and different grades: make them equal in adjustments.csv or the roster"
         elif len(rows) > 1 and not is_group:
             problem = f"all of them are {owner}: correct the roster"
         elif not all(members):

@@ -110,8 +110,8 @@ def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:
     grader_repository = origin(course.root) if mode is not GradingMode.record else None
     if mode is not GradingMode.record and not grader_repository:
         raise ReleaseError(
-            f"--grading {mode} needs to know this repository's name on GitHub, and it has no remote: "
-            "git remote add origin https://github.com/OWNER/NAME"
+            f"--grading {mode} needs to know this repository's name on GitHub, and its remote `origin` says none: "
+            "git remote remove origin; git remote add origin https://github.com/OWNER/NAME"
         )
     about = {"mode": mode.value, "wheel": wheel, "grader_repository": grader_repository}
     return {path: render(name, course, **about) for path, name in _RENDERED.items()}

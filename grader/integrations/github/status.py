@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
 
 
 def statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[Delivery]:
-    """Yield the points of each graded unit, as a status of its commit; in a group's repository, one for each member."""
+    """Yield the points of each unit, as a status of the graded commit; in a group's repository, one for each member."""
+    now = datetime.datetime.now(datetime.UTC)
     for grade in grades:
         for name, report in grade.reports.items():
             if isinstance(report, Report) and report.commit:
                 unit = report.units[name]
                 student, repository = grade.student.student, grade.student.repository
                 context = f"grade of record/{name}{f'/{student}' if grade.is_shared else ''}"
-                points = f"{unit.points} of {unit.possible} points"
+                points = "exempt" if unit.exempt else f"{unit.points} of {unit.possible} points"
+                if not unit.exempt and unit.due and datetime.datetime.fromisoformat(unit.due) > now:
+                    points += ", not due yet"
                 yield Delivery(
                     f"{who(student, report.name)}, {name}",
                     partial(_post, github, repository, report.commit, context, points),

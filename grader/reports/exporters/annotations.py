@@ -41,7 +41,8 @@ def _errors(report: Report) -> list[_Error]:
     errors = []
     unread = [unit for name, unit in report.units.items() if unit.path is None and not is_missing(name, unit)]
     if unread:
-        remarks = [remark for unit in unread for remark in unit.remarks]
+        # One about the folder is in each unit.
+        remarks = dict.fromkeys(remark for unit in unread for remark in unit.remarks)
         errors.append(_Error(1, "What could not be graded", Place(None, None), "\n".join(remarks)))
     for unit_name, unit in report.units.items():
         errors += [_of_line(message, unit) for message in not_run(report, unit_name) if unit.path]

@@ -130,6 +130,12 @@ def test_the_web_app_shows_the_grade_of_record_and_the_collector_keeps_it(classr
     assert again["assignments"]["sums"]["collected_at"] == PUSHED
 
 
+def test_the_last_time_that_a_commit_can_have_hides_no_grade(classroom: Path) -> None:
+    collected(classroom, "sums", autograded("Ada-L", 30, at="9999-12-31T23:59:59Z"))
+    write(classroom, of("Ada-L", sums=12))
+    assert points(classroom) == {"Ada-L": (12, 18)}
+
+
 def test_what_the_autograder_gave_counts_again_when_a_teacher_clears_the_grade(classroom: Path) -> None:
     collected(classroom, "sums", autograded("Ada-L", 30))
     before = load(classroom / "scores.json")
@@ -167,6 +173,15 @@ def test_a_score_that_a_teacher_entered_is_kept_and_named(classroom: Path) -> No
     assert load(classroom / "scores.json")["assignments"]["sums"]["entries"][0] == entry
 
 
+def test_a_score_that_a_teacher_entered_above_ours_is_kept(classroom: Path) -> None:
+    collected(classroom, "sums", autograded("bob", 30))
+    write(classroom, of("bob", sums=5))
+    entry = by_hand(load(classroom / "scores.json")["assignments"]["sums"]["entries"][0], 7)
+    collected(classroom, "sums", entry)
+    assert write(classroom, of("bob", sums=6)).noticed == ["Kept in sums, because a teacher entered the score: bob."]
+    assert load(classroom / "scores.json")["assignments"]["sums"]["entries"] == [entry]
+
+
 def test_the_total_is_the_assignment_that_is_named_after_no_unit(classroom: Path) -> None:
     rows = [of(student("bob", "course"), sums=5, of_means=6), of(student("Ada-L", "course"), sums=5, of_means=None)]
     write(classroom, rows[0], heading="total", possible=36)
@@ -200,8 +215,8 @@ def test_who_cannot_have_an_entry_is_named_and_the_others_have_theirs(classroom:
     rows = [of("bob", sums=19), of(unknown, sums=3), of("Ada-L", sums=4), of(twice, sums=4)]
     done = write(classroom, *rows)
     assert done.left_out == [
-        "Cyd Ny (cyd) (sums): the roster says no login of Spring/roster.csv: write the repository, such as "
-        "OWNER/Spring-sums-LOGIN, into it.",
+        "Cyd Ny (cyd) (sums): the roster names no login of Spring/roster.csv: correct the repository, such as "
+        "OWNER/Spring-sums-LOGIN; or remove who has left.",
         "bob (sums): 19 points are more than the 18 that there are: correct adjustments.csv.",
         "ada-l and dan (sums): all of them are Ada-L: correct the roster.",
     ]
@@ -233,7 +248,8 @@ def test_a_group_has_one_entry_for_its_members(classroom: Path, mode: str, owner
     assert points(classroom) == {"Ada-L": (9, 18), "bob": (9, 18)}
     done = write(classroom, of(pair[0], sums=9), of(pair[1], sums=8))
     assert done.left_out == [
-        "ada-l and bob (sums): they share a repository and have different grades: make them equal in adjustments.csv."
+        "ada-l and bob (sums): they have one repository and different grades: make them equal in adjustments.csv or "
+        "the roster."
     ]
     assert points(classroom) == {}
     done = write(classroom, of(member("ada-l", owner), sums=9), of(Entry("cyd", repository=pair[0].repository), sums=9))
@@ -278,6 +294,14 @@ WRONG: Mapping[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         lambda one: one["assignments"]["sums"]["entries"][0]["submissions"][0].update(datetime="2027-02-30T00:00:00Z"),
         r"entries\.0\.submissions\.0\.datetime: ",
     ),
+    "a number as the time": (
+        lambda one: one["assignments"]["sums"]["entries"][0]["submissions"][0].update(datetime=5),
+        r"entries\.0\.submissions\.0\.datetime: ",
+    ),
+    "no bucket": (
+        lambda one: one["assignments"].update(sums=None),
+        r"assignments\.sums: Input should be a valid dictionary\. Restore",
+    ),
 }
 
 
@@ -298,6 +322,12 @@ def test_a_file_that_is_not_json_is_refused(classroom: Path, text: str) -> None:
     (classroom / "scores.json").write_text(text, encoding="latin-1")
     with pytest.raises(GraderError, match=r"scores\.json is not JSON \("):
         write(classroom, of("bob", sums=9))
+
+
+def test_a_roster_without_logins_is_refused(classroom: Path) -> None:
+    (classroom / "roster.csv").write_text("login,first_name\nAda-L,Ada\n", encoding="utf-8")
+    with pytest.raises(GraderError, match=r"Spring/roster\.csv, line 1: there is no column 'username'"):
+        write(classroom, of("Ada-L", sums=4))
 
 
 def test_a_linked_file_is_of_the_classroom_in_which_the_link_is(classroom: Path, tmp_path: Path) -> None:

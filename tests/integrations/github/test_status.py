@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from courses import LONG_PAST, LONG_TO_COME
 from local_github import TOKEN, Answer, LocalGitHub, local_github
 from made_reports import report
 from made_reports import unit as made_unit
@@ -86,6 +87,25 @@ def test_a_status_is_posted_again_only_if_the_points_are_others(hub: LocalGitHub
     for points in (12, 12, 13):
         assert list(send(statuses([grade("ada", unit(points))], client(hub)))) == [("ada, sums", None)]
     assert [status["description"] for _, _, status in hub.statuses] == ["12 of 30 points", "13 of 30 points"]
+
+
+def test_an_exempt_unit_has_a_status_without_points_instead_of_an_earlier_one(hub: LocalGitHub) -> None:
+    hub.create("our-course/ada")
+    for is_exempt in (False, True):
+        one = unit(12).model_copy(update={"exempt": is_exempt})
+        list(send(statuses([grade("ada", one)], client(hub))))
+    assert [status["description"] for _, _, status in hub.statuses] == ["12 of 30 points", "exempt"]
+
+
+def test_points_before_the_due_date_are_called_so(hub: LocalGitHub) -> None:
+    hub.create("our-course/ada")
+    for due in (LONG_TO_COME, LONG_PAST):
+        one = unit(12).model_copy(update={"due": due, "extended": True})
+        list(send(statuses([grade("ada", one)], client(hub))))
+    assert [status["description"] for _, _, status in hub.statuses] == [
+        "12 of 30 points, not due yet",
+        "12 of 30 points",
+    ]
 
 
 def test_a_student_without_a_grade_or_a_push_gets_no_status(hub: LocalGitHub) -> None:

@@ -88,11 +88,11 @@ def test_a_line_that_could_not_be_run_is_an_error_there() -> None:
 
 def test_files_that_could_not_be_graded_are_one_error_together() -> None:
     lost = {
-        name: unit({name: exercise(0, 1)}, path=None, remarks=[f"{name}.py is empty: write there."])
+        name: unit({name: exercise(0, 1)}, path=None, remarks=["x is a link.", f"{name}.py is empty: write there."])
         for name in ("sums", "means")
     }
     assert [one.data for one in errors(report(lost))] == [
-        "sums.py is empty: write there.\nmeans.py is empty: write there."
+        "x is a link.\nsums.py is empty: write there.\nmeans.py is empty: write there."
     ]
 
 
