@@ -148,7 +148,7 @@ def release_gradescope(
     from grader.integrations.gradescope.release import release_gradescope as write
 
     _write(directory, course, lambda into, found: write(into, found, unit and one_of(unit, list(found.units))))
-    say(f"Next: cd {shlex.quote(str(directory))} && zip -r ../autograder.zip .")
+    say(f"Next: cd {shlex.quote(str(directory))} && rm -f ../autograder.zip && zip -r ../autograder.zip .")
 
 
 @release.command("solutions")

@@ -61,6 +61,7 @@ def _opening(report: Report) -> Iterator[str]:
     yield from (markdown(comment, MOST_OF_AN_EXPLANATION) for comment in comments(report.comments))
     if entry := next_entry(found):
         yield from _pointer(entry)
+        yield from _not_run(report, entry.unit_name)
     yield "### Unit by unit"
     yield _table(report)
 
@@ -162,9 +163,7 @@ def _unit(report: Report, name: str, unit: Unit, own: list[reading.Entry]) -> It
     is_asked = not unit.exempt or reading.is_handed_in(name, unit)
     remarks = [f"- {markdown(text, MOST_OF_AN_EXPLANATION)}" for text in decided]
     remarks += [f"- {markdown(text)}" for text in unit.remarks if is_asked]
-    for message in reading.not_run(report, name):
-        place = code(reading.place_of(message, unit).words())
-        remarks.append(f"- A line could not be run, {place}: {markdown(reading.sentence_of(message))}")
+    remarks += _not_run(report, name)
     if remarks:
         yield "\n".join(remarks)
     if unit.path is not None and own:
@@ -176,6 +175,13 @@ def _unit(report: Report, name: str, unit: Unit, own: list[reading.Entry]) -> It
         lines = [f"- {markdown(problem)}" for problem in reading.quiz_problems(unit.quiz)]
         lines += [line for name, item in unit.quiz.items.items() for line in _answer(name, item)]
         yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *lines] if lines else [])])
+
+
+def _not_run(report: Report, name: str) -> Iterator[str]:
+    """Yield the lines outside a unit's exercises that could not be run: exercises may not be found because of them."""
+    for message in reading.not_run(report, name):
+        place = code(reading.place_of(message, report.units[name]).words())
+        yield f"- A line could not be run, {place}: {markdown(reading.sentence_of(message))}"
 
 
 def _answer(name: str, item: QuizItem) -> Iterator[str]:

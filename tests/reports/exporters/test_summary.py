@@ -6,7 +6,7 @@ from bs4 import BeautifulSoup
 from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 from markdown_it import MarkdownIt
 
-from grader.reports.exporters.summary import summary
+from grader.reports.exporters.summary import opening, summary
 from grader.reports.model import Message, Report
 from grader.submissions.names import missing_sheet, missing_unit
 
@@ -213,6 +213,12 @@ def test_details_are_folded_with_failed_tests_grouped_by_reason() -> None:
         "It makes use of sum.",
         "sums_quiz.md:3: choose one letter.",
     ]
+
+
+def test_a_line_that_could_not_be_run_is_named_with_what_to_do_next() -> None:
+    made = report({"sums": unit({"total": unwritten()})}, [raised(None, "It is not valid Python.", 34)])
+    assert "### Go on here\n\n**`total`**" in opening(made)
+    assert "- A line could not be run, `exercises/sums.py, line 34`: It is not valid Python." in opening(made)
 
 
 def test_an_exercise_that_is_not_written_yet_has_no_list_of_failures() -> None:
