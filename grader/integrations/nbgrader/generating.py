@@ -14,7 +14,7 @@ from nbgrader import preprocessors
 from nbgrader.api import Comment, Grade, Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 from nbgrader.nbgraderformat import MetadataValidator
-from nbgrader.preprocessors import ClearOutput
+from nbgrader.preprocessors import ClearOutput, IncludeHeaderFooter
 from nbgrader.utils import find_all_files, is_grade, is_locked, is_solution, is_task
 from sqlalchemy.exc import DatabaseError
 
@@ -65,7 +65,9 @@ class SourceExporter(NotebookExporter):
     def _leak(self, notebooks: list[Path]) -> str:
         """Return what students must not receive of the notebooks and the files beside them; "" if nothing."""
         generate: Any = self.parent
-        beside = [
+        around = IncludeHeaderFooter(parent=generate)
+        beside = [Path(name) for name in (around.header, around.footer) if Path(name).is_file()]
+        beside += [
             path
             for folder in generate.assignments
             for path in map(Path, find_all_files(folder, generate.coursedir.ignore))
@@ -94,8 +96,8 @@ class SourceExporter(NotebookExporter):
             part = NotebookNode(metadata=notebook.metadata, cells=copy.deepcopy(cells))
             try:
                 MetadataValidator().validate_nb(part)
-                ClearAnswers(parent=generate).preprocess(part, {})
-                ClearOutput(parent=generate).preprocess(part, {})
+                ClearAnswers(parent=generate)(part, {})  # does nothing if nbgrader's settings disable it
+                ClearOutput(parent=generate)(part, {})
             except Exception as error:  # noqa: BLE001 - nbgrader raises many types
                 where = f"{path}, {described(cells[0])}" if len(cells) == 1 else path
                 return f"{where}: {ended(str(getattr(error, 'message', error)))} Correct it."

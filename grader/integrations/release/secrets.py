@@ -40,6 +40,8 @@ BETWEEN = 3
 """The most words between a name and its answer, such as `points: 1, answer:`."""
 
 _BESIDE = re.compile("`|#")  # around code in a text, and before a comment
+# An item's heading and kind in a sheet or a notebook: no answer is there.
+_ASKED = re.compile(r'## \d+\. [\w ]*\w(?:\\n|[",\s])*\*[^*]+\bpoints?\*')
 _PARAMETER = re.compile(r"\[\[\w+\]\]")
 _NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sentence for reports, or an import
 _SENTENCE = re.compile(r'def test_\w+\([^)]*\).*:\n\s+"""([^"]*)"""')  # a test's docstring
@@ -71,11 +73,10 @@ class Secrets:
         self._sentences = {signs(_inner(line)) for line in found}
         of_solutions = ((place, line) for place, line, is_solution in _source_lines(course) if is_solution)
         self._in_a_row = {signs(line): place for place, line in (*hidden, *of_solutions)}
-        self._answers = {
-            name: (origin, list(_answers(item)))
-            for origin, quiz in self._quizzes.items()
-            for name, item in quiz.items.items()
-        }
+        self._answers: dict[str, list[tuple[str, list[str]]]] = {}
+        for origin, quiz in self._quizzes.items():
+            for name, item in quiz.items.items():
+                self._answers.setdefault(name, []).extend((origin, answer) for answer in _answers(item))
 
     def find(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield the line of each secret in a text, and its place in the course."""
@@ -103,14 +104,14 @@ class Secrets:
 
     def _named(self, text: str) -> Iterator[tuple[int, str, str]]:
         """Yield each right answer after the name of its item: the line, the quiz and the item."""
-        text = text.casefold()
+        text = _ASKED.sub(lambda asked: "\n" * asked[0].count("\n"), text.casefold())
         if len(self._answers.keys() & set(re.findall(r"\w+", text))) < KNOWN_ANSWERS:
             return
         lines = enumerate(text.splitlines(), start=1)
         words = [(number, word) for number, line in lines for word in re.findall(r"\w+", line)]
         for place, (number, word) in enumerate(words):
-            origin, answers = self._answers.get(word, ("", []))
-            for answer, start in itertools.product(answers, range(place + 1, place + BETWEEN + 2)):
+            following = range(place + 1, place + BETWEEN + 2)
+            for (origin, answer), start in itertools.product(self._answers.get(word, ()), following):
                 if [one for _, one in words[start : start + len(answer)]] == answer:
                     yield number, origin, word
 

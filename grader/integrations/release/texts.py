@@ -23,9 +23,10 @@ SHORTEST = 20
 MOST_UNPACKED = 2**22
 """The most bytes of compressed data inside a text that are searched."""
 
-# All but letters, digits and the signs of ASCII; quotes, of which there are several; and letters that fonts show as
-# nothing.
-_IGNORED = re.compile("[^\\w!-~]|[\"'`\u115f\u1160\u3164\uffa0]")
+# What a line begins with in a comment, a quotation or a list; all but letters, digits and the signs of ASCII; quotes,
+# of which there are several; and letters that fonts show as nothing.
+_IGNORED = re.compile("^[ \t]*[#>*+|-][#>*+|\\s-]*|[^\\w!-~]|[\"'`\u115f\u1160\u3164\uffa0]", re.MULTILINE)
+_NEXT = re.compile(r'(?<!\\)"[ \t]*,\s*"')  # between two texts in a list of JSON or Python
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
 _BASE64 = re.compile(r"(?:[\w+/-]{24,}={0,2}\s*)+", re.ASCII)
@@ -40,7 +41,7 @@ def signs(text: str) -> str:
 
 def forms(text: str) -> set[str]:
     """Return a text as it is, and with the escapes of JSON, YAML, Python, HTML and addresses, and base64, decoded."""
-    once = _ESCAPE.sub(_decoded, text)
+    once = _ESCAPE.sub(_decoded, _NEXT.sub("\n", text))
     encoded = {_of_base64(found[0]) for found in _BASE64.finditer(once)}
     text, once = (_ONLY_BASE64.sub("", one) for one in (text, once))
     return {text, unquote(text), html.unescape(text), once, _ESCAPE.sub(_decoded, once), *encoded}
@@ -67,8 +68,9 @@ class Finder:
     def find(self, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         """Yield the line, counted from 1, and the signs of each wanted text in the signs of lines."""
         joined, ends = "".join(lines), list(accumulate(map(len, lines)))
-        for place in range(len(joined) - SHORTEST + 1):
-            for one in self._by_start.get(joined[place : place + SHORTEST], ()):
+        starts, every = self._by_start, range(len(joined) - SHORTEST + 1)
+        for place in [one for one in every if joined[one : one + SHORTEST] in starts]:
+            for one in starts[joined[place : place + SHORTEST]]:
                 if joined.startswith(one, place):
                     yield bisect(ends, place) + 1, one
 

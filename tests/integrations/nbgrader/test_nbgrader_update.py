@@ -242,6 +242,14 @@ def test_a_secret_in_a_cell_or_in_a_file_beside_the_notebook_is_not_generated(tm
         notes.write_bytes(content)
         assert f"would hold {notes}" in term.run("nbgrader generate_assignment sums --force", code=1)
     notes.unlink()
+    secret, header = [nbformat.v4.new_output("stream", text=line)], tmp_path / "header.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(line)]), header)
+    refused = term.run(f"nbgrader generate_assignment sums --force --IncludeHeaderFooter.header={header}", code=1)
+    assert f"{header}:" in refused
+    term.edit(add=nbformat.v4.new_code_cell("1", outputs=secret))
+    refused = term.run("nbgrader generate_assignment sums --force --ClearOutput.enabled=False", code=1)
+    assert "sums.ipynb:" in refused
+    term.source.write_text(right, encoding="utf-8")
     term.edit(add=nbformat.v4.new_markdown_cell(line))
     refused = term.run("nbgrader generate_assignment sums --force", code=1)
     assert "sums.ipynb:" in refused

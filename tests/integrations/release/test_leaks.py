@@ -11,6 +11,7 @@ import marshal
 import re
 import shutil
 import subprocess
+import textwrap
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -106,6 +107,12 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "indented.py": SOLUTION.replace("    ", "\t\t"),
         "longer.txt": f"before {EXPLANATION} and behind",
         "broken.txt": EXPLANATION.replace(" ", "\n    ", 1),
+        "comments.py": textwrap.indent(textwrap.fill(EXPLANATION, 40), "    # "),
+        "quoted.md": textwrap.indent(textwrap.fill(EXPLANATION, 41), "> "),
+        "list.json": json.dumps(textwrap.wrap(EXPLANATION, 42), indent=1),
+        "wrapped.ipynb": nbformat.writes(
+            nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(textwrap.fill(EXPLANATION, 43))])
+        ),
         "windows.txt": f"first\r\n{SENTENCE}\r\nlast\r\n",
         "returns.txt": f"first\r{SOLUTION}\r".replace("\n", "\r"),
         "separators.txt": SOLUTION.replace("\n", "\u2028"),
@@ -208,6 +215,10 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("indented.py:1", "solutions/self_attention.py:"),
         ("longer.txt:1", "solutions/self_attention_quiz.yml"),
         ("broken.txt:1", "solutions/self_attention_quiz.yml"),
+        ("comments.py:1", "solutions/self_attention_quiz.yml"),
+        ("quoted.md:1", "solutions/self_attention_quiz.yml"),
+        ("list.json:2", "solutions/self_attention_quiz.yml"),
+        ("wrapped.ipynb:", "solutions/self_attention_quiz.yml"),
         ("windows.txt:2", "solutions/self_attention_quiz.yml"),
         ("returns.txt:2", "solutions/self_attention.py:"),
         ("separators.txt:1", "solutions/self_attention.py:"),
@@ -312,10 +323,34 @@ def test_lines_that_visible_tests_share_with_hidden_ones_are_no_secret_unless_ma
     visible = own_small_course / "exercises" / "test_sums.py"
     folder = tmp_path / "released"
     folder.mkdir()
-    for shared, places in ((lines[1:], []), (lines, [f"test_sums.py:{COPIED}"])):
+    commented = [f"# {line}" for line in lines]
+    in_a_list = ["", json.dumps(["", *lines, ""])]
+    for shared, number in ((lines[1:], None), (lines, COPIED), (commented, COPIED), (in_a_list, COPIED + 2)):
+        places = [f"test_sums.py:{number}"] if number else []
         visible.write_text("\n".join(shared), encoding="utf-8")
         shutil.copy(visible, folder)
         assert [leak.place for leak in scan(folder, load_course(own_small_course))] == places
+
+
+def test_a_key_is_found_if_quizzes_share_names_and_no_sheet_is_one(
+    own_small_course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = "  q{}:\n    kind: true_false\n    points: 1\n    question: So?\n    explanation: Yes.\n    choices:\n"
+    quizzes, keys = {}, {}
+    for unit, right in (("sums", "true"), ("others", "false")):
+        choices = "".join(
+            f'      - {{text: "{one}", sentence: "So {one}.", right: {str(one == right).lower()}}}\n'
+            for one in ("true", "false")
+        )
+        items = "".join(item.format(number) + choices for number in range(3))
+        path = own_small_course / "solutions" / f"{unit}_quiz.yml"
+        path.write_text(f"title: {unit}\nitems:\n{items}", encoding="utf-8")
+        quizzes[unit], keys[unit] = load_quiz(path), "".join(f"q{number}: {right}\n" for number in range(3))
+    monkeypatch.setattr("grader.integrations.release.secrets.load_quizzes", lambda *_: quizzes)
+    secrets = Secrets(load_course(own_small_course))
+    for unit, key in keys.items():
+        assert [origin for _, origin in secrets.find(key)] == [f"solutions/{unit}_quiz.yml"]
+        assert not list(secrets.find(write_sheet(quizzes[unit].questions, None, {})))
 
 
 def test_the_sentence_of_a_hidden_test_is_a_secret_only_alone_and_an_import_is_none(
