@@ -9,6 +9,7 @@ from pathlib import Path
 
 from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE
+from grader.integrations.release import ReleaseError
 from grader.integrations.release.folder import copy, replaced, require_built
 from grader.integrations.release.requirements import LOCK, dependencies, pins
 
@@ -32,6 +33,12 @@ def release_gradescope(directory: Path, course: Course, unit: str | None = None)
         OSError: A file cannot be written.
     """
     require_built(course)
+    for name in [unit] if unit else course.units:
+        if not course.hidden_tests(name):
+            raise ReleaseError(
+                f"{course.shown(course.suites / name)} has no hidden tests, so all submissions would get 0 of 0 "
+                f"points, and nothing was written: write test_{name}.py there, or remove the unit from {FILENAME}."
+            )
     parts = [course.solutions, course.exercises, course.root / FILENAME]
     left_out: tuple[str, ...] = ()
     if not course.suites.is_relative_to(PACKAGE):

@@ -14,7 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from courses import COURSE, REPOSITORY, run_grader
+from courses import BUILDABLE, COURSE, REPOSITORY, run_grader
+
+from grader.course.build import build
+from grader.course.model import load_course
+from grader.integrations.gradescope.release import release_gradescope
+from grader.integrations.release import ReleaseError
 
 pytestmark = pytest.mark.proof(part="releases")
 
@@ -287,6 +292,17 @@ def test_a_folder_with_other_files_is_unchanged(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "holds 'thesis.tex', which is from no release: name an empty folder" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_unit_without_hidden_tests_is_refused(own_small_course: Path, tmp_path: Path) -> None:
+    (own_small_course / "solutions" / "sums.py").write_text(BUILDABLE, encoding="utf-8")
+    course = load_course(own_small_course)
+    build(course)
+    for path in course.hidden_tests("sums"):
+        path.unlink()
+    with pytest.raises(ReleaseError, match=r"grader/suites/sums has no hidden tests.*: write test_sums\.py there"):
+        release_gradescope(tmp_path / "autograder", course)
+    assert not (tmp_path / "autograder").exists()
 
 
 def test_a_release_inside_the_course_is_refused() -> None:
