@@ -10,7 +10,8 @@ from courses import COURSE
 from grader.engine.criteria import visible_criteria_of_unit, visible_substitutes
 from grader.engine.outcomes import Outcome
 from grader.engine.solutions import names_in, with_imports
-from grader.integrations.release.secrets import Secrets
+from grader.integrations.release.secrets import SHORTEST_PART, Secrets
+from grader.integrations.release.texts import signs
 from grader.testing.backend import InProcessBackend
 from grader.testing.substitutes import PUBLISHED
 
@@ -82,6 +83,7 @@ def test_what_students_receive_of_the_substitutes_holds_no_line_of_a_solution() 
     text = (COURSE.exercises / PUBLISHED).read_text(encoding="utf-8")
     assert not [name for name in UNITS if f"def {name}" in text or f"class {name}" in text]
     assert json.loads(text).keys() == {"sources", "values"}
-    source = visible_substitutes(COURSE).source_up_to(list(UNITS))
-    assert "class CausalAttention" in source
-    assert not [origin for _, origin in Secrets(COURSE).find(source) if origin.startswith("solutions/")]
+    sources = signs(visible_substitutes(COURSE).source_up_to(list(UNITS)))
+    assert "classCausalAttention" in sources
+    secrets = {secret: place for secret, place in Secrets(COURSE).solutions.items() if len(secret) >= SHORTEST_PART}
+    assert not [place for secret, place in secrets.items() if secret in sources]

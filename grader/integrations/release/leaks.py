@@ -64,7 +64,9 @@ def search(texts: Sequence[tuple[str, str]], course: Course) -> list[Leak]:
     """Return every secret of the course that is found in texts with their places. Raises CourseError."""
     secrets = Secrets(course)
     found = {place: inside for place, _ in texts if (inside := _instructors_folder(place))}
-    first = {text: place for place, text in reversed(texts)}  # git has a copy of most files
+    first: dict[str, str] = {}  # git has a copy of most files
+    for place, text in texts:
+        first.setdefault(text, place)
     seen: set[str] = set()
     for text, place in first.items():
         for form in forms(text) - seen:

@@ -52,7 +52,11 @@ Quizzes = Mapping[str, "Quiz"]
 
 
 class Secrets:
-    """The secrets of a course. Raises CourseError if a quiz cannot be read."""
+    """The secrets of a course. Raises CourseError if a quiz cannot be read.
+
+    Attributes:
+        solutions: The signs of each solution, its lines, and each text with a quiz's answer, with their places.
+    """
 
     def __init__(self, course: Course) -> None:
         loaded = load_quizzes(course.solutions, course.quizzes)
@@ -64,9 +68,9 @@ class Secrets:
         public = finder.known(_public_texts(course, self._quizzes))
         # Visible tests share lines with hidden ones, but must have none of a solution.
         shared = public | finder.known(_visible_tests(course))
-        self.texts = {text: place for text, place in solutions.items() if text not in public}
-        self.texts |= {text: place for text, place in others.items() if text not in shared}
-        self._finder = Finder(self.texts)
+        self.solutions = {text: place for text, place in solutions.items() if text not in public}
+        self._texts = self.solutions | {text: place for text, place in others.items() if text not in shared}
+        self._finder = Finder(self._texts)
         suites = (path.read_text(encoding="utf-8") for path in course.suites.rglob("test_*.py"))
         # What visible tests say may be longer and begin in the same way.
         found = (line for text in suites for one in _SENTENCE.findall(text) for line in one.splitlines())
@@ -86,7 +90,7 @@ class Secrets:
             pieces = [lines[number - 1], *_BESIDE.split(lines[number - 1])]
             is_clear = len(secret) >= SHORTEST_PART and secret not in self._sentences
             if is_clear or secret in (signs(_inner(piece)) for piece in pieces):
-                yield number, self.texts[secret]
+                yield number, self._texts[secret]
         run = 0
         for number, line in enumerate(bare, start=1):
             if len(line) >= SHORTEST:

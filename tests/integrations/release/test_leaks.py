@@ -275,6 +275,12 @@ def test_a_folder_with_a_secret_in_it_is_refused_with_the_place(tmp_path: Path) 
         require_none(tmp_path, COURSE)
 
 
+def test_secrets_are_named_in_the_order_of_the_places(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(f"{EXPLANATION} {name}", encoding="utf-8")
+    assert [leak.place for leak in scan(tmp_path, COURSE)] == ["a.txt:1", "b.txt:1"]
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -421,7 +427,7 @@ def test_the_explanation_of_a_graded_item_in_a_practice_item_is_a_leak(tmp_path:
 
 
 def test_the_secrets_are_all_solutions_and_answers() -> None:
-    secrets = Secrets(COURSE).texts
+    secrets = Secrets(COURSE).solutions
     origins = set(secrets.values())
     assert {f"solutions/{unit}_quiz.yml" for unit in COURSE.quizzes} <= origins
     # A solution of one short line occurs in any program.
