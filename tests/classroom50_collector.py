@@ -16,7 +16,7 @@ from typing import Any
 KINDS = ("individual", "group", "team")
 BY_HAND = "submit/manual-"
 _KEYS = {"schema", "classroom", "assignment", "assignment_type", "owner", "submission", "commit", "release", "review"}
-_KEYS |= {"datetime", "graded_at", "score", "max-score", "tests", "submitted_by"}
+_KEYS |= {"datetime", "score", "max-score", "tests"}
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ")
 
 Scores = dict[str, Any]
@@ -61,7 +61,9 @@ def _check_entry(entry: Entry, classroom: str, kind: str) -> None:
 
 def check_result(result: Mapping[str, Any], classroom: str, owner: str) -> None:
     """Check an autograder's result.json by schemas/result-v1.schema.json: extra keys are allowed in tests only."""
-    _require(result.keys() <= _KEYS, "a key that is not known")
+    _require(_KEYS <= result.keys() <= _KEYS | {"graded_at", "submitted_by"}, "the keys of a result")
+    _require(isinstance(result["assignment"], str) and bool(result["assignment"]), "assignment")
+    _require("graded_at" not in result or _TIME.fullmatch(result["graded_at"]) is not None, "graded_at")
     _check_record(result, classroom, owner, "individual")
 
 
@@ -77,7 +79,8 @@ def _check_record(record: Mapping[str, Any], classroom: str, owner: str, kind: s
     _require(_TIME.fullmatch(record["datetime"]) is not None, "datetime")
     _check_points(record)
     for test in record["tests"]:
-        _require(isinstance(test["test-name"], str) and isinstance(test["passed"], bool), "tests")
+        _require(isinstance(test["test-name"], str) and bool(test["test-name"]), "tests")
+        _require(isinstance(test["passed"], bool), "tests")
         _check_points(test)
 
 
