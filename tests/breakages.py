@@ -29,7 +29,7 @@ TIMEOUT = 300
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
 # Tests of suites cannot be collected if a suite fails its own solution.
 FAILED = re.compile(r"^(?:FAILED (.+?)(?: - .*)?|ERROR (.+?) - .*SuiteError: .*)$", re.MULTILINE)
-NONE_SELECTED = 5  # pytest's exit code
+SOME_FAILED, NOT_COLLECTED, NONE_SELECTED = 1, 4, 5  # pytest's exit codes
 FILL_CACHES = """\
 from pathlib import Path
 from grader.course import model
@@ -422,7 +422,7 @@ def try_change(change: Change, folder: Path) -> Result:
     try:
         for marks, target in (("not proof", "make test"), ("proof", "make prove")):
             code, output = run_tests(change.tests, marks, folder)
-            if code and (failed := FAILED.search(output)):
+            if code in (SOME_FAILED, NOT_COLLECTED) and (failed := FAILED.search(output)):
                 return result("failed", failed[1] or failed[2], target)
             if code not in (0, NONE_SELECTED):
                 words = " ".join(output.strip().splitlines()[-3:])
