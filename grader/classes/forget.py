@@ -234,10 +234,11 @@ def _rows(table: Table) -> list[Row]:
 
 def _identifiers(row: Row) -> set[tuple[str, str]]:
     """Return what tells a student apart; of Moodle's number, which others have in other assignments, with the name."""
-    is_of_assignment = row["Identifier"].startswith("Participant ")
     found = {(column, row[column].casefold()) for column in _IDENTIFIERS if row[column]}
-    others = {(column, text) for column, text in found if column != "id"}
-    return others or {("id", f"{row['id']} {row['name']}".casefold())} if is_of_assignment else found
+    if row["Identifier"].startswith("Participant "):
+        others = {(column, text) for column, text in found if column != "id"}
+        return others or {("id", f"{row['id']} {row['name']}".casefold())}
+    return found
 
 
 def _pattern(terms: Iterable[str], others: Iterable[str]) -> re.Pattern[str]:

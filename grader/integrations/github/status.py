@@ -26,12 +26,11 @@ def statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[Delivery]:
                 unit = report.units[name]
                 student, repository = grade.student.student, grade.student.repository
                 context = f"grade of record/{name}{f'/{student}' if grade.is_shared else ''}"
-                points = "exempt" if unit.exempt else f"{unit.points} of {unit.possible} points"
-                if not unit.exempt and unit.due and datetime.datetime.fromisoformat(unit.due) > now:
-                    points += ", not due yet"
+                is_due = unit.due is None or datetime.datetime.fromisoformat(unit.due) <= now
+                points = f"{unit.points} of {unit.possible} points{'' if is_due else ', not due yet'}"
                 yield Delivery(
                     f"{who(student, report.name)}, {name}",
-                    partial(_post, github, repository, report.commit, context, points),
+                    partial(_post, github, repository, report.commit, context, "exempt" if unit.exempt else points),
                 )
 
 
