@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -198,26 +197,6 @@ def test_a_fault_of_the_grader_leaves_no_result_and_says_why(
     assert done.stderr.startswith("This submission was not graded, and has no score: ")
     assert why in done.stderr
     assert not list((root / "results").iterdir())
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stopped_autograder_leaves_no_process_and_no_folder(release: Path, tmp_path: Path, number: int) -> None:
-    root = unpacked(release, tmp_path / "autograder")
-    program, begun = root / "venv" / "bin" / "python", tmp_path / "begun"
-    program.parent.mkdir(parents=True)
-    os.mkfifo(begun)
-    program.write_text(f"#!/bin/bash\necho $$ > {begun}\nexec tail -f /dev/null\n", encoding="utf-8")
-    program.chmod(0o755)
-    (tmp_path / "temporary").mkdir()
-    with subprocess.Popen(
-        [root / "run_autograder"], env={**os.environ, "TMPDIR": str(tmp_path / "temporary")}, stderr=subprocess.DEVNULL
-    ) as process:
-        grading = int(begun.read_text("utf-8"))
-        process.send_signal(number)
-        assert process.wait(60) != 0
-    with pytest.raises(ProcessLookupError):
-        os.kill(grading, 0)
-    assert not [*(tmp_path / "temporary").iterdir(), *(root / "results").iterdir()]
 
 
 def test_setup_names_the_image_to_choose_if_python_is_too_old(release: Path, tmp_path: Path) -> None:

@@ -35,6 +35,9 @@ ALL_SECONDS = 13 * 60
 INSTALL_SECONDS = 5 * 60
 WRITE_SECONDS = 20
 
+# The signals to stop that came. They raise nothing: in the midst of starting a process, that would leave it behind.
+STOPPED: list[int] = []
+
 
 class Fault(Exception):
     """There is no result; the text says why, for the student and the teacher."""
@@ -43,7 +46,8 @@ class Fault(Exception):
 def main() -> None:
     """Grade the checkout, and write what Classroom 50 reads."""
     checkout = Path.cwd()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing is left behind
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: STOPPED.append(number))
     try:
         # A student may have committed files with these names.
         for name in RESULTS:
@@ -138,7 +142,7 @@ def run(
             start_new_session=True,
         )
         try:
-            code = process.wait(max(0.0, end - time.monotonic()))
+            code = wait(process, end - time.monotonic())
         except subprocess.TimeoutExpired:
             raise Fault(f"{what} took too long and was stopped. Run the job again.") from None
         finally:
@@ -148,6 +152,18 @@ def run(
             log.seek(0)
             show(log.read().decode(errors="replace"))
             raise Fault(f"{what} failed (exit {code}). The lines above say why.")
+
+
+def wait(process: subprocess.Popen[bytes], seconds: float) -> int:
+    """Return the exit code of a process. Raises TimeoutExpired, or SystemExit after a signal."""
+    end = time.monotonic() + seconds
+    while (code := process.poll()) is None:
+        if STOPPED:
+            sys.exit(128 + STOPPED[0])
+        if time.monotonic() > end:
+            raise subprocess.TimeoutExpired(process.args, seconds)
+        time.sleep(0.05)
+    return code
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -23,6 +24,9 @@ OPTIONS = ["@OPTIONS@"]
 GRADING_SECONDS = 9 * 60
 WRITING_SECONDS = 20
 
+# The signals to stop that came. They raise nothing: in the midst of starting a process, that would leave it behind.
+STOPPED: list[int] = []
+
 
 class Fault(Exception):
     """There is no grade; the text says why, for the instructor."""
@@ -30,7 +34,8 @@ class Fault(Exception):
 
 def main() -> None:
     """Grade, and write results.json; or exit with 1 and a sentence that says why not."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing is left behind
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: STOPPED.append(number))
     try:
         RESULTS.unlink(missing_ok=True)  # that of an earlier run
         with tempfile.TemporaryDirectory(prefix="reports-", ignore_cleanup_errors=True) as reports:
@@ -52,7 +57,7 @@ def run(seconds: int, *arguments: object) -> None:
         command, cwd=HERE / "source", env=environment, stdin=subprocess.DEVNULL, start_new_session=True
     )
     try:
-        code = process.wait(timeout=seconds)
+        code = wait(process, seconds)
     except subprocess.TimeoutExpired:
         raise Fault(f"grader {arguments[0]} took more than {seconds} seconds.") from None
     finally:
@@ -63,6 +68,18 @@ def run(seconds: int, *arguments: object) -> None:
         raise Fault(f"grader {arguments[0]} was killed by signal {-code}. For 9, give the container more memory.")
     if code:
         raise Fault(f"grader {arguments[0]} ended with exit code {code}, for the reason above.")
+
+
+def wait(process: subprocess.Popen[bytes], seconds: float) -> int:
+    """Return the exit code of a process. Raises TimeoutExpired, or SystemExit after a signal."""
+    end = time.monotonic() + seconds
+    while (code := process.poll()) is None:
+        if STOPPED:
+            sys.exit(128 + STOPPED[0])
+        if time.monotonic() > end:
+            raise subprocess.TimeoutExpired(process.args, seconds)
+        time.sleep(0.05)
+    return code
 
 
 if __name__ == "__main__":
