@@ -1,4 +1,4 @@
-"""A signal that stops an autograder, at the worst moment: while it starts another program."""
+"""A signal that stops an autograder, while it starts another program and while it waits for one."""
 
 from __future__ import annotations
 
@@ -15,25 +15,29 @@ import grader.integrations
 
 TEMPLATES = Path(grader.integrations.__file__).parent
 SIGNALLED = """
-import os, runpy, subprocess, sys
+import os, runpy, subprocess, sys, time
 
-script, sys.executable, number = sys.argv[1:]
+script, sys.executable, moment, number = sys.argv[1:]
+owner, name = {"start": (subprocess.Popen, "__init__"), "wait": (time, "sleep")}[moment]
+original = getattr(owner, name)
 
-class Popen(subprocess.Popen):
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
+def then_signalled(*arguments, **options):
+    original(*arguments, **options)
+    if os.path.exists("begun"):
         with open("begun"):
-            os.kill(os.getpid(), int(number))
+            os.remove("begun")
+        os.kill(os.getpid(), int(number))
 
-subprocess.Popen = Popen
+setattr(owner, name, then_signalled)
 runpy.run_path(script, run_name="__main__")
 """
-"""Runs a script, and sends it a signal as soon as the program that it starts has opened the FIFO `begun`."""
+"""Runs a script and sends it one signal, when the program that it starts has opened the FIFO `begun`."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("moment", ["start", "wait"])
 @pytest.mark.parametrize("template", ["classroom50/templates/autograder.py", "gradescope/templates/run_autograder.py"])
-def test_it_leaves_no_process_and_no_folder(template: str, number: int, tmp_path: Path) -> None:
+def test_it_leaves_no_process_and_no_folder(template: str, moment: str, number: int, tmp_path: Path) -> None:
     script, temporary, begun = tmp_path / Path(template).name, tmp_path / "temporary", tmp_path / "begun"
     shutil.copy(TEMPLATES / template, script)
     for folder in ("results", "source", "temporary", "venv/bin"):
@@ -44,7 +48,7 @@ def test_it_leaves_no_process_and_no_folder(template: str, number: int, tmp_path
     program.write_text(f"#!/bin/sh\necho $$ >{tmp_path}/number\n: >{begun}\nexec tail -f /dev/null\n", encoding="utf-8")
     program.chmod(0o755)
     environment = {**os.environ, "TMPDIR": str(temporary), "USERNAME": "chen"}
-    command = [sys.executable, "-c", SIGNALLED, str(script), str(program), str(number)]
+    command = [sys.executable, "-c", SIGNALLED, str(script), str(program), moment, str(number)]
     done = subprocess.run(command, cwd=tmp_path, env=environment)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "number").read_text("utf-8")), signal.SIGKILL)

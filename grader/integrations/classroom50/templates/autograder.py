@@ -35,7 +35,7 @@ ALL_SECONDS = 13 * 60
 INSTALL_SECONDS = 5 * 60
 WRITE_SECONDS = 20
 
-# The signals to stop that came. They raise nothing: in the midst of starting a process, that would leave it behind.
+# The signals to stop that came. They raise nothing: while a process is being started, that would leave it behind.
 STOPPED: list[int] = []
 
 
@@ -142,9 +142,12 @@ def run(
             start_new_session=True,
         )
         try:
-            code = wait(process, end - time.monotonic())
-        except subprocess.TimeoutExpired:
-            raise Fault(f"{what} took too long and was stopped. Run the job again.") from None
+            while (code := process.poll()) is None:
+                if STOPPED:
+                    sys.exit(128 + STOPPED[0])
+                if time.monotonic() > end:
+                    raise Fault(f"{what} took too long and was stopped. Run the job again.")
+                time.sleep(0.05)
         finally:
             if process.poll() is None:
                 stop(process)
@@ -152,18 +155,6 @@ def run(
             log.seek(0)
             show(log.read().decode(errors="replace"))
             raise Fault(f"{what} failed (exit {code}). The lines above say why.")
-
-
-def wait(process: subprocess.Popen[bytes], seconds: float) -> int:
-    """Return the exit code of a process. Raises TimeoutExpired, or SystemExit after a signal."""
-    end = time.monotonic() + seconds
-    while (code := process.poll()) is None:
-        if STOPPED:
-            sys.exit(128 + STOPPED[0])
-        if time.monotonic() > end:
-            raise subprocess.TimeoutExpired(process.args, seconds)
-        time.sleep(0.05)
-    return code
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

@@ -24,7 +24,7 @@ OPTIONS = ["@OPTIONS@"]
 GRADING_SECONDS = 9 * 60
 WRITING_SECONDS = 20
 
-# The signals to stop that came. They raise nothing: in the midst of starting a process, that would leave it behind.
+# The signals to stop that came. They raise nothing: while a process is being started, that would leave it behind.
 STOPPED: list[int] = []
 
 
@@ -56,10 +56,14 @@ def run(seconds: int, *arguments: object) -> None:
     process = subprocess.Popen(
         command, cwd=HERE / "source", env=environment, stdin=subprocess.DEVNULL, start_new_session=True
     )
+    end = time.monotonic() + seconds
     try:
-        code = wait(process, seconds)
-    except subprocess.TimeoutExpired:
-        raise Fault(f"grader {arguments[0]} took more than {seconds} seconds.") from None
+        while (code := process.poll()) is None:
+            if STOPPED:
+                sys.exit(128 + STOPPED[0])
+            if time.monotonic() > end:
+                raise Fault(f"grader {arguments[0]} took more than {seconds} seconds.")
+            time.sleep(0.05)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -68,18 +72,6 @@ def run(seconds: int, *arguments: object) -> None:
         raise Fault(f"grader {arguments[0]} was killed by signal {-code}. For 9, give the container more memory.")
     if code:
         raise Fault(f"grader {arguments[0]} ended with exit code {code}, for the reason above.")
-
-
-def wait(process: subprocess.Popen[bytes], seconds: float) -> int:
-    """Return the exit code of a process. Raises TimeoutExpired, or SystemExit after a signal."""
-    end = time.monotonic() + seconds
-    while (code := process.poll()) is None:
-        if STOPPED:
-            sys.exit(128 + STOPPED[0])
-        if time.monotonic() > end:
-            raise subprocess.TimeoutExpired(process.args, seconds)
-        time.sleep(0.05)
-    return code
 
 
 if __name__ == "__main__":
