@@ -1,20 +1,18 @@
-"""What a class did with each exercise: how difficult it was, whom it tells apart, and which misconceptions it met."""
+"""What a class did with each exercise: how difficult it was, and which misconceptions it met."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.classes.decisions import earned_points
 from grader.classes.gradebook import UNTOUCHED
-from grader.classes.summary.statistics import Estimate, correlation, mean_share
+from grader.classes.summary.statistics import Estimate, mean_share
 from grader.reports.reading import entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grader.classes.gradebook import Gradebook, Row
-    from grader.reports.model import Exercise
     from grader.reports.reading import Entry
 
 
@@ -25,7 +23,6 @@ class ExerciseRow:
     Attributes:
         students: How many have begun its unit.
         share: The share of its points that they earned.
-        discrimination: The correlation of its points with the points of everything else; None if nobody can say.
         full: How many have full marks.
         unwritten: How many have not written it.
         waiting: How many have it waiting for another exercise.
@@ -35,7 +32,6 @@ class ExerciseRow:
     name: str
     students: int
     share: Estimate
-    discrimination: Estimate | None
     full: int
     unwritten: int
     waiting: int
@@ -55,15 +51,25 @@ class MisconceptionRow:
 
 def exercise_rows(gradebook: Gradebook) -> Iterator[ExerciseRow]:
     """Yield each exercise that somebody worked on, in the order of the course."""
-    sums = {row.entry.student: _sums(row) for row in gradebook.rows}
     for unit in gradebook.possible:
-        by_name: dict[str, list[tuple[Entry, float | None]]] = {}
+        by_name: dict[str, list[Entry]] = {}
         for row in gradebook.hand_ins(unit):
             for entry in _begun(row, unit):
-                rest = _rest(*sums[row.entry.student], entry.exercise)
-                by_name.setdefault(entry.name, []).append((entry, rest))
-        for name, students in by_name.items():
-            yield _exercise_row(unit, name, students)
+                by_name.setdefault(entry.name, []).append(entry)
+        for name, entries in by_name.items():
+            # The share of passed tests is that of the points, also where these are worth nothing.
+            tests = [one.exercise.tests for one in entries]
+            shares = [sum(test.outcome == "passed" for test in own) / len(own) for own in tests]
+            states = [one.state for one in entries]
+            yield ExerciseRow(
+                unit,
+                name,
+                len(entries),
+                mean_share(shares),
+                shares.count(1),
+                states.count("not written yet"),
+                states.count("waiting"),
+            )
 
 
 def _begun(row: Row, unit: str) -> list[Entry]:
@@ -73,49 +79,6 @@ def _begun(row: Row, unit: str) -> list[Entry]:
         return []
     found = list(entries_of(grade.report, unit))
     return found if any(entry.state not in UNTOUCHED for entry in found) else []
-
-
-def _exercise_row(unit: str, name: str, students: list[tuple[Entry, float | None]]) -> ExerciseRow:
-    shares = [_share(entry.exercise) for entry, _ in students]
-    pairs = [(share, rest) for share, (_, rest) in zip(shares, students, strict=True) if rest is not None]
-    states = [entry.state for entry, _ in students]
-    estimate = mean_share(shares)
-    assert estimate
-    return ExerciseRow(
-        unit,
-        name,
-        len(students),
-        estimate,
-        correlation([share for share, _ in pairs], [rest for _, rest in pairs]),
-        shares.count(1),
-        states.count("not written yet"),
-        states.count("waiting"),
-    )
-
-
-def _share(exercise: Exercise) -> float:
-    """Return the share of passed tests, which is that of the points, also where these are worth nothing."""
-    return sum(test.outcome == "passed" for test in exercise.tests) / len(exercise.tests)
-
-
-def _sums(row: Row) -> tuple[int, int]:
-    """Return a student's points in all units that count, and the possible ones.
-
-    Deductions for late work are left out, because they say nothing about what a student can do.
-    """
-    units = [grade.unit for grade in row.grades.values() if grade.unit and grade.points is not None]
-    return sum(map(earned_points, units)), sum(unit.possible for unit in units)
-
-
-def _rest(earned: int, possible: int, exercise: Exercise) -> float | None:
-    """Return the share of a student's points in everything but an exercise; None if there is nothing else.
-
-    An exercise correlates with a total that it is part of, whatever it tests, so it is taken out of the total.
-
-    S. Henrysson, Correction of item-total correlations in item analysis. Psychometrika 28 (1963), 211-218.
-    """
-    others = possible - exercise.possible
-    return (earned - exercise.points) / others if others > 0 else None
 
 
 def misconception_rows(gradebook: Gradebook) -> list[MisconceptionRow]:

@@ -16,7 +16,7 @@ from grader.classes.open_cases import OpenCase, open_cases
 from grader.classes.summary.exercises import exercise_rows, misconception_rows
 from grader.classes.summary.needs_help import RULES, handed_in_nothing, needs_help, total_percent
 from grader.classes.summary.quiz_items import item_rows
-from grader.classes.summary.statistics import FEWEST, Quartiles, histogram, quartiles
+from grader.classes.summary.statistics import Quartiles, histogram, quartiles
 from grader.classes.summary.week import Change, change, newest
 from grader.errors import GraderError
 from grader.quizzes.sheet import heading
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 # The most that the page lists, so that it stays small for a large class. It says what it leaves out.
 MOST = {"names": 40, "misconceptions": 60, "help": 100, "shown": 15, "cases": 100}
-LITTLE = 0.2
-"""An exercise with a smaller correlation tells strong and weak students apart too little."""
 _FOLDER = Path(__file__).parent
 _STYLES = (STYLE, _FOLDER / "page.css")
 
@@ -192,15 +190,10 @@ def page(summary: Summary, hides_names: bool = False) -> str:
         summary=summary,
         style=style(*_STYLES),
         most=MOST,
-        fewest=FEWEST,
         bins=list(zip(histogram(percents), histogram(summary.totals), strict=True)),
         totals=quartiles(summary.totals),
         exercises=exercises,
         hardest=sorted(exercises, key=lambda one: one.share.value)[:3],
-        telling_little=sorted(
-            (one for one in exercises if one.discrimination and one.discrimination.value < LITTLE),
-            key=lambda one: one.discrimination or one.share,
-        )[:3],
         misconceptions=misconception_rows(summary.gradebook),
         items=items,
         hardest_items=sorted(items, key=lambda one: one.right.value)[:3],
@@ -219,10 +212,6 @@ def page(summary: Summary, hides_names: bool = False) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
-
-
-def _signed(number: float) -> str:
-    return f"{number:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _at(number: float) -> str:
@@ -244,7 +233,6 @@ def _template() -> Any:
         "course_markdown": course_text.blocks,
         "heading": heading,
         "percent": _percent,
-        "signed": _signed,
         "first_large": _first_large,
         "words": lambda name: _first_large(name.replace("_", " ")),
     }

@@ -1,7 +1,4 @@
-"""Statistics of a class: estimates with 95 % intervals, and tests that compare groups of students.
-
-All are closed formulas or exact sums, so that the same reports give the same numbers everywhere.
-"""
+"""Statistics of a class in closed formulas, so that the same reports give the same numbers everywhere."""
 
 from __future__ import annotations
 
@@ -12,8 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FEWEST = 10
-"""With fewer students, the interval of a correlation covers most of the numbers from -1 to 1."""
 Z = statistics.NormalDist().inv_cdf(0.975)
 
 
@@ -53,8 +48,8 @@ def histogram(percents: Sequence[float], bins: int = 10) -> list[int]:
     return counts
 
 
-def mean_share(shares: Sequence[float]) -> Estimate | None:
-    """Return the mean of shares, each from 0 to 1, with Wilson's interval; None for no shares.
+def mean_share(shares: Sequence[float]) -> Estimate:
+    """Return the mean of shares, each from 0 to 1, with Wilson's interval.
 
     Wilson's interval [1, 2] is for a proportion: the mean of zeros and ones. Here a share may also lie between, and
     then it varies less: a variable from 0 to 1 has at most the variance m (1 - m), where m is its mean [3], and zeros
@@ -67,59 +62,7 @@ def mean_share(shares: Sequence[float]) -> Estimate | None:
     [3] R. Bhatia, C. Davis, A better bound on the variance. American Mathematical Monthly 107 (2000), 353-357.
     """
     n = len(shares)
-    if not n:
-        return None
     mean = math.fsum(shares) / n
     centre = (mean + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z / (1 + Z**2 / n) * math.sqrt(mean * (1 - mean) / n + Z**2 / (4 * n**2))
     return Estimate(mean, max(0.0, min(mean, centre - half)), min(1.0, max(mean, centre + half)))
-
-
-def correlation(first: Sequence[float], second: Sequence[float]) -> Estimate | None:
-    """Return Pearson's correlation of pairs, with Fisher's interval; None for fewer than FEWEST or without variance.
-
-    The interval is that of the z-transform, which is nearly normal with the variance 1 / (n - 3).
-
-    R. A. Fisher, On the "probable error" of a coefficient of correlation deduced from a small sample. Metron 1 (1921),
-    3-32.
-    """
-    n = len(first)
-    if n < FEWEST or len(set(first)) == 1 or len(set(second)) == 1:
-        return None
-    r = max(-1.0, min(1.0, statistics.correlation(first, second)))
-    if abs(r) == 1:
-        return Estimate(r, r, r)
-    z, half = math.atanh(r), Z / math.sqrt(n - 3)
-    return Estimate(r, math.tanh(z - half), math.tanh(z + half))
-
-
-def fisher_exact(right: int, total: int, other_right: int, other_total: int) -> float:
-    """Return how probable it is that two groups differ at least this much by chance: Fisher's exact test, two-sided.
-
-    It adds the probabilities of all tables with the same sums that are not more probable than this one. They are whole
-    numbers here, so that equal ones compare as equal.
-
-    R. A. Fisher, The logic of inductive inference. Journal of the Royal Statistical Society 98 (1935), 39-82.
-    """
-    drawn = right + other_right
-    lowest, highest = max(0, drawn - other_total), min(drawn, total)
-    ways = [math.comb(total, lowest) * math.comb(other_total, drawn - lowest)]
-    for k in range(lowest, highest):
-        # C(total, k + 1) C(other_total, drawn - k - 1), from the one before
-        ways.append(ways[-1] * (total - k) * (drawn - k) // ((k + 1) * (other_total - drawn + k + 1)))
-    observed = ways[right - lowest]
-    return sum(one for one in ways if one <= observed) / sum(ways)
-
-
-def holm(probabilities: Sequence[float]) -> list[float]:
-    """Return the probabilities of several tests, adjusted so that all of them together err in one class of twenty.
-
-    S. Holm, A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6 (1979),
-    65-70.
-    """
-    adjusted = [0.0] * len(probabilities)
-    largest = 0.0
-    for rank, at in enumerate(sorted(range(len(probabilities)), key=lambda at: probabilities[at])):
-        largest = max(largest, min(1.0, probabilities[at] * (len(probabilities) - rank)))
-        adjusted[at] = largest
-    return adjusted

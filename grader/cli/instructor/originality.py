@@ -21,10 +21,10 @@ def originality(
     layout: Layout = None,
     folder_of_course: CourseFolder = None,
 ) -> None:
-    """Export what each student wrote of a unit, for Dolos and JPlag. It runs nothing and judges nobody."""
+    """Export each student's code of a unit, for Dolos and JPlag. It runs nothing and judges nobody."""
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.hand_ins import hand_ins
-    from grader.classes.originality.export import BASE_CODE, INFO, SUBMISSIONS, read_class, require_own, write
+    from grader.classes.originality import BASE_CODE, INFO, SUBMISSIONS, read_code, require_own
     from grader.course.find import find_course
     from grader.submissions.find import find_submissions
     from grader.submissions.layouts import described
@@ -36,13 +36,13 @@ def originality(
     decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
     came = find_submissions(submissions, course.units, layout=layout, folders=decisions.folders)
     handed_in = hand_ins(came, decisions)
-    export = read_class(handed_in.of, course, unit)
+    export = read_code(handed_in.of, course, unit)
     require_folder(into)
     with writing(f"Not all could be written to {into}"):
-        write(export, into)
+        export.write(into)
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     students = len(export.code) + sum(len(members) - 1 for members in export.together.values())
-    say(f"{into}: what {students} students wrote of {unit}, without the stub.")
+    say(f"{into}: the code of {students} students in {unit}, and the stub, which both programs leave out.")
     if export.together:
         groups = "; ".join(map(in_words, export.together.values()))
         say(f"Handed in together, and exported once, as the first one's: {groups}.")
