@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from grader.engine.failure_matrix import recorded
+from grader.engine.outcomes import Outcome
+from grader.engine.signatures import Coded, Signature, decoded
 from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import with_both
 
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
     from grader.engine.criteria import Criterion
-    from grader.engine.outcomes import Outcome
     from grader.testing.misconceptions import Misconception
 
     Row = Mapping[str, Outcome]  # by the criterion's name
@@ -215,6 +216,26 @@ def _are_alike(mine: Outcome, theirs: Outcome) -> bool:
     if mine.kind == theirs.kind == "raised":
         mine, theirs = (replace(one, observations=one.observations[:-1]) for one in (mine, theirs))
     return mine.resembles(theirs)
+
+
+# -- with signatures --------------------------------------------------------------------------------------------------
+
+
+def recognize(exercise: str, results: Sequence[tuple[Criterion, Outcome]], known: Sequence[Coded]) -> list[Signature]:
+    """Return the signatures, at most two, that explain the outcomes of an exercise's visible tests."""
+    outcomes = {criterion.name: outcome for criterion, outcome in results}
+    if all(outcome.passed for outcome in outcomes.values()):
+        return []
+    signatures = [decoded(exercise, coded) for coded in known]
+    # What passes has the expected values, so that two answers that pass are alike.
+    rows = {
+        one.name: {
+            name: one.row.get(name, outcome if outcome.passed else Outcome(True)) for name, outcome in outcomes.items()
+        }
+        for one in signatures
+    }
+    names = explain(outcomes, rows)
+    return [one for one in signatures if one.name in names]
 
 
 # -- with the misconceptions of the course -------------------------------------------------------------------------

@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from grader.engine.newer_syntax import Statement
 from grader.machine import RUNNING
-from grader.sandbox.failures import NOT_PYTHON
-
-if TYPE_CHECKING:
-    from grader.engine.source_lines import SourceLines
-    from grader.sandbox.failures import FailedStatement
+from grader.sandbox.failures import FailedStatement
 
 # Of the standard library, by the version that they are new in: modules, and names in modules.
 NAMES = {
@@ -27,17 +23,8 @@ MISSING = re.compile(
 )
 
 
-def needing_newer_python(failed: FailedStatement, lines: SourceLines, grades: str) -> FailedStatement:
-    """Return a failed statement with the newer Python that it needs, or unchanged if it needs none.
-
-    Args:
-        failed: The statement.
-        lines: The submission.
-        grades: The version of Python that the course is graded with.
-    """
-    statement = lines.newer(failed.file, failed.line) if failed.reason == NOT_PYTHON else None
-    if statement is None:
-        return failed
+def needing(statement: Statement, failed: FailedStatement, grades: str) -> FailedStatement:
+    """Return a failed statement with the newer Python that it needs. grades: what the course is graded with."""
     (major, minor), what, instead = statement.novelty
     return replace(
         failed,

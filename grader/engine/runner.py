@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from grader.engine.characters import hint_on_characters
 from grader.engine.explanations import advice, explained, lacks_import, trace_of
 from grader.engine.failure_matrix import require_proof
-from grader.engine.newer_python import hint_for_missing, needing_newer_python
+from grader.engine.newer_python import hint_for_missing
 from grader.engine.outcomes import ADVICE, CAUSE, Outcome
 from grader.engine.solutions import with_solution
 from grader.engine.source_lines import SourceLines
@@ -199,7 +199,7 @@ class Runner:
         """Return the statements of a unit that failed, each with the newer Python that it needs if it needs one."""
         found = self.client.failures.get(unit, [])
         with explaining():
-            return [needing_newer_python(one, self.lines, self._course.python) for one in found]
+            return [self.lines.needing_newer_python(one, self._course.python) for one in found]
         return found
 
     def _use_budget(self, unit: str, name: str) -> None:

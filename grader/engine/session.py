@@ -16,7 +16,7 @@ import torch
 from grader.course.modules import described
 from grader.engine import failure_matrix
 from grader.engine.budget import LimitExceeded
-from grader.engine.diagnosis import diagnose, main_criterion
+from grader.engine.diagnosis import diagnose, main_criterion, recognize
 from grader.engine.drawing import Drawn, draw
 from grader.engine.explanations import with_own_names
 from grader.engine.graders import Graders
@@ -25,7 +25,7 @@ from grader.engine.outcomes import Outcome
 from grader.engine.plugin import CRITERION, RUNNER, run_criterion
 from grader.engine.recognition import recognized
 from grader.engine.runner import Runner
-from grader.engine.signatures import FILENAME, Coded, Signature, decoded, read_signatures, recognize
+from grader.engine.signatures import FILENAME, Coded, Signature, decoded, read_signatures
 from grader.errors import SuiteFault
 from grader.reports.folder import SUITE_FAULTS
 from grader.reports.results import Described, Diagnosed, Judged, Result

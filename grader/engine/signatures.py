@@ -13,22 +13,18 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.engine.diagnosis import explain
 from grader.engine.failure_matrix import packed, unpacked
-from grader.engine.outcomes import Outcome
 from grader.files import mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from grader.engine.criteria import Criterion
+    from grader.engine.outcomes import Outcome
 
 FILENAME = "signatures.json"
 Coded = tuple[str, str]
 """The outcomes of a signature, and its name and sentence."""
-
-PASSED = Outcome(True)
 
 
 @dataclass(frozen=True)
@@ -66,18 +62,3 @@ def decoded(exercise: str, coded: Coded) -> Signature:
     row, text = map(base64.b64decode, coded)
     name, sentence = json.loads(mixed(text, row))
     return Signature(exercise, name, sentence, unpacked(row)[""])
-
-
-def recognize(exercise: str, results: Sequence[tuple[Criterion, Outcome]], known: Sequence[Coded]) -> list[Signature]:
-    """Return the signatures, at most two, that explain the outcomes of an exercise's visible tests."""
-    outcomes = {criterion.name: outcome for criterion, outcome in results}
-    if all(outcome.passed for outcome in outcomes.values()):
-        return []
-    signatures = [decoded(exercise, coded) for coded in known]
-    # What passes has the expected values, so that two answers that pass are alike.
-    rows = {
-        one.name: {name: one.row.get(name, outcome if outcome.passed else PASSED) for name, outcome in outcomes.items()}
-        for one in signatures
-    }
-    names = explain(outcomes, rows)
-    return [one for one in signatures if one.name in names]

@@ -8,9 +8,11 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from grader.engine.newer_python import needing
 from grader.engine.newer_syntax import Statement, newer_statements
 from grader.engine.unread import lines_with, would_define
 from grader.sandbox.cells import fix_indentation
+from grader.sandbox.failures import NOT_PYTHON
 from grader.sandbox.pieces import split
 from grader.sandbox.strays import is_text
 
@@ -207,13 +209,18 @@ class SourceLines:
         for label in source.labels if source else ():
             yield from ((label, node) for node in self._of(label))
 
-    def newer(self, file: str | None, line: int | None) -> Statement | None:
-        """Return the statement at a line, if only a newer Python can read it."""
-        if not file or not line:
-            return None
+    def needing_newer_python(self, failed: FailedStatement, grades: str) -> FailedStatement:
+        """Return a failed statement with the newer Python that it needs, or unchanged if it needs none.
+
+        grades: The version of Python that the course is graded with.
+        """
+        file = failed.file or ""
+        if failed.reason != NOT_PYTHON or not failed.line:
+            return failed
         if file not in self._newer:
             self._newer[file] = newer_statements(*self._source(file))
-        return self._newer[file].get(line)
+        statement = self._newer[file].get(failed.line)
+        return needing(statement, failed, grades) if statement else failed
 
     def _source(self, file: str) -> tuple[str, bool]:
         """Return a source, "" if there is none or it is too large, and whether it is a cell of a notebook."""
