@@ -169,8 +169,3 @@ def _students(found: Gradebook, state: State, note: str | None = None) -> str:
         units = [name for name, one in row.grades.items() if one.state == state and note in (None, one.note)]
         students += [f"{row.entry} ({', '.join(units)})"] if units else []
     return listed(students, MOST)
-
-
-def table() -> None:
-    """`grader gradebook` has taken its place."""
-    raise GraderError("`grader table` is `grader gradebook` now: grader gradebook --reports reports --out grades.csv")
