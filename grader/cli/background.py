@@ -16,8 +16,8 @@ from rich.console import Console
 from grader.cli.check import print_report
 from grader.cli.console import PLAIN, err, safe, write_named, writing
 from grader.cli.progress import print_progress
+from grader.course.guidance import read_rules
 from grader.course.model import load_course
-from grader.course.rules import read_rules
 from grader.errors import IMPERFECT, GraderError
 from grader.files import refuse_links
 from grader.practice import spare
