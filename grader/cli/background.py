@@ -17,8 +17,8 @@ from grader.cli.check import print_report
 from grader.cli.console import PLAIN, err, say, write_named, writing
 from grader.cli.progress import print_progress
 from grader.cli.quick import Command, CommandResult, Terminal
+from grader.course.guidance import read_rules
 from grader.course.model import Course, load_course
-from grader.course.rules import read_rules
 from grader.errors import IMPERFECT, GraderError
 from grader.files import refuse_links
 from grader.practice import spare

@@ -122,7 +122,7 @@ def _named(name: str | None, course: Path | None, what: Literal["exercise", "uni
 def watch(course: CourseFolder = None) -> None:
     """Check what you change each time that you save it. Keys: hint, next, list, show, run, quit."""
     from grader.cli.watch import watch as watch_answers
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.practice.check import answers_folder
 
     found = find_course(course)
@@ -167,7 +167,7 @@ def hint(
     course: CourseFolder = None,
 ) -> None:
     """Show the next hint of an exercise: the idea, then the shapes, then the call."""
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.practice.check import answers_folder
     from grader.practice.hints import show_next_hint
 
@@ -183,7 +183,7 @@ def reset(
     course: CourseFolder = None,
 ) -> None:
     """Put the stub of an exercise back into your file, and keep the old file."""
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.practice.check import answers_folder
     from grader.practice.reset import reset as put_back
 
@@ -203,7 +203,7 @@ def solution(
     course: CourseFolder = None,
 ) -> None:
     """Print the solution of an exercise, once your instructor has published it."""
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.practice.check import answers_folder
     from grader.practice.published import published_solution, show_code
 

@@ -139,7 +139,7 @@ def _prepare(
     from grader.classes.groups import groups
     from grader.classes.hand_ins import hand_ins
     from grader.classes.times import is_collected
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.quizzes.source import load_quizzes
     from grader.submissions.find import find_submissions
 

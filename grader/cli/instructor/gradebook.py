@@ -63,7 +63,7 @@ def gradebook(
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.exports import columns
     from grader.classes.gradebook import read_gradebook
-    from grader.course.find import find_course
+    from grader.course.model import find_course
 
     course = find_course(folder_of_course)
     if unit is not None:
