@@ -13,7 +13,7 @@ import torch
 from grader.course.modules import described, import_file
 from grader.quizzes.items import BugItem, NumberItem, ShapeItem, exact
 from grader.quizzes.questions import QUIZ_SUFFIX
-from grader.quizzes.source import load_practice, load_quizzes
+from grader.quizzes.quiz_source import load_practice, load_quizzes
 from grader.text import ended
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PROGRAM = "grader.cli.background"
+PROGRAM = "grader.cli.commands"
 """The module that is a spare process, and does what is asked for without one."""
 SETTINGS = ("COLUMNS", "COLORTERM", "NO_COLOR", "TERM")
 """The environment variables that decide how a terminal is written to."""

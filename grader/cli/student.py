@@ -5,17 +5,23 @@ from __future__ import annotations
 import datetime
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from grader import __version__
 from grader.cli.console import CourseFolder, Program, can_ask, out, run, say, writing
 from grader.cli.export import export
-from grader.cli.notebook import notebook, script
 from grader.cli.quick import PROGRAM, Command, CommandResult, Terminal, done_by_spare, finish
 from grader.errors import IMPERFECT
 from grader.machine import missing_torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grader.course.model import Course
+    from grader.practice.student_files import Converted
+
 
 Background = Annotated[
     bool,
@@ -31,6 +37,7 @@ NEXT = "By default, the one that `grader` calls next."
 Exercise = Annotated[str | None, typer.Argument(help=f"An exercise. {NEXT}")]
 Unit = Annotated[str | None, typer.Argument(help=f"The name of a unit. {NEXT}")]
 
+UnitOrExercise = Annotated[str, typer.Argument(help="The unit, or one of its exercises.")]
 WORK, OTHER = "Work on the exercises", "Reports and the machine"
 
 app = typer.Typer(
@@ -99,7 +106,7 @@ def _done(do: str, course: Path | None, background: bool, **options: Any) -> Com
     if result is not None:
         out.file.write(result.printed)
     else:
-        from grader.cli.background import run as do_here
+        from grader.cli.commands import run as do_here
 
         result = do_here(command, out)
     out.file.flush()
@@ -156,7 +163,7 @@ def quiz(
     course: CourseFolder = None,
 ) -> None:
     """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""
-    from grader.quizzes.terminal import take_quiz
+    from grader.quizzes.quiz_terminal import take_quiz
 
     take_quiz(_named(unit, course, "unit"), out, course)
 
@@ -169,7 +176,7 @@ def hint(
     """Show the next hint of an exercise: the idea, then the shapes, then the call."""
     from grader.course.model import find_course
     from grader.practice.check import answers_folder
-    from grader.practice.hints import show_next_hint
+    from grader.practice.exercise_help import show_next_hint
 
     found = find_course(course)
     exercise = _named(exercise, course, "exercise")
@@ -185,7 +192,7 @@ def reset(
     """Put the stub of an exercise back into your file, and keep the old file."""
     from grader.course.model import find_course
     from grader.practice.check import answers_folder
-    from grader.practice.reset import reset as put_back
+    from grader.practice.student_files import reset as put_back
 
     found = find_course(course)
     exercise = _named(exercise, course, "exercise")
@@ -205,7 +212,7 @@ def solution(
     """Print the solution of an exercise, once your instructor has published it."""
     from grader.course.model import find_course
     from grader.practice.check import answers_folder
-    from grader.practice.published import published_solution, show_code
+    from grader.practice.exercise_help import published_solution, show_code
 
     found = find_course(course)
     now = datetime.datetime.now(datetime.UTC)
@@ -221,11 +228,11 @@ def practice(
     """Practise a unit: each answer is explained at once, and nothing is graded."""
     unit = _named(unit, course, "unit")
     if page is None:
-        from grader.quizzes.practice_terminal import practise
+        from grader.quizzes.practice_items import practise
 
         practise(unit, out, course)
         return
-    from grader.quizzes.practice_page import write_page
+    from grader.quizzes.practice_items import write_page
 
     with writing(f"{page} could not be written"):
         page.parent.mkdir(parents=True, exist_ok=True)
@@ -262,8 +269,34 @@ def doctor(course: CourseFolder = None) -> None:
         raise typer.Exit(IMPERFECT)
 
 
-app.command(rich_help_panel=WORK)(notebook)
-app.command(rich_help_panel=WORK)(script)
+@app.command(rich_help_panel=WORK)
+def notebook(unit: UnitOrExercise, course: CourseFolder = None) -> None:
+    """Make a notebook of a unit's script, with a cell that checks each exercise. The notebook is graded then."""
+    from grader.practice.student_files import write_notebook
+
+    _convert(write_notebook, unit, course)
+
+
+@app.command(rich_help_panel=WORK)
+def script(unit: UnitOrExercise, course: CourseFolder = None) -> None:
+    """Make a script of a unit's notebook. The script is graded then."""
+    from grader.practice.student_files import write_script
+
+    _convert(write_script, unit, course)
+
+
+def _convert(write: Callable[[Course, str, datetime.datetime], Converted], name: str, course: Path | None) -> None:
+    from grader.course.model import find_course
+    from grader.practice.check import unit_of
+
+    found = find_course(course)
+    with writing("Nothing was changed"):
+        converted = write(found, unit_of(name, found), datetime.datetime.now().astimezone())
+    say(f"Wrote {os.path.relpath(converted.written)}. Work in it from now on: it is the file that is graded.")
+    for backup in converted.backups:
+        say(f"Your old file is {backup}")
+
+
 app.command(rich_help_panel=OTHER)(export)
 
 

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from grader.cli.console import run
-from grader.cli.instructor.build import audit, build
-from grader.cli.instructor.classes import collect, feedback, status
-from grader.cli.instructor.forget import forget
+from grader.cli.instructor.authoring import audit, build, new
+from grader.cli.instructor.class_files import forget, gradebook, originality, summary
+from grader.cli.instructor.exchange import collect, feedback, release, status
 from grader.cli.instructor.grade import grade, regrade
-from grader.cli.instructor.gradebook import gradebook
-from grader.cli.instructor.new import new
-from grader.cli.instructor.originality import originality
-from grader.cli.instructor.release import release
-from grader.cli.instructor.summary import summary
 from grader.cli.student import app as app
 
 TEACH = "Run a course"

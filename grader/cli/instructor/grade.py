@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.classes.shards import Shard
-from grader.cli.console import CourseFolder, can_ask, err, one_of, out, require_folder, say, stop
+from grader.cli.console import CourseFolder, can_ask, err, one_of, out, progress, require_folder, say, stop
 from grader.cli.instructor.class_table import print_class, print_differences, print_open_cases, print_reading
-from grader.cli.instructor.progress_bar import progress
 from grader.errors import IMPERFECT, INTERNAL, GraderError
 from grader.machine import RUNNING
 from grader.text import listed
@@ -140,7 +139,7 @@ def _prepare(
     from grader.classes.hand_ins import hand_ins
     from grader.classes.times import is_collected
     from grader.course.model import find_course
-    from grader.quizzes.source import load_quizzes
+    from grader.quizzes.quiz_source import load_quizzes
     from grader.submissions.find import find_submissions
 
     course = find_course(folder_of_course)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from grader.cli.check import print_report
+from grader.cli.check_output import print_progress, print_report
 from grader.cli.console import PLAIN, err, say, write_named, writing
-from grader.cli.progress import print_progress
 from grader.cli.quick import Command, CommandResult, Terminal
 from grader.course.guidance import read_rules
 from grader.course.model import Course, load_course
@@ -25,14 +24,15 @@ from grader.practice import spare
 from grader.practice.check import (
     answers_folder,
     check_answers,
+    exercises_to_draw,
     read_answers,
     too_few_decimals_in,
     unit_of,
     visible_grading,
 )
-from grader.practice.pictures.files import pictures_of, require_picture, write_picture
-from grader.practice.pictures.show import exercises_to_draw, print_pictures
-from grader.practice.progress import Progress, Step, next_step, received_code
+from grader.practice.picture_files import pictures_of, require_picture, write_picture
+from grader.practice.picture_terminal import print_pictures
+from grader.practice.progress import Step, StudentProgress, next_step, received_code
 from grader.reports.exporters.html import page
 from grader.reports.fingerprint import grader_digest
 from grader.reports.folder import write_report
@@ -90,7 +90,7 @@ def _check(command: Command, course: Course, console: Console, grading: Grading 
     graded = check_answers(course, answers, tested, grading, drawn or (names if command.is_asking else []))
     if command.student is None:
         with writing("What was found could not be kept for `grader`"):
-            Progress(course, folder, answers).remember(graded.report, answers.code)
+            StudentProgress(course, folder, answers).remember(graded.report, answers.code)
     if into:
         with writing(f"The report could not be written to {into}"):
             into.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def _steps(command: Command, course: Course, grading: Grading | None) -> list[St
     """Return the state of each exercise, after a check of those that were changed since their last one."""
     folder = answers_folder(course, Path(command.here))
     with writing("What was found earlier cannot be read or kept"):
-        known = Progress(course, folder, read_answers(course, folder))
+        known = StudentProgress(course, folder, read_answers(course, folder))
         if changed := [step.exercise for step in known.steps() if step.state == "changed"]:
             if grading is None:
                 err.print(f"Checking what was changed since the last check: {len(changed)} of your exercises.")
