@@ -10,7 +10,6 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from grader import testing
-from grader.audit import check_examples
 from grader.audit.check_examples import ANSWERS
 from grader.audit.odd_values import problems
 from grader.engine.criteria import Criterion
@@ -53,7 +52,7 @@ def public_checks() -> dict[str, Callable[..., Any]]:
 
 def criteria() -> list[Criterion]:
     """Return the examples as tests of the answers."""
-    examples = {name: one for name, one in vars(check_examples).items() if name.startswith(OF)}
+    examples = {name: one for name, one in globals().items() if name.startswith(OF)}
     return [Criterion("answers", "example", name.removeprefix(OF), "", (), one, "1") for name, one in examples.items()]
 
 
@@ -73,7 +72,7 @@ def _sections() -> Iterator[str]:
         if function.__module__ != module:
             module = function.__module__
             yield f"## {module}\n\n{(sys.modules[module].__doc__ or '').splitlines()[0]}\n"
-        example = getattr(check_examples, f"{OF}{name}")
+        example = globals()[f"{OF}{name}"]
         lines = inspect.getsource(example).split("\n", 1)[1]
         text = inspect.getdoc(function) or ""
         yield f"### {name}\n\n{text}\n\n```python\n{textwrap.dedent(lines).rstrip()}\n```\n"

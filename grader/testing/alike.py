@@ -9,7 +9,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from grader.testing.checks import ABSOLUTE, RELATIVE
+from grader.testing.relations import ABSOLUTE, RELATIVE
 
 
 @dataclass(frozen=True)

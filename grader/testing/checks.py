@@ -16,6 +16,8 @@ from grader.sandbox import protocol
 from grader.sandbox.failures import Failure, Raised
 from grader.testing.order import keep_results, misplaced
 from grader.testing.properties import GRADIENTS, Comparison
+from grader.testing.relations import ABSOLUTE as ABSOLUTE  # imported by suites
+from grader.testing.relations import RELATIVE as RELATIVE
 from grader.testing.recorder import note, remark
 
 if TYPE_CHECKING:
@@ -26,9 +28,6 @@ if TYPE_CHECKING:
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
-# Sums of about ten products of standard normals in float32 have errors of about 1e-6, and common mistakes change values
-# by 1e-2 and more. These tolerances are ten times the former and at most a hundredth of the latter.
-RELATIVE, ABSOLUTE = 1e-4, 1e-5
 KEPT_NUMBERS = 10_000
 # The values of a student that a sentence may show.
 PLAIN_NAME, LARGEST_SHOWN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}"), 10**12

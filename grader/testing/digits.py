@@ -12,9 +12,6 @@ from grader.testing.recorder import note
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# Tracebacks end at the line of the test.
-__tracebackhide__ = True
-
 
 def with_digits(values: Sequence[Any]) -> list[Any]:
     """Return arguments whose floats have many decimals: each times another irrational number near 1."""

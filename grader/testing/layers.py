@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from grader.testing.student import RemoteObject
 
-# Tracebacks end at the line of the test.
-__tracebackhide__ = True
-
 # By the names of a module's parameters.
 Weights = dict[str, "torch.Tensor"]
 

@@ -8,9 +8,6 @@ import torch
 
 from grader.sandbox.failures import Refused
 
-# Tracebacks end at the line of the test.
-__tracebackhide__ = True
-
 ODD_REPLY = "The student process sent a malformed reply."
 
 

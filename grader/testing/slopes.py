@@ -13,9 +13,6 @@ from grader.testing.student import RemoteCallable, RemoteObject
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Tracebacks end at the line of the test.
-__tracebackhide__ = True
-
 STEP = 1e-2
 
 
