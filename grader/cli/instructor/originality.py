@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from grader.cli.console import CourseFolder, one_of, require_folder, say, stop, writing
-from grader.cli.instructor.grade import Given, Layout, Roster  # noqa: TC001 - typer reads them
+from grader.cli.instructor.grade import Given, Layout, Roster
 from grader.errors import IMPERFECT
 
 

@@ -12,7 +12,7 @@ import typer
 
 from grader.cli.console import CourseFolder, Program, err, one_of, say, stop, writing
 from grader.errors import IMPERFECT, GraderError
-from grader.integrations.release import GradingMode  # noqa: TC001 - typer reads it at run time
+from grader.integrations.release import GradingMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
