@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from grader.audit.mutation.mutants import Mutant, mutants_of
-from grader.course.model import Course, left_out
+from grader.course.left_out import left_out
+from grader.course.model import Course
 from grader.course.modules import shown
 from grader.engine.solutions import names_in as names_of_sources
 from grader.engine.solutions import with_imports

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grader.course import rules
+from grader.course import guidance
 from grader.course.model import Course
 from grader.course.modules import shown
 from grader.engine.criteria import (
@@ -53,7 +53,7 @@ def files_of(course: Course) -> dict[Path, str]:
     known = expected_values.read_values(path)
     values = {unit: _values(course, unit, criteria, known.get(unit, {})) for unit, criteria in visible.items()}
     texts = {
-        course.exercises / rules.FILENAME: rules.to_json(
+        course.exercises / guidance.RULES: guidance.rules_json(
             {unit: _rules(course, unit, visible[unit]) for unit in visible}
         )
     }
@@ -81,7 +81,7 @@ def unmatched_rules(course: Course) -> list[str]:
     for unit in course.units:
         solution = solution_names(course, unit)
         stated = {
-            exercise: rules.stated_rules(getattr(solution.get(exercise), "__doc__", None) or "")
+            exercise: guidance.stated_rules(getattr(solution.get(exercise), "__doc__", None) or "")
             for exercise in course.units[unit].exercises
         }
         tried: set[tuple[str, str]] = set()

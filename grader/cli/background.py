@@ -1,6 +1,6 @@
-"""What a spare process does for `grader check`, `grader show` and `grader`, and what these do without one.
+"""The students' commands that check answers: `grader check`, `grader show` and `grader` alone.
 
-As a program it is that process.
+As a program it is a spare process, which does one of them. Without a spare process, the command line calls `run`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from grader.cli.check import print_report
-from grader.cli.console import PLAIN, err, safe, write_named, writing
+from grader.cli.console import PLAIN, err, say, write_named, writing
 from grader.cli.progress import print_progress
-from grader.course.model import load_course
-from grader.course.rules import read_rules
+from grader.cli.quick import Command, CommandResult, Terminal
+from grader.course.guidance import read_rules
+from grader.course.model import Course, load_course
 from grader.errors import IMPERFECT, GraderError
 from grader.files import refuse_links
 from grader.practice import spare
@@ -31,7 +32,7 @@ from grader.practice.check import (
 )
 from grader.practice.pictures.files import pictures_of, require_picture, write_picture
 from grader.practice.pictures.show import exercises_to_draw, print_pictures
-from grader.practice.progress import Progress, next_step, received_code
+from grader.practice.progress import Progress, Step, next_step, received_code
 from grader.reports.exporters.html import page
 from grader.reports.fingerprint import grader_digest
 from grader.reports.folder import write_report
@@ -39,9 +40,7 @@ from grader.reports.folder import write_report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from grader.course.model import Course
     from grader.engine.grading import Grading
-    from grader.practice.progress import Step
     from grader.practice.spare import Message
 
 MORE = "Stuck? grader hint. Questions? grader practice, grader quiz. All commands: grader --help"
@@ -50,75 +49,68 @@ MORE = "Stuck? grader hint. Questions? grader practice, grader quiz. All command
 _course = functools.cache(load_course)
 
 
-def check(asked: Message, console: Console, grading: Grading | None = None) -> Message:
-    """Check answers and print the result.
+def run(command: Command, console: Console, grading: Grading | None = None) -> CommandResult:
+    """Do what a student asks for, and print the result.
 
     Args:
-        asked: The folder of the course (`root`), the current one (`here`), what to check (`name`), the student's name
-            (`student`), the folder of the report (`into`), and the file of the page (`html`); the last four may be
-            None. `is_asking` says whether questions on the student's code are wanted.
+        command: What is asked for.
         console: Where to print.
-        grading: A grading by the visible tests that was prepared earlier.
-
-    Returns:
-        The exit code (`code`), and the questions (`questions`).
+        grading: A grading by the visible tests that was prepared earlier; by default, one is started.
 
     Raises:
-        GraderError: There is nothing to check, something cannot be read or written, or the grading failed.
+        GraderError: There is nothing to check or to draw, something cannot be read or written, or the grading failed.
     """
-    course, here, name = _course(Path(asked["root"])), Path(asked["here"]), asked["name"]
+    course = _course(Path(command.root))
+    match command.do:
+        case "check":
+            return _check(command, course, console, grading)
+        case "show":
+            return _show(command, course, console, grading)
+        case "next":
+            step = _next(command, course, grading)
+            return CommandResult(0, exercise=step.exercise, unit=step.unit)
+    print_progress(course, _steps(command, course, grading), console)
+    console.print(MORE, style="dim", soft_wrap=True)
+    return CommandResult(0)
+
+
+def _check(command: Command, course: Course, console: Console, grading: Grading | None) -> CommandResult:
+    """Check answers, print the result, and write the report and the page that are asked for."""
+    here, names = Path(command.here), [command.name] if command.name else []
+    into, html = (here / name if name else None for name in (command.into, command.html))
     # A workflow names the student. Then the current folder is the submission, even if it is empty.
-    folder = answers_folder(course, here) if asked["student"] is None else here
+    folder = answers_folder(course, here) if command.student is None else here
+    if command.student is not None:
+        for path in filter(None, (into, html)):
+            refuse_links(path, here)
     # A report has all exercises of a unit.
-    names = [name] if name else []
-    is_kept = asked["into"] or asked["html"]
-    if asked["student"] is not None:
-        for kept in filter(None, (asked["into"], asked["html"])):
-            refuse_links(here / kept, here)
-    wanted = [unit_of(name, course)] if name and is_kept else names
-    drawn = [exercise for unit in course.units.values() for exercise in unit.exercises] if asked["html"] else []
-    drawn = drawn or (names if asked["is_asking"] else [])
-    answers = read_answers(course, folder, asked["student"])
-    graded = check_answers(course, answers, wanted, grading, drawn)
-    report = graded.report
-    if asked["student"] is None:
+    tested = [unit_of(name, course) for name in names] if into or html else names
+    drawn = [name for unit in course.units.values() for name in unit.exercises] if html else []
+    answers = read_answers(course, folder, command.student)
+    graded = check_answers(course, answers, tested, grading, drawn or (names if command.is_asking else []))
+    if command.student is None:
         with writing("What was found could not be kept for `grader`"):
-            Progress(course, folder, answers).remember(report, answers.code)
-    if asked["into"]:
-        with writing(f"The report could not be written to {asked['into']}"):
-            Path(asked["into"]).mkdir(parents=True, exist_ok=True)
-            write_report(report, None, Path(asked["into"]))
-    if asked["html"]:
-        write_named(Path(asked["html"]), page(report, pictures_of(graded.drawings)), "--html")
-    is_right = print_report(report, read_rules(course), names, console)
+            Progress(course, folder, answers).remember(graded.report, answers.code)
+    if into:
+        with writing(f"The report could not be written to {into}"):
+            into.mkdir(parents=True, exist_ok=True)
+            write_report(graded.report, None, into)
+    if html:
+        write_named(html, page(graded.report, pictures_of(graded.drawings)), "--html")
+    is_right = print_report(graded.report, read_rules(course), names, console)
     for sentence in too_few_decimals_in(answers, course, names):
-        console.print(safe(sentence, console), soft_wrap=True)
-    if asked["html"]:
-        console.print(safe(f"{asked['html']} is written: open it in a browser.", console), soft_wrap=True)
-    is_asked = asked["is_asking"] and is_right
-    questions = [vars(one) for one in graded.questions if is_asked and one.exercise in names]
-    return {"code": 0 if is_right else IMPERFECT, "questions": questions}
+        say(sentence, console)
+    if html:
+        say(f"{html} is written: open it in a browser.", console)
+    questions = [vars(one) for one in graded.questions if command.is_asking and is_right and one.exercise in names]
+    return CommandResult(0 if is_right else IMPERFECT, questions=questions)
 
 
-def show(asked: Message, console: Console, grading: Grading | None = None) -> Message:
-    """Check answers, print the result, and draw what the code computes.
-
-    Args:
-        asked: The folder of the course (`root`), the current one (`here`), what to draw (`name`), and the file of the
-            picture (`picture`); the last two may be None. Without a name, it is the next exercise.
-        console: Where to print.
-        grading: A grading by the visible tests that was prepared earlier.
-
-    Returns:
-        The exit code (`code`).
-
-    Raises:
-        GraderError: There is nothing to draw, something cannot be read or written, or the grading failed.
-    """
-    course = _course(Path(asked["root"]))
-    folder = answers_folder(course, Path(asked["here"]))
-    exercises = exercises_to_draw(course, asked["name"] or _next(course, folder, grading).exercise)
-    picture = Path(asked["picture"]) if asked["picture"] else None
+def _show(command: Command, course: Course, console: Console, grading: Grading | None) -> CommandResult:
+    """Check answers, print the result, and draw what the code computes; without a name, of the next exercise."""
+    folder = answers_folder(course, Path(command.here))
+    exercises = exercises_to_draw(course, command.name or _next(command, course, grading).exercise)
+    picture = Path(command.picture) if command.picture else None
     if picture:
         require_picture(picture)
     graded = check_answers(course, read_answers(course, folder), exercises, grading, drawn=exercises)
@@ -127,59 +119,20 @@ def show(asked: Message, console: Console, grading: Grading | None = None) -> Me
     if picture:
         with writing(f"The picture could not be written to {picture}"):
             write_picture(graded.drawings, picture)
-        console.print(safe(f"{picture} is written.", console), soft_wrap=True)
-    return {"code": 0 if is_right else IMPERFECT}
+        say(f"{picture} is written.", console)
+    return CommandResult(0 if is_right else IMPERFECT)
 
 
-def progress(asked: Message, console: Console, grading: Grading | None = None) -> Message:
-    """Check the exercises that were changed since their last check, and print how far the student is.
-
-    Args:
-        asked: The folder of the course (`root`) and the current one (`here`).
-        console: Where to print.
-        grading: A grading by the visible tests that was prepared earlier.
-
-    Returns:
-        The exit code 0 (`code`).
-
-    Raises:
-        GraderError: The folder has no answers, something cannot be read or written, or the grading failed.
-    """
-    course = _course(Path(asked["root"]))
-    steps = _steps(course, answers_folder(course, Path(asked["here"])), grading)
-    print_progress(course, steps, console)
-    console.print(MORE, style="dim", soft_wrap=True)
-    return {"code": 0}
-
-
-def find_next(asked: Message, console: Console, grading: Grading | None = None) -> Message:  # noqa: ARG001
-    """Find the exercise that `progress` calls next. Prints nothing.
-
-    Args:
-        asked: The folder of the course (`root`) and the current one (`here`).
-        console: Not used.
-        grading: A grading by the visible tests that was prepared earlier.
-
-    Returns:
-        The exit code 0 (`code`), the exercise (`exercise`) and its unit (`unit`).
-
-    Raises:
-        GraderError: All exercises pass, or as for `progress`.
-    """
-    course = _course(Path(asked["root"]))
-    step = _next(course, answers_folder(course, Path(asked["here"])), grading)
-    return {"code": 0, "exercise": step.exercise, "unit": step.unit}
-
-
-def _next(course: Course, folder: Path, grading: Grading | None) -> Step:
-    step = next_step(_steps(course, folder, grading))
+def _next(command: Command, course: Course, grading: Grading | None) -> Step:
+    step = next_step(_steps(command, course, grading))
     if step is None:
         raise GraderError("All exercises pass, so none is next: write the name of the one that you mean.")
     return step
 
 
-def _steps(course: Course, folder: Path, grading: Grading | None) -> list[Step]:
+def _steps(command: Command, course: Course, grading: Grading | None) -> list[Step]:
     """Return the state of each exercise, after a check of those that were changed since their last one."""
+    folder = answers_folder(course, Path(command.here))
     with writing("What was found earlier cannot be read or kept"):
         known = Progress(course, folder, read_answers(course, folder))
         if changed := [step.exercise for step in known.steps() if step.state == "changed"]:
@@ -187,9 +140,6 @@ def _steps(course: Course, folder: Path, grading: Grading | None) -> list[Step]:
                 err.print(f"Checking what was changed since the last check: {len(changed)} of your exercises.")
             known.remember(check_answers(course, known.answers, changed, grading).report, known.answers.code)
     return known.steps()
-
-
-COMMANDS = {"check": check, "show": show, "progress": progress, "next": find_next}
 
 
 def _prepare(root: Path) -> Callable[[Message], Message]:
@@ -200,23 +150,24 @@ def _prepare(root: Path) -> Callable[[Message], Message]:
     grader_digest(course, "visible")
     received_code(course)  # most files of a student are still as they were received, and are not parsed again
 
-    def reply_to(asked: Message) -> Message:
-        file = TextIOWrapper(BytesIO(), encoding=asked["encoding"], errors=PLAIN)
+    def reply_to(message: Message) -> Message:
+        command, terminal = Command(**message["command"]), Terminal(**message["terminal"])
+        file = TextIOWrapper(BytesIO(), encoding=terminal.encoding, errors=PLAIN)
         console = Console(
             file=file,
-            force_terminal=asked["is_terminal"],
-            width=asked["width"],
-            color_system=asked["colors"],
-            _environ=asked.get("environment"),
+            force_terminal=terminal.is_terminal,
+            width=terminal.width,
+            color_system=terminal.colors,
+            _environ=terminal.environment,
             legacy_windows=False,
             highlight=False,
         )
         try:
-            done = COMMANDS[asked["do"]](asked, console, grading)
+            result = run(command, console, grading)
         except GraderError as problem:
-            done = {"code": problem.exit_code, "error": str(problem)}
+            result = CommandResult(problem.exit_code, error=str(problem))
         file.seek(0)
-        return done | {"printed": file.read()}
+        return result._replace(printed=file.read())._asdict()
 
     return reply_to
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from grader.course.rules import Rules
+    from grader.course.guidance import Rules
     from grader.reports.model import Message, Report
 
 WIDTH = 100

@@ -48,16 +48,26 @@ CourseFolder = Annotated[
 """An option of every command that works on a course. It is also accepted before the command."""
 
 
+RENAMED = {
+    "emit": "`grader emit` is `grader export` now: grader export READER REPORT",
+    "table": "`grader table` is `grader gradebook` now: grader gradebook --reports reports --out grades.csv",
+    "--again": "`--again` is `--force` now: grader grade SUBMISSIONS --out OUT --force",
+}
+"""What to write in place of two commands and an option of versions before 1.0."""
+
+
 class Program(TyperGroup):
     """The command `grader`: the one place that prints an error and exits with its code."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Move a `--course` before the command behind it, where the commands expect it."""
+        """Move a `--course` before the command behind it, where the commands expect it. Refuse old names."""
         _hide_types_of_flags(self, ctx)
         if args and args[0] == "--course":
             args = [*args[2:], *args[:2]]
         elif args and args[0].startswith("--course="):
             args = [*args[1:], args[0]]
+        for old in RENAMED.keys() & {*args[:1], *(word for word in args if word == "--again")}:
+            raise stop(BAD_INPUT, RENAMED[old])
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -131,7 +141,7 @@ def unwritable(error: OSError) -> NoReturn:
 def stop(code: int, *sentences: str) -> typer.Exit:
     """Print what is wrong, and return the exit to raise."""
     for sentence in sentences:
-        err.print(safe(sentence, err), soft_wrap=True)
+        say(sentence, err)
     return typer.Exit(code)
 
 
@@ -140,9 +150,9 @@ def can_ask(console: Console) -> bool:
     return console.is_terminal and sys.stdin.isatty() and "CI" not in os.environ
 
 
-def say(text: str) -> None:
+def say(text: str, console: Console = out) -> None:
     """Print one line of any text."""
-    out.print(safe(text, out), soft_wrap=True)
+    console.print(safe(text, console), soft_wrap=True)
 
 
 def safe(text: str, console: Console) -> str:

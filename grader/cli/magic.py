@@ -14,9 +14,9 @@ from rich.console import Console
 
 from grader.cli.check import print_report
 from grader.cli.console import safe, writing
-from grader.course.find import find_course
+from grader.course.guidance import read_rules
+from grader.course.model import find_course
 from grader.course.root import current_folder
-from grader.course.rules import read_rules
 from grader.errors import GraderError
 from grader.practice.check import answers_folder, check_answers, visible_grading
 from grader.practice.hints import show_next_hint

@@ -35,7 +35,7 @@ def script(unit: Unit, course: CourseFolder = None) -> None:
 
 
 def _convert(write: Callable[[Course, str, datetime.datetime], Converted], name: str, course: Path | None) -> None:
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.practice.check import unit_of
 
     found = find_course(course)

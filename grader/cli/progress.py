@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from grader.cli.console import safe
-from grader.course.efforts import efforts
+from grader.course.guidance import efforts
 from grader.practice.progress import next_step
 
 if TYPE_CHECKING:

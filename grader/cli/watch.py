@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grader.cli.check import print_exercises
 from grader.cli.console import safe
 from grader.cli.progress import print_next, print_progress
-from grader.course.rules import read_rules
+from grader.course.guidance import read_rules
 from grader.errors import GraderError
 from grader.practice.check import read_answers
 from grader.practice.hints import show_next_hint

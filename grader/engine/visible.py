@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from grader.course.find import find_course
-from grader.course.selection import deselect
+from grader.course.left_out import deselect
+from grader.course.model import find_course
 from grader.engine.criteria import criteria_of
 from grader.engine.explanations import advice, explained
 from grader.engine.outcomes import judge

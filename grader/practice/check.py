@@ -164,23 +164,9 @@ def _narrowed(answers: Answers, course: Course, names: set[str]) -> Submission:
         used = answers.code.used_by(names)
         wanted = named | {unit for unit in wanted if used & course.units[unit].exercises.keys()}
         untested = {name for unit in wanted for name in course.units[unit].exercises} - used
-    # What nothing mentions cannot be imported.
-    siblings = _mentioned(submission, wanted) - wanted
     return dataclasses.replace(
         submission,
         units={unit: one for unit, one in submission.units.items() if unit in wanted},
-        siblings={unit: source for unit, source in submission.sources.items() if unit in siblings},
+        siblings={unit: source for unit, source in submission.sources.items() if unit not in wanted},
         untested=tuple(sorted(untested)),
     )
-
-
-def _mentioned(submission: Submission, units: set[str]) -> set[str]:
-    """Return the units whose names occur in the code of these units, directly or in that of such a unit."""
-    sources = submission.sources
-    found, new = set[str](), units
-    while new:
-        text = "\n".join(cell for name in new & sources.keys() for cell in sources[name].cells)
-        here = {name for name in submission.units if re.search(rf"\b{name}\b", text)}
-        new = here - found - units
-        found |= new
-    return found

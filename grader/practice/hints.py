@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
-from grader.course.hints import LEVELS, read_hints
+from grader.course.guidance import HINT_LEVELS, read_hints
 from grader.practice.check import unit_of_exercise
 from grader.practice.state import updated_state
 
@@ -52,7 +52,7 @@ def show_next_hint(course: Course, folder: Path, exercise: str, console: Console
         console.print(Text(state.problem, style="yellow"))
     width = min(console.width, WIDTH)
     console.print(Text(f"{exercise}: hint {level} of {len(hints)}", style="bold"))
-    for number, (title, hint) in enumerate(zip(LEVELS, hints, strict=False), start=1):
+    for number, (title, hint) in enumerate(zip(HINT_LEVELS, hints, strict=False), start=1):
         if number > level:
             break
         text = Text(

@@ -15,7 +15,7 @@ from grader.practice.check import read_answers, unit_of
 from grader.sandbox import loader
 from grader.sandbox.pieces import split
 from grader.submissions.names import filenames
-from grader.submissions.notebook_repairs import with_imports
+from grader.submissions.notebook import with_imports
 from grader.submissions.reader import read_submission
 from grader.submissions.source import DEFINITION
 from grader.text import in_words

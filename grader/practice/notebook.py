@@ -14,9 +14,9 @@ from grader.files import write_atomically
 from grader.practice.backups import back_up
 from grader.practice.check import answers_folder
 from grader.practice.reset import received
+from grader.submissions.file_text import unix_lines
 from grader.submissions.names import FOLDER, filenames
 from grader.submissions.notebook import CHECK_MAGIC, code_lines, is_check, source_of
-from grader.submissions.plain_files import unix_lines
 from grader.submissions.source import DEFINITION
 
 if TYPE_CHECKING:

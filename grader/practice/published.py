@@ -10,9 +10,10 @@ from grader.errors import GraderError
 from grader.practice.check import unit_of_exercise
 from grader.practice.definitions import NotFound, definition
 from grader.quizzes.screen import CODE_THEME
+from grader.submissions.file_text import read_text
 from grader.submissions.names import PUBLISHED_FOLDER, is_published
 from grader.submissions.notebook import CODE_LIMIT
-from grader.submissions.plain_files import UnreadableError, read_text
+from grader.submissions.tree import UnreadableError
 
 if TYPE_CHECKING:
     import datetime

@@ -15,9 +15,9 @@ from grader.practice.definitions import NotFound, NotPython, added, definition, 
 from grader.submissions.archives import Folder
 from grader.submissions.names import places
 from grader.submissions.notebook import NOTEBOOK_LIMIT, source_of
-from grader.submissions.plain_files import UnreadableError, read_bytes
 from grader.submissions.reader import read_submission
 from grader.submissions.source import DEFINITION
+from grader.submissions.tree import UnreadableError, read_bytes
 
 if TYPE_CHECKING:
     import datetime

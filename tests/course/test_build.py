@@ -12,7 +12,7 @@ import pytest
 from courses import COURSE, REPOSITORY, SMALL_COURSE
 
 from grader.course.build import BuildError, build, check
-from grader.course.hints import read_hints
+from grader.course.guidance import read_hints
 from grader.course.model import Course, load_course
 from grader.documents import CourseError
 from grader.quizzes.questions import read_questions

@@ -14,7 +14,7 @@ import pytest
 from courses import COURSE
 from rich.console import Console
 
-from grader.course.find import find_course
+from grader.course.model import find_course
 from grader.errors import GraderError
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.solutions import release_solutions, require_over

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def build(course: CourseFolder = None) -> None:
     """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
     from grader.course.build import build as build_exercises
-    from grader.course.find import find_course
-    from grader.course.model import describe_left_out
+    from grader.course.left_out import describe_left_out
+    from grader.course.model import find_course
     from grader.course.new import to_do
     from grader.integrations.github.release import write_workflows
     from grader.testing.misconceptions import build as build_misconceptions
@@ -80,8 +80,8 @@ def audit(
 
     An audit of all units also writes docs/accuracy.md.
     """
-    from grader.course.find import find_course
-    from grader.course.model import describe_left_out
+    from grader.course.left_out import describe_left_out
+    from grader.course.model import find_course
     from grader.files import write_atomically
 
     found = find_course(course)

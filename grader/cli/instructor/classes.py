@@ -35,7 +35,7 @@ def collect(
     """Get from GitHub what each student had pushed when a unit was due. Exit 1 if it is missing or may be late."""
     from grader.classes.collected import COLLECTED
     from grader.classes.roster import read_roster
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.files import FolderInUse
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.collect import collect as collect_class
@@ -110,7 +110,7 @@ def feedback(
     from grader.classes.collected import read_collected
     from grader.classes.gradebook import read_reports
     from grader.classes.record import grades, grades_in
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.feedback import deliveries, pages_to_folder, to_branch, to_comments, to_folder
     from grader.integrations.github.sender import send

@@ -63,7 +63,7 @@ def gradebook(
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.exports import columns
     from grader.classes.gradebook import read_gradebook
-    from grader.course.find import find_course
+    from grader.course.model import find_course
 
     course = find_course(folder_of_course)
     if unit is not None:
@@ -169,8 +169,3 @@ def _students(found: Gradebook, state: State, note: str | None = None) -> str:
         units = [name for name, one in row.grades.items() if one.state == state and note in (None, one.note)]
         students += [f"{row.entry} ({', '.join(units)})"] if units else []
     return listed(students, MOST)
-
-
-def table() -> None:
-    """`grader gradebook` has taken its place."""
-    raise GraderError("`grader table` is `grader gradebook` now: grader gradebook --reports reports --out grades.csv")

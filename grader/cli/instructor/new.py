@@ -35,7 +35,7 @@ def unit(
     course: CourseFolder = None,
 ) -> None:
     """Write the files of a new unit, with one exercise and a quiz."""
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.course.new import new_unit
 
     with writing("The unit could not be written"):
@@ -50,7 +50,7 @@ def exercise(
     course: CourseFolder = None,
 ) -> None:
     """Write all that a new exercise needs: a working example to replace."""
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.course.new import new_exercise
 
     found = find_course(course)

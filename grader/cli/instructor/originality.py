@@ -25,7 +25,7 @@ def originality(
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.hand_ins import hand_ins
     from grader.classes.originality.export import BASE_CODE, INFO, SUBMISSIONS, read_class, require_own, write
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.submissions.find import find_submissions
     from grader.submissions.layouts import described
     from grader.text import in_words

@@ -32,7 +32,7 @@ def release_nbgrader(
 
     In notebooks that are there, what you added or edited stays. Nothing is written if a cell cannot be merged.
     """
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.engine.grading import Grading
     from grader.integrations.nbgrader.release import CONFIGURATION, configure_lines, is_configured
     from grader.integrations.nbgrader.update import next_commands
@@ -79,7 +79,7 @@ def release_github(
     course: CourseFolder = None,
 ) -> None:
     """Write the repository that students receive. Where it is already there, update all but students' answers."""
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.integrations.github.release import release_github as write
     from grader.integrations.github.update import is_release
 
@@ -158,7 +158,7 @@ def release_solutions(
     course: CourseFolder = None,
 ) -> None:
     """Publish the solutions of units after their due date: DIR/solutions/UNIT.py, for `grader solution`."""
-    from grader.course.find import find_course
+    from grader.course.model import find_course
     from grader.integrations.release.solutions import release_solutions as write
 
     found = find_course(course)
@@ -172,7 +172,7 @@ def release_solutions(
 
 def _write(directory: Path, course: Path | None, write: Callable[[Path, Course], list[Path]]) -> Course:
     """Write a release, and print its files. Return the course."""
-    from grader.course.find import find_course
+    from grader.course.model import find_course
 
     with _releasing(directory):
         found = find_course(course)

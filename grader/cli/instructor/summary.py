@@ -28,7 +28,7 @@ def summary(
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.open_cases import NOT_GRADED
     from grader.classes.summary.page import page, read_class
-    from grader.course.find import find_course
+    from grader.course.model import find_course
 
     course = find_course(folder_of_course)
     if unit is not None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION
-from grader.course.hints import read_hints
+from grader.course.guidance import read_hints
 from grader.files import PACKAGE
 from grader.integrations.release.texts import SHORTEST, Finder, forms, is_long, lines_of, signs
 from grader.integrations.release.wheel import is_the_instructors, received

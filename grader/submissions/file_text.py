@@ -1,13 +1,47 @@
-"""Recognises text that is another kind of file than its name says, and says what it is and what to do."""
+"""Reads the text of a file that others wrote, and says what it is if it is of another kind than its name says."""
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import json
 import re
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from grader.submissions.plain_files import MEGABYTE, Text, UnreadableError, itself
+from grader.submissions.tree import MEGABYTE, Files, UnreadableError, read_bytes
+
+# How files begin that are no text, whatever their name says, and what they are.
+_SIGNATURES = (
+    (b"%PDF-", "a PDF document"),
+    (b"{\\rtf", "an RTF document"),
+    (b"\xd0\xcf\x11\xe0", "a document of Word or another Office program"),
+    (b"PK\x03\x04", "a zip archive"),
+    ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!"), "an archive"),
+    ((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF"), "a picture"),
+    (b"bplist00", "a web archive"),
+)
+
+
+# In the zip archives of Word and of LibreOffice.
+_OFFICE = (b"[Content_Types].xml", b"word/document.xml", b"application/vnd.oasis.opendocument")
+
+
+# Those of UTF-32 come first, because one of them begins like one of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "UTF-8"),
+    ((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), "UTF-32"),
+    ((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "UTF-16"),
+)
+
+
+# In the first two lines of a script; PEP 263.
+_DECLARED = re.compile(rb"(?:[ \t\f]*+(?:#[^\r\n]*+)?\r?\n)??[ \t\f]*+#[^\r\n]*?coding[:=][ \t]*([-\w.]{1,40})")
+
+
+# Python's other encodings are no encodings of text, or take time that grows faster than the text.
+_KNOWN = re.compile(r"utf-8(?:-sig)?|ascii|iso8859-\d+|cp\d+|koi8-\w|mac-\w+|shift_jis\w*|euc_\w+|gb\w+|big5\w*")
 
 # Markdown, Quarto and R Markdown: the line that opens a block of code, and the language of that block.
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*\{?[ \t]*\.?([\w-]*)")
@@ -43,6 +77,108 @@ _OTHERS = (
     (re.compile(r"\s*+1\b.*\n\s*+2\b.*\n\s*+3\b"), "has the number of each line in front of it"),
     (re.compile(r"\s*+(?:diff --git |From [0-9a-f]{40} |--- \S.*+\n\+\+\+ )"), _PATCH),
 )  # fmt: skip
+
+
+class Text(NamedTuple):
+    """The text of a file, whose lines end in a newline, and sentences for the student on its encoding."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+
+
+def read_text(folder: Path | Files, relative: str, limit: int) -> str | None:
+    """Return what `read_remarked` reads, without the remarks."""
+    read = read_remarked(folder, relative, limit)
+    return None if read is None else read.text
+
+
+def read_remarked(folder: Path | Files, relative: str, limit: int) -> Text | None:
+    """Read the text of a file.
+
+    Args:
+        folder: The folder or tree that contains it.
+        relative: Its path from there.
+        limit: The most bytes that it may have.
+
+    Returns:
+        The text; None if there is no such file.
+
+    Raises:
+        UnreadableError: It is too large, not a plain file, not text, or not readable.
+    """
+    content = read_bytes(folder, relative, limit) if isinstance(folder, Path) else folder.read_bytes(relative, limit)
+    return None if content is None else _decoded(content, relative)
+
+
+def unix_lines(text: str) -> str:
+    """Return a text with newlines as the only line ends."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def itself(relative: str) -> str:
+    """Return what to hand in, where a file is something else."""
+    return f"hand in the {'sheet' if relative.endswith('.md') else 'script or the notebook'} itself"
+
+
+def _decoded(content: bytes, relative: str) -> Text:
+    what = next((what for start, what in _SIGNATURES if content.startswith(start)), None)
+    if what == "a zip archive" and any(mark in content for mark in _OFFICE):
+        what = "a document of Word or another Office program"
+    if what is None and content[4:8] == b"ftyp":
+        what = "a picture or a video"
+    if what is None and content[2:4] == b"\r\n" and b"\0" in content[:16]:
+        what = "compiled Python"
+    if what:
+        raise UnreadableError(f"{relative} is {what}: {itself(relative)}.")
+    if content and not content.strip(b"\0"):
+        raise UnreadableError(f"{relative} has only zero bytes, as a crash leaves them: hand in your own copy again.")
+    encoding, remarks = _encoding(content, relative)
+    if encoding == "UTF-8" and b"\0" in content and _is_wide(content):
+        raise UnreadableError(f"{relative} is in UTF-16 without a byte order mark: save it as UTF-8.")
+    try:
+        text = content.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        fix = "save it as UTF-8" if encoding.startswith("UTF") else "save it as UTF-8 and delete that declaration"
+        declared = "" if encoding.startswith("UTF") else ", the encoding that it declares"
+        raise UnreadableError(f"{relative} is not {encoding}{declared} (line {line}): {fix}.") from None
+    text = unix_lines(text)
+    if zeros := len(text) - len(text.rstrip("\0")):  # as a crash or a full disk leaves them
+        text = text.rstrip("\0")
+        what = f"{zeros} zero bytes" if zeros > 1 else "a zero byte"
+        remarks = (*remarks, f"{relative} ends with {what}, which were not read: open it and save it again.")
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise UnreadableError(f"{relative} has a zero byte in line {line}, which no text has: delete it there.")
+    return Text(text, remarks)
+
+
+def _encoding(content: bytes, relative: str) -> tuple[str, tuple[str, ...]]:
+    """Return the encoding that a file says it has, otherwise UTF-8, and a remark if that should change."""
+    for marks, name in _MARKS:
+        if content.startswith(marks):
+            remark = f"{relative} was read as {name}, which Python and other programs refuse: save it as UTF-8."
+            return name, () if name == "UTF-8" else (remark,)
+    declared = _DECLARED.match(content[:1000]) if relative.endswith(".py") else None
+    if declared is None:
+        return "UTF-8", ()
+    name = declared[1].decode()
+    with contextlib.suppress(LookupError):
+        known = codecs.lookup(name).name
+        if known == "ascii" and not content.isascii():
+            remark = f"{relative} declares the encoding {name}, but has other characters; it was read as UTF-8"
+            return "UTF-8", (f"{remark}: delete that declaration.",)
+        if _KNOWN.fullmatch(known):
+            return "UTF-8" if known.startswith(("utf-8", "ascii")) else name, ()
+    return "UTF-8", (
+        f"{relative} declares the encoding {name}, which is not read; it was read as UTF-8: delete that declaration.",
+    )
+
+
+def _is_wide(content: bytes) -> bool:
+    """Return whether zeros are most of every second byte, as in UTF-16, and no other byte."""
+    halves = sorted((content[::2].count(0), content[1::2].count(0)))
+    return halves[0] == 0 and halves[1] > len(content) // 4
 
 
 class MisnamedError(UnreadableError):
