@@ -21,9 +21,9 @@ from grader.errors import GraderError
 from grader.practice.check import exercises_to_draw
 from grader.practice.picture_files import require_picture, to_svg, write_picture
 from grader.practice.picture_terminal import print_picture
-from grader.testing.backend import InProcessBackend
 from grader.testing.drawings import Drawing, Panel
 from grader.testing.pictures import MOST_CELLS, collecting
+from grader.testing.student import InProcessBackend
 
 WORDS = ["Your", "journey"]
 MASK = Panel("the mask", "mask", [[False, True], [True, True]], [2, 2], [[False, True], [False, False]], WORDS, WORDS)

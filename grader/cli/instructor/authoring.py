@@ -15,7 +15,7 @@ from grader.cli.console import CourseFolder, Program, one_of, out, progress, say
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:
-    from grader.audit.ticks import Ticks
+    from grader.audit.run import Ticks
     from grader.audit.verdict import UnitTable
     from grader.course.model import Course
 
@@ -95,8 +95,7 @@ def audit(
     from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.quiz_proofs import problems as quiz_problems
     from grader.audit.quiz_proofs import unproved
-    from grader.audit.run import criteria_names, run
-    from grader.audit.ticks import count_ticks
+    from grader.audit.run import count_ticks, criteria_names, run
     from grader.audit.verdict import problems_of, problems_of_a_sample, table_of
     from grader.audit.visible import untried_rules
     from grader.engine import failure_matrix
