@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from grader.cluster.installed import differences, installed
 from grader.cluster.messages import MAX_TEXT, Answer, read_task
-from grader.course.find import find_course
+from grader.course.model import find_course
 from grader.engine.budget import GRACE_SECONDS, longest_grading
 from grader.engine.client import Engine
 from grader.errors import GraderError, InternalError

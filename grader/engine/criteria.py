@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grader.course.model import left_out
+from grader.course.left_out import left_out, tests_left_out
 from grader.course.modules import SuiteError, import_file, shown
-from grader.course.selection import tests_left_out
 from grader.engine.outcomes import Outcome, judge
 from grader.engine.replay import Recorded
 from grader.errors import InternalError
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     import pytest
 
     from grader.course.model import Course
-    from grader.testing.backend import Backend
+    from grader.testing.student import Backend
 
 
 @dataclass(frozen=True)

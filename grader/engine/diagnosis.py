@@ -25,8 +25,8 @@ import torch
 from grader.engine.failure_matrix import recorded
 from grader.engine.outcomes import Outcome
 from grader.engine.signatures import Coded, Signature, decoded
-from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import with_both
+from grader.testing.student import InProcessBackend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -7,8 +7,8 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.course.find import find_course
-from grader.course.model import describe_left_out
+from grader.course.left_out import describe_left_out
+from grader.course.model import find_course
 from grader.course.root import RECEIVED
 from grader.documents import CourseError
 from grader.sandbox import lockdown, users

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from grader.course.model import left_out
+from grader.course.left_out import left_out, tests_left_out
 from grader.course.modules import import_file
-from grader.course.selection import tests_left_out
 from grader.engine.criteria import Criterion
 from grader.reports.scoring import depends_on
 from grader.testing.drawings import Drawing, OwnQuestion

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from grader.course.find import find_course
-from grader.course.model import Course
+from grader.course.left_out import deselect
+from grader.course.model import Course, find_course
 from grader.course.modules import SuiteError, shown
-from grader.course.selection import deselect
 from grader.engine.criteria import Criterion, criteria_of, hidden_substitutes, visible_substitutes
 from grader.engine.outcomes import judge
 from grader.engine.runner import Runner

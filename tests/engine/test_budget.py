@@ -70,7 +70,7 @@ def reasons(report: dict[str, Any]) -> set[str]:
 CROWDED = """\
 import resource, sys
 from pathlib import Path
-from grader.course.find import find_course
+from grader.course.model import find_course
 from grader.engine.client import Engine
 from grader.submissions.reader import read_submission
 

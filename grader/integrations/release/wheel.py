@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.course.model import FILENAME, Course, left_out
-from grader.course.selection import tests_left_out
+from grader.course.left_out import left_out, tests_left_out
+from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, digest
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.requirements import dependencies, distribution
