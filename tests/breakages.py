@@ -92,12 +92,12 @@ BREAKAGES = {
     ],
     "engine": [
         Change(
-            "a grading process that died is not tried again", "grader/engine/turns.py",
+            "a grading process that died is not tried again", "grader/engine/engine_client.py",
             'if isinstance(reply.result, str) and "fault" in retries:',
             'if isinstance(reply.result, str) and "fault" not in retries:',
             "tests/engine/test_engine.py::test_a_submission_whose_grading_process_dies_is_graded_once_more"),
         Change(
-            "one submission more than --jobs allows is graded at once", "grader/engine/turns.py",
+            "one submission more than --jobs allows is graded at once", "grader/engine/engine_client.py",
             "while len(running) < at_once() and", "while len(running) <= at_once() and",
             "tests/engine/test_engine_client.py::test_no_submission_is_taken_before_a_process_is_free"),
         Change(
@@ -114,7 +114,7 @@ BREAKAGES = {
             "return max(passed, passed * LEAST_COUNTED)",
             "tests/sandbox/test_clock.py::test_only_a_share_of_waiting_for_a_processor_is_charged"),
         Change(
-            "a request that arrives in two parts loses the first", "grader/engine/graders.py",
+            "a request that arrives in two parts loses the first", "grader/engine/grading_processes.py",
             "                pending += received\n", "                pending = bytearray(received)\n",
             "tests/engine/test_engine_client.py::test_large_submissions_and_large_results_do_not_block_each_other"),
         Change(

@@ -141,7 +141,7 @@ def _stage(package: Path, course: Course) -> None:
     for name, content in received(course).items():
         (exercises / name).write_bytes(content)
     if course.feedback.before_due == "misconception":
-        from grader.engine.signatures import FILENAME as SIGNATURES  # imports torch
+        from grader.engine.failure_matrix import FILENAME as SIGNATURES  # imports torch
         from grader.integrations.release.signatures import signatures_of
 
         (exercises / SIGNATURES).write_bytes(signatures_of(course))

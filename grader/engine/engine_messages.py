@@ -33,7 +33,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Handshake:
+class EngineHandshake:
     """The engine's message before the first submission.
 
     Attributes:
@@ -50,7 +50,7 @@ class Handshake:
 
 
 @dataclass(frozen=True)
-class Request:
+class EngineRequest:
     """A submission to grade.
 
     Attributes:
@@ -69,37 +69,37 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Reply:
+class EngineReply:
     """The reply to a request: a result, or the reason why there is none."""
 
     number: int
     result: Result | str
 
 
-def to_line(message: ServerSettings | Settings | Handshake | Request | Reply) -> bytes:
+def to_line(message: ServerSettings | Settings | EngineHandshake | EngineRequest | EngineReply) -> bytes:
     """Encode a message."""
     return json.dumps(message, default=vars).encode() + b"\n"
 
 
-def read_handshake(line: bytes) -> Handshake:
+def read_handshake(line: bytes) -> EngineHandshake:
     """Decode a handshake."""
     fields = json.loads(line)
     criteria = [Described(**one) for one in fields["criteria"]]
-    return Handshake(fields["missing"], criteria, fields["versions"], fields["problems"])
+    return EngineHandshake(fields["missing"], criteria, fields["versions"], fields["problems"])
 
 
-def read_request(line: bytes | bytearray) -> Request:
+def read_request(line: bytes | bytearray) -> EngineRequest:
     """Decode a request."""
     fields = json.loads(line)
     sources = _sources(fields["units"]), _sources(fields["siblings"])
-    return Request(fields["number"], *sources, fields["untested"], fields["drawn"])
+    return EngineRequest(fields["number"], *sources, fields["untested"], fields["drawn"])
 
 
-def read_reply(line: bytes) -> Reply:
+def read_reply(line: bytes) -> EngineReply:
     """Decode a reply."""
     fields = json.loads(line)
     found = fields["result"]
-    return Reply(fields["number"], found if isinstance(found, str) else result_of(found))
+    return EngineReply(fields["number"], found if isinstance(found, str) else result_of(found))
 
 
 def result_of(fields: dict[str, Any]) -> Result:

@@ -1,4 +1,4 @@
-"""Sends submissions to the grading engine, a few at a time, and yields each result when it arrives."""
+"""The grading engine as other programs see it: sends submissions, a few at a time, and yields each result."""
 
 from __future__ import annotations
 
@@ -7,35 +7,78 @@ import queue
 import sys
 import threading
 from collections import deque
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import IO, Any
 
 from grader import machine
-from grader.engine.budget import GRACE_SECONDS, longest_grading
-from grader.engine.messages import (
-    Handshake,
-    Reply,
-    Request,
+from grader.course.model import Course
+from grader.engine.engine_messages import (
+    EngineHandshake,
+    EngineReply,
+    EngineRequest,
     ServerSettings,
     Settings,
     read_handshake,
     read_reply,
     to_line,
 )
-from grader.engine.process import start
-from grader.engine.turns import in_turn
+from grader.engine.engine_server import start
+from grader.engine.grading_processes import GRACE_SECONDS, longest_grading
 from grader.errors import GraderError, InternalError, SuiteFault
+from grader.reports.model import Suites
+from grader.reports.results import Result
 from grader.reports.scoring import passed_exercises
+from grader.submissions.source import Submission
 from grader.testing.misconceptions import MisconceptionError
 from grader.testing.misconceptions import build as build_misconceptions
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from types import TracebackType
 
-    from grader.course.model import Course
-    from grader.reports.model import Suites
-    from grader.reports.results import Result
-    from grader.submissions.source import Submission
+def in_turn(
+    submissions: Iterable[Submission],
+    at_once: Callable[[], int],
+    send: Callable[[int, Submission], None],
+    receive: Callable[[Iterable[Submission]], EngineReply],
+) -> Iterator[tuple[Submission, Result | str]]:
+    """Grade submissions, on this machine or on others.
+
+    A submission whose grading process failed is graded once more. One that exceeded a limit of its grading process is
+    graded once more at the end and alone, because the load of the others may be the reason.
+
+    Args:
+        submissions: The submissions; each is taken from the iterable when there is room for it.
+        at_once: Returns how many to grade at the same time.
+        send: Sends a submission, with the number of its reply.
+        receive: Waits for the next reply to one of the submissions that are being graded.
+
+    Yields:
+        Each submission with its result, or with the reason why there is none, in the order of completion.
+    """
+    waiting = enumerate(submissions)
+    # Each with the kinds of failure after which it is graded once more.
+    running: dict[int, tuple[Submission, set[str]]] = {}
+    for_later: deque[tuple[int, Submission, set[str]]] = deque()
+
+    def start(number: int, submission: Submission, retries: set[str]) -> None:
+        running[number] = submission, retries
+        send(number, submission)
+
+    while True:
+        while len(running) < at_once() and (following := next(waiting, None)):
+            start(*following, {"fault", "exceeded"})
+        if not running and for_later:
+            start(*for_later.popleft())
+        if not running:
+            return
+        reply = receive([submission for submission, _ in running.values()])
+        submission, retries = running.pop(reply.number)
+        if isinstance(reply.result, str) and "fault" in retries:
+            start(reply.number, submission, retries - {"fault"})
+        elif isinstance(reply.result, Result) and reply.result.exceeded and "exceeded" in retries:
+            for_later.append((reply.number, submission, retries - {"exceeded"}))
+        else:
+            yield submission, reply.result
+
 
 ERROR_LINES = 12
 # Enough to import torch and the suites on the slowest machine.
@@ -112,7 +155,7 @@ class Engine:
         """End the engine at once, from another thread."""
         self._process.kill()
 
-    def handshake(self) -> Handshake:
+    def handshake(self) -> EngineHandshake:
         """Return the engine's first message.
 
         Raises:
@@ -144,13 +187,13 @@ class Engine:
         def send(number: int, submission: Submission) -> None:
             self.send(request_for(number, submission, drawn))
 
-        def receive(running: Iterable[Submission]) -> Reply:
+        def receive(running: Iterable[Submission]) -> EngineReply:
             longest = max(longest_grading(self._limits, len(submission.units)) for submission in running)
             return read_reply(self.next_line(longest + GRACE_SECONDS))
 
         return in_turn(submissions, lambda: at_once, send, receive)
 
-    def send(self, request: Request) -> None:
+    def send(self, request: EngineRequest) -> None:
         """Send a request, without waiting for the reply."""
         self._requests.put(to_line(request))
 
@@ -184,12 +227,12 @@ class Engine:
         return code
 
 
-def request_for(number: int, submission: Submission, drawn: Iterable[str] = ()) -> Request:
+def request_for(number: int, submission: Submission, drawn: Iterable[str] = ()) -> EngineRequest:
     """Return the request to grade a submission, without the units that it keeps from an earlier report."""
     kept = submission.kept.units if submission.kept else {}
     sources = {**submission.siblings, **submission.sources}
     graded = submission.sources.keys() - kept.keys()
-    return Request(
+    return EngineRequest(
         number,
         units={name: source for name, source in sources.items() if name in graded},
         siblings={name: source for name, source in sources.items() if name not in graded},

@@ -1,19 +1,56 @@
-"""The trusted process that runs the suites: imports torch once, then forks one grading process per submission.
+"""The engine's process: it imports torch once, runs the suites, and forks one grading process per submission.
 
-Started by `grader.engine.process`. `grader.engine.client` sends settings and submissions as lines of JSON, and reads
-the results as lines of JSON. The fork server is forked as soon as torch is imported, so that no student process ever
-holds a suite, a solution or a path. This module therefore imports at the top only what the fork server needs.
+It can be started before it is known what to grade, because importing torch takes long. `grader.engine.engine_client`
+sends settings and submissions as lines of JSON, and reads the results as lines of JSON. The fork server is forked as
+soon as torch is imported, so that no student process ever holds a suite, a solution or a path. This module therefore
+imports at the top only what the fork server needs.
 """
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
-from grader.sandbox.processes import ForkServer, PracticeServer
+from grader.sandbox.processes import ForkServer, PracticeServer, start_module
+
+_early: list[subprocess.Popen[bytes]] = []
+"""The process that was started early, until it is needed."""
+
+
+def start_early() -> None:
+    """Start a process for the engine that this program will need. If it needs none, the process ends with the program.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    _early.append(_started())
+    atexit.register(_end_early)
+
+
+def start() -> subprocess.Popen[bytes]:
+    """Return a process that waits for its settings on standard input: the one that was started early, or a new one.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    return _early.pop() if _early else _started()
+
+
+def _started() -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return start_module("grader.engine.engine_server", stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def _end_early() -> None:
+    while _early:
+        with _early.pop() as process:
+            process.kill()
+
 
 SETTINGS = Path(__file__).with_name("pytest.ini")
 # Plugins of pytest that cost time in every test, for features that no suite uses.
@@ -56,13 +93,13 @@ def main() -> int:
     import pytest
 
     from grader.course.model import load_course
-    from grader.engine.session import Engine
+    from grader.engine.plugin import EnginePlugin
 
     course = load_course(Path(settings["root"]))
     # The course's copy of the visible tests, because students can edit theirs.
     folder = course.suites if settings["is_hidden"] else course.exercises
     tests = [file for unit in settings["units"] if (file := folder / f"test_{unit}.py").is_file()] or [folder]
-    engine = Engine(course, settings["is_hidden"], server, requests, replies)
+    engine = EnginePlugin(course, settings["is_hidden"], server, requests, replies)
     try:
         return int(pytest.main([*map(str, tests), "--course", str(course.root), *PYTEST_OPTIONS], plugins=[engine]))
     finally:
