@@ -6,23 +6,22 @@ import ast
 import copy
 import functools
 import sys
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from grader.audit.mutation.mutants import Mutant, mutants_of
-from grader.course.model import Course, left_out
+from grader.course.left_out import left_out
+from grader.course.model import Course
 from grader.course.modules import shown
-from grader.engine.solutions import names_in as names_of_sources
-from grader.engine.solutions import with_imports
+from grader.engine.failure_matrix import names_in as names_of_sources
+from grader.engine.failure_matrix import with_imports
 from grader.errors import GraderError
 from grader.testing import rows
 from grader.testing.misconceptions import misconceptions_of
 from grader.testing.rows import names_in, needed_names
 from grader.text import ended
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
 
 Kind = Literal[
     "solution", "right answer", "stub", "misconception", "in other words", "two mistakes", "unknown mistake", "mutant"

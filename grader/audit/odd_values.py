@@ -5,27 +5,21 @@ from __future__ import annotations
 import itertools
 import math
 import multiprocessing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy
 import torch
 
-from grader.engine.criteria import criteria_of_unit, visible_criteria_of_unit
-from grader.engine.failure_matrix import start_worker
-from grader.engine.replay import Recorded
-from grader.engine.solutions import solution_names
+from grader.course.model import Course
+from grader.engine.criteria import Criterion, ReplayBackend, criteria_of_unit, visible_criteria_of_unit
+from grader.engine.failure_matrix import solution_names, start_worker
 from grader.errors import InternalError
 from grader.sandbox.failures import Ended, Raised
 from grader.sandbox.tensors import TENSORS
 from grader.sandbox.values import Handle
-from grader.testing.backend import InProcessBackend
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from grader.course.model import Course
-    from grader.engine.criteria import Criterion
+from grader.testing.student import InProcessBackend
 
 FIRST_ANSWERS = 4
 """Of a test, this many answers are replaced, and the last one."""
@@ -50,7 +44,7 @@ class _Ended:
     load = forget = notify = nothing
 
 
-class _Answers(Recorded):
+class _Answers(ReplayBackend):
     """Records which answers are lists of the values of a repeated call."""
 
     def __init__(self, backend: Any) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from grader.course import rules
+from grader.course import guidance
+from grader.course.model import Course
 from grader.course.modules import shown
 from grader.engine.criteria import (
     Criterion,
@@ -16,20 +19,14 @@ from grader.engine.criteria import (
     visible_criteria_of_unit,
     visible_substitutes,
 )
-from grader.engine.drawing import pictures_of_unit
-from grader.engine.solutions import failed_by_solution, solution_names
+from grader.engine.failure_matrix import failed_by_solution, solution_names
+from grader.engine.outcomes import Outcome
+from grader.engine.runner import pictures_of_unit
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.testing import expected_values, substitutes
-from grader.testing.backend import InProcessBackend
 from grader.testing.pictures import Collected, collecting
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from grader.course.model import Course
-    from grader.engine.outcomes import Outcome
+from grader.testing.student import InProcessBackend
 
 
 def build(course: Course) -> list[Path]:
@@ -56,7 +53,7 @@ def files_of(course: Course) -> dict[Path, str]:
     known = expected_values.read_values(path)
     values = {unit: _values(course, unit, criteria, known.get(unit, {})) for unit, criteria in visible.items()}
     texts = {
-        course.exercises / rules.FILENAME: rules.to_json(
+        course.exercises / guidance.RULES: guidance.rules_json(
             {unit: _rules(course, unit, visible[unit]) for unit in visible}
         )
     }
@@ -84,7 +81,7 @@ def unmatched_rules(course: Course) -> list[str]:
     for unit in course.units:
         solution = solution_names(course, unit)
         stated = {
-            exercise: rules.stated_rules(getattr(solution.get(exercise), "__doc__", None) or "")
+            exercise: guidance.stated_rules(getattr(solution.get(exercise), "__doc__", None) or "")
             for exercise in course.units[unit].exercises
         }
         tried: set[tuple[str, str]] = set()

@@ -16,9 +16,9 @@ from grader.classes.collected import COLLECTED, LATE, Work, read_collected
 from grader.classes.matcher import Matcher
 from grader.classes.roster import Entry, parse_time
 from grader.classes.tables import TableError, read_table
+from grader.submissions.file_text import read_text
 from grader.submissions.names import TIMESTAMP, student_id
-from grader.submissions.plain_files import UnreadableError, read_text
-from grader.submissions.tree import ARCHIVE
+from grader.submissions.tree import ARCHIVE, UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.engine.client import request_for
-from grader.engine.messages import to_line
+from grader.engine.engine_client import request_for
+from grader.engine.engine_messages import to_line
 from grader.reports.changes import undated
 from grader.reports.folder import SUITE_FAULTS
 

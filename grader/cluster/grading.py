@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.cluster.client import Cluster
 from grader.cluster.installed import installed
 from grader.cluster.messages import RemoteResult
-from grader.engine.client import Engine
+from grader.engine.engine_client import Engine
 from grader.engine.grading import Graded
 from grader.reports.scoring import Rubric, make_report
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from grader.course.model import Course
-    from grader.quizzes.source import Quiz
+    from grader.quizzes.quiz_source import Quiz
     from grader.submissions.source import Submission
 
 

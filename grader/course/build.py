@@ -8,16 +8,17 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.course import hints
-from grader.course.efforts import EFFORT
-from grader.course.model import Course, left_out
+from grader.course import guidance
+from grader.course.guidance import EFFORT
+from grader.course.left_out import cells_listed, imports_left_out, left_out
+from grader.course.model import Course
 from grader.documents import nearest
 from grader.errors import GraderError
 from grader.files import write_atomically
-from grader.quizzes import practice
+from grader.quizzes import practice_items
 from grader.quizzes.questions import FILENAME, QUIZ_SUFFIX, to_json
+from grader.quizzes.quiz_source import load_practice, load_quizzes
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import load_practice, load_quizzes
 from grader.submissions.names import SHEET_SUFFIX
 from grader.submissions.source import DEFINITION
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 BEGIN_SOLUTION = "BEGIN SOLUTION"
 END_SOLUTION = "END SOLUTION"
-_HINTS = re.compile(rf"\btags=\[[^]]*\"{hints.TAG}\"")
+_HINTS = re.compile(rf"\btags=\[[^]]*\"{guidance.HINTS_TAG}\"")
 
 
 class BuildError(GraderError):
@@ -86,59 +87,11 @@ def read_source(path: Path, course: Course) -> NotebookNode:
     _check_docstrings(path, text)
     _hints(path, text)
     _check_tags(path, text, notebook)
-    notebook.cells = [cell for cell in notebook.cells if hints.TAG not in cell.metadata.get("tags", ())]
+    notebook.cells = [cell for cell in notebook.cells if guidance.HINTS_TAG not in cell.metadata.get("tags", ())]
     missing = left_out(course)
-    if names := {*missing.get(path.stem, ()), *_imports_left_out(text, missing, course)}:
-        notebook.cells = _listed(notebook.cells, names)
+    if names := {*missing.get(path.stem, ()), *imports_left_out(text, missing, course)}:
+        notebook.cells = cells_listed(notebook.cells, names)
     return notebook
-
-
-def _listed(cells: list[NotebookNode], names: set[str]) -> list[NotebookNode]:
-    """Return the cells without what defines or needs these names. The first text, about the unit, stays."""
-    starts = [index for index, cell in enumerate(cells) if index == 0 or cell.cell_type == "markdown"]
-    kept: list[NotebookNode] = []
-    for start, end in zip(starts, [*starts[1:], len(cells)], strict=True):
-        text, code = cells[start : start + 1], cells[start + 1 : end]
-        listed = [cell for cell in code if _leave_out(cell, names)]
-        if listed or not code or start == 0:
-            kept += [*text, *listed]
-    return kept
-
-
-def _imports_left_out(text: str, missing: dict[str, list[str]], course: Course) -> set[str]:
-    """Return the names by which a unit's source imports what other units leave out."""
-    return {
-        alias.asname or alias.name
-        for node in ast.parse(text).body
-        if isinstance(node, ast.ImportFrom) and node.module in missing
-        for alias in node.names
-        if node.module not in course.units or alias.name in missing[node.module]
-    }
-
-
-def _leave_out(cell: NotebookNode, names: set[str]) -> bool:
-    """Remove the statements that define or need these names from a code cell, and return whether others are left.
-
-    Statements in an answer cell may need them: students replace these statements anyway.
-    """
-    lines = cell.source.splitlines()
-    is_answer = cell.metadata.get("nbgrader", {}).get("solution", False)
-    for node in reversed(ast.parse(cell.source).body):
-        replacement: list[str] = []
-        if isinstance(node, ast.ImportFrom):
-            aliases = [alias for alias in node.names if (alias.asname or alias.name) not in names]
-            if len(aliases) == len(node.names):
-                continue
-            if aliases:
-                replacement = [ast.unparse(ast.ImportFrom(node.module, aliases, node.level))]
-        elif getattr(node, "name", None) not in names and (
-            is_answer or not names & {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        ):
-            continue
-        start = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
-        lines[start - 1 : node.end_lineno] = replacement
-    cell.source = "\n".join(lines)
-    return bool(ast.parse(cell.source).body)
 
 
 def _files(course: Course) -> dict[Path, str | None]:
@@ -147,10 +100,10 @@ def _files(course: Course) -> dict[Path, str | None]:
     sources = {f"{unit}.py": course.solutions / f"{unit}.py" for unit in sorted(course.units)}
     files = {course.exercises / name: stub(source, course) for name, source in sources.items()} | sheets
     if found := _all_hints(course):
-        files[course.exercises / hints.FILENAME] = hints.to_json(found)
+        files[course.exercises / guidance.HINTS] = guidance.hints_json(found)
     names = [path.name for path in course.solutions.glob("*.py")]
     names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in course.solutions.glob(f"*{QUIZ_SUFFIX}")]
-    possible = [course.exercises / name for name in sorted([*names, FILENAME, hints.FILENAME, practice.FILENAME])]
+    possible = [course.exercises / name for name in sorted([*names, FILENAME, guidance.HINTS, practice_items.FILENAME])]
     return {**files, **{path: None for path in possible if path not in files and path.exists()}}
 
 
@@ -161,7 +114,7 @@ def _sheets(course: Course) -> dict[Path, str]:
     sheets = {course.exercises / quiz.filename: write_sheet(quiz, None, {}) for quiz in questions}
     files = {**sheets, course.exercises / FILENAME: to_json(questions)} if sheets else {}
     if items := load_practice(course.solutions, course.units, quizzes.values()):
-        files[course.exercises / practice.FILENAME] = practice.to_json(items.values())
+        files[course.exercises / practice_items.FILENAME] = practice_items.to_json(items.values())
     return files
 
 
@@ -183,7 +136,7 @@ def stub(path: Path, course: Course) -> str:
     return str(jupytext.writes(notebook, fmt="py:percent")).rstrip("\n") + "\n"
 
 
-def _all_hints(course: Course) -> hints.Hints:
+def _all_hints(course: Course) -> guidance.Hints:
     """Return the hints of all exercises that the course lists."""
     found = {}
     for unit, described in course.units.items():
@@ -203,9 +156,9 @@ def _hints(path: Path, text: str) -> dict[str, list[str]]:
             names = DEFINITION.findall("\n".join(above))
             if not names or not any(BEGIN_SOLUTION in line for line in above):
                 raise _problem(path, start, "no exercise is above these hints: move them below its answer cell.")
-            items = hints.parse_list([line.removeprefix("#") for line in lines if line.startswith("#")])
+            items = guidance.parse_list([line.removeprefix("#") for line in lines if line.startswith("#")])
             if "[markdown]" not in header or items is None:
-                numbered = ", ".join(f"{number}. {level}" for number, level in enumerate(hints.LEVELS, start=1))
+                numbered = ", ".join(f"{number}. {level}" for number, level in enumerate(guidance.HINT_LEVELS, start=1))
                 raise _problem(path, start, f"hints are a text cell with a numbered list: {numbered}.")
             found[names[-1]] = items
         above = [header, *lines]
@@ -216,7 +169,7 @@ def _check_tags(path: Path, text: str, notebook: NotebookNode) -> None:
     """Raise BuildError if a tag looks like that of hints, which students would find in their stub."""
     for (start, _), cell in zip(_cells(text), notebook.cells, strict=False):
         for tag in cell.metadata.get("tags", ()):
-            if tag != hints.TAG and (like := nearest(tag, [hints.TAG])):
+            if tag != guidance.HINTS_TAG and (like := nearest(tag, [guidance.HINTS_TAG])):
                 raise _problem(path, start, f"the tag {tag!r} is unknown, so the cell stays in the stub.{like}")
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import math
 import zoneinfo
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, Field, PrivateAttr
+from pydantic import AfterValidator, AwareDatetime, Field, PrivateAttr, field_validator
 from pydantic_core import PydanticCustomError
 
 from grader import machine
-from grader.course.late import Late
 from grader.course.root import FILENAME as FILENAME
+from grader.course.root import find_root
 from grader.documents import CourseError, Document, Location, Model, nearest
 from grader.quizzes.questions import QUIZ_SUFFIX
 from grader.sandbox.limits import Limits
@@ -21,6 +23,41 @@ from grader.text import in_words
 if TYPE_CHECKING:
     import datetime
     from collections.abc import Mapping
+
+
+Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+class Late(Model):
+    """The deduction for late work, and which of several submissions of a unit counts.
+
+    Attributes:
+        grace_minutes: How long after the due date work is not yet late.
+        percent_per_day: The deduction for each 24 hours that have begun since the due date, with fractions of a point.
+        most_percent: The largest deduction.
+        counts: The last submission, or the one with the most points after the deduction.
+    """
+
+    grace_minutes: Annotated[int, Field(ge=0)] = 0
+    percent_per_day: Percent
+    most_percent: Percent
+    counts: Literal["last", "best"] = "last"
+
+    @field_validator("most_percent")
+    @classmethod
+    def _holds_one_day(cls, most_percent: float, info: Any) -> float:
+        if most_percent < info.data.get("percent_per_day", 0):
+            raise PydanticCustomError("too_little_for_a_day", "Input should be at least percent_per_day")
+        return most_percent
+
+    def days(self, seconds_late: float) -> int:
+        """Return how many days have begun since the due date; none within the grace period."""
+        return math.ceil(seconds_late / 86400) if seconds_late > self.grace_minutes * 60 else 0
+
+    def percent(self, days: int) -> Fraction:
+        """Return the deduction in percent. It is exact, so that rounding cannot cost a point."""
+        return min(days * Fraction(str(self.percent_per_day)), Fraction(str(self.most_percent)))
+
 
 Level = Literal["points", "sentence", "misconception"]
 """How much feedback a student gets on a failed criterion; each level adds to the one before."""
@@ -194,46 +231,6 @@ def load_course(root: Path) -> Course:
     return course
 
 
-def left_out(course: Course) -> dict[str, list[str]]:
-    """Return what the solutions define and autograder.yml does not list, by unit.
-
-    A unit that is not listed is included with all its definitions. Without solutions the result is empty: students
-    receive nothing that is left out.
-    """
-    missing = {}
-    for path in sorted(course.solutions.glob("*.py")):
-        unit = course.units.get(path.stem)
-        try:
-            names = [name for name in _definitions(path) if unit is None or name not in unit.exercises]
-        except (SyntaxError, ValueError):
-            names = []  # only in a unit that is not listed: load_course has read the others
-        if names or unit is None:
-            missing[path.stem] = names
-    return missing
-
-
-def describe_left_out(course: Course) -> list[str]:
-    """Return a sentence on each unit and exercise that autograder.yml leaves out, and on what depends on it."""
-    sentences = []
-    users = {
-        name: {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
-        for unit, described in course.units.items()
-        if course.solutions.is_dir()
-        for name, definition in _definitions(course.solutions / f"{unit}.py").items()
-        if name in described.exercises
-    }
-    for unit, names in left_out(course).items():
-        what = [f"{unit}/{name}" for name in names] if unit in course.units else [f"the unit {unit}"]
-        sentences.append(f"{FILENAME} leaves out {', '.join(what)}.")
-        for name in names:
-            if others := [user for user, used in users.items() if name in used]:
-                sentences.append(
-                    f"{', '.join(others)} builds on {name}: students write what they need of it themselves. "
-                    "To ask for it without points, give it the weight 0."
-                )
-    return sentences
-
-
 def _check_sources(document: Document, folder: Path) -> None:
     """Check that each unit has a file in `folder` that defines its exercises, and that each quiz has a source."""
     for unit in document.keys("units"):
@@ -251,7 +248,7 @@ def _check_sources(document: Document, folder: Path) -> None:
         if folder.name == "solutions" and "quiz" in document.keys(*here) and not (folder / quiz).is_file():
             document.report_key((*here, "quiz"), f"there is no solutions/{quiz}: write it or take this line out.")
         try:
-            defined = _definitions(source)
+            defined = definitions(source)
         except (SyntaxError, ValueError) as error:
             line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
             document.report_key(here, f"{folder.name}/{unit}.py{line} is not valid Python: correct it first.")
@@ -284,7 +281,12 @@ def _check_names(document: Document) -> None:
             document.report_key(place, f"{name!r} {what} on line {document.line_of(before)}: rename one of the two.")
 
 
-def _definitions(source: Path) -> dict[str, ast.stmt]:
+def definitions(source: Path) -> dict[str, ast.stmt]:
     """Return the functions and classes at the top level of a file, by name."""
     definitions = (ast.FunctionDef, ast.ClassDef)
     return {item.name: item for item in ast.parse(source.read_bytes()).body if isinstance(item, definitions)}
+
+
+def find_course(named: Path | None = None, around: Path | None = None) -> Course:
+    """Read the course that `find_root` finds. Raises CourseError if there is none, or it has a mistake."""
+    return load_course(find_root(named, around))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markdown_it import MarkdownIt
 
 from grader.quizzes.answers import is_blank
-from grader.submissions.sheets import LONGEST_LINE, front_matter
+from grader.submissions.source import LONGEST_LINE, front_matter
 from grader.text import in_words
 
 if TYPE_CHECKING:

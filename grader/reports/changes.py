@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grader.course.late import Late
+    from grader.course.model import Late
     from grader.reports.model import Change, Received, Unit
 
 

@@ -1,4 +1,4 @@
-"""Finds the files that could be a unit's code or the answers to its quiz."""
+"""Finds the files that could be a unit's code or the answers to its quiz, and chooses the one that is graded."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.submissions.contents import code_in, defines, other_unit
-from grader.submissions.kinds import MisnamedError
+from grader.submissions.contents import SubmissionFiles, code_in, defines, other_unit
+from grader.submissions.file_text import IS_DOCUMENT, MisnamedError, read_text
 from grader.submissions.names import (
     RELEASED,
     exported_name,
@@ -23,17 +23,15 @@ from grader.submissions.names import (
     quoted_name,
 )
 from grader.submissions.notebook import answer_lines, code_lines
-from grader.submissions.plain_files import UnreadableError, read_text
-from grader.submissions.sheets import quiz_of, written_lines
-from grader.submissions.source import DEFINITION, SHEET_LIMIT
-from grader.submissions.tree import Ignored, Mount, View, Walked, renamed, walk
+from grader.submissions.source import DEFINITION, SHEET_LIMIT, quiz_of, written_lines
+from grader.submissions.tree import Ignored, Mount, UnreadableError, View, renamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from grader.submissions.names import CourseFiles
     from grader.submissions.source import UnitSource
     from grader.submissions.tree import Files, Found
+
 
 # Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
 NEVER_READ = (
@@ -138,23 +136,10 @@ class Candidate:
 
 
 class Search:
-    """Searches a submission for files of a unit. It is walked at most once, and only when that is needed."""
+    """Searches a submission for files of a unit."""
 
-    def __init__(self, tree: Files, units: Sequence[str], only: str | None, course_files: CourseFiles) -> None:
-        """Prepare a search.
-
-        Args:
-            tree: The submission.
-            units: Every unit that a file may be named after.
-            only: The unit that is graded, if it is a single one.
-            course_files: The files that are nobody's answers.
-        """
-        self.tree = tree
-        self.units = units
-        self.only = only
-        self.course_files = course_files
-        self.refused: list[Ignored] = []
-        self.seen: set[str] = set()
+    def __init__(self, files: SubmissionFiles) -> None:
+        self.files = files
         self.unreadable: list[Ignored] = []
 
     def find(self, wanted: Wanted, places: Collection[str]) -> tuple[list[Candidate], list[str]]:
@@ -165,7 +150,7 @@ class Search:
         Returns:
             The candidates, and sentences on what could not be read.
         """
-        files, problems, _ = self.walked
+        files, problems, _ = self.files.walked
         names = (wanted.name, f"{wanted.unit}.ipynb")
         candidates: list[Candidate] = []
         unreadable: list[str] = []
@@ -177,7 +162,7 @@ class Search:
             found = [(file, name) for file, name in named if name in names]
             found.sort(key=lambda one: (one[0].folder, one[1].endswith(".ipynb")))
             for file, name in found[:_MOST_TRIED]:
-                self.seen.add(file.path)
+                self.files.seen.add(file.path)
                 try:
                     candidate = self._candidate(wanted, file, name, {other.path for other in candidates})
                 except UnreadableError as error:
@@ -189,7 +174,7 @@ class Search:
                     cells = candidate.source.cells if candidate else ()
                     is_document = name_of == self._exported_name and not wanted.is_quiz
                     if is_document and not any(map(DEFINITION.search, cells)):
-                        self.seen.discard(file.path)  # a text about the unit
+                        self.files.seen.discard(file.path)  # a text about the unit
                     elif candidate and not is_published(cells[0]):
                         candidates.append(candidate)
         return candidates, unreadable + problems
@@ -203,13 +188,6 @@ class Search:
         except UnreadableError as error:
             raise UnreadableError(renamed(str(error), path, quoted_name(file.path))) from None
 
-    @functools.cached_property
-    def walked(self) -> Walked:
-        """The files of the submission."""
-        walked = walk(self.tree)
-        self.refused = walked.refused
-        return walked
-
     def _own_name(self, _: Wanted, file: Found) -> str:
         return file.name
 
@@ -217,45 +195,119 @@ class Search:
         """Return the name that a misnamed file should have. In the folder of a unit, any notebook is the unit's."""
         if file.path in self._sheets:
             return filenames(self._sheets[file.path])[2]
-        if file.name in self.course_files:
+        if file.name in self.files.course_files:
             return None
         is_the_units = file.path.startswith(f"{wanted.unit}/") and file.name.lower().endswith(".ipynb")
-        return intended_name(file.name, self.units) or (f"{wanted.unit}.ipynb" if is_the_units else None)
+        return intended_name(file.name, self.files.units) or (f"{wanted.unit}.ipynb" if is_the_units else None)
 
     def _only_name(self, wanted: Wanted, file: Found) -> str | None:
         """Return the name that a file of any name should have, if one unit is graded and no other file fits."""
         suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
-        return f"{wanted.unit}.{suffix}" if wanted.unit == self.only and file in self._unnamed else None
+        return f"{wanted.unit}.{suffix}" if wanted.unit == self.files.only and file in self._unnamed else None
 
     def _exported_name(self, _: Wanted, file: Found) -> str | None:
         """Return the name of what a document was made of, so that a sentence says what it is."""
-        is_known = file.name in self.course_files or file.path in self._sheets
-        return None if is_known else exported_name(file.name, self.units)
+        is_known = file.name in self.files.course_files or file.path in self._sheets
+        return None if is_known else exported_name(file.name, self.files.units)
 
     @functools.cached_property
     def _sheets(self) -> dict[str, str]:
         """The unit of each sheet that says which quiz it is."""
-        files = sorted(self.walked.files, key=lambda file: not _TEXT.fullmatch(file.name))
+        files = sorted(self.files.walked.files, key=lambda file: not _TEXT.fullmatch(file.name))
         found = {}
         for file in files[:_MOST_TEXTS]:
             with contextlib.suppress(UnreadableError):
                 text = read_text(file.tree, file.relative, SHEET_LIMIT) or ""
                 if text.startswith("---") or not is_code(file.name):
-                    found[file.path] = quiz_of(text, self.units, self.course_files)
+                    found[file.path] = quiz_of(text, self.files.units, self.files.course_files)
         return {path: unit for path, unit in found.items() if unit}
 
     @functools.cached_property
     def _unnamed(self) -> list[Found]:
         """The files of other names that define an exercise; if there are none, the only script or notebook."""
-        assert self.only
-        known = {*self._sheets, *(file.path for file in self.walked.files if intended_name(file.name, self.units))}
-        names = {*NEVER_READ, *self.course_files}
-        others = [file for file in self.walked.files if file.path not in known and file.name not in names]
+        assert self.files.only
+        known = {
+            *self._sheets,
+            *(file.path for file in self.files.walked.files if intended_name(file.name, self.files.units)),
+        }
+        names = {*NEVER_READ, *self.files.course_files}
+        others = [file for file in self.files.walked.files if file.path not in known and file.name not in names]
         others = [file for file in others if not RELEASED.fullmatch(file.name)]
         scripts = [file for file in others if is_code(file.name)]
         texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
         most = [*scripts[:_MOST_READ], *texts[:_MOST_TEXTS]]
-        found = [file for file in most if defines(code_in(file), self.only, self.course_files)]
+        found = [file for file in most if defines(code_in(file), self.files.only, self.files.course_files)]
         if found or len(scripts) != 1:
             return found
-        return [one for one in scripts if not other_unit(code_in(one), self.only, self.units, self.course_files)]
+        return [
+            one
+            for one in scripts
+            if not other_unit(code_in(one), self.files.only, self.files.units, self.files.course_files)
+        ]
+
+
+_KINDS = {"py": "script", "ipynb": "notebook", "md": "sheet"}
+
+
+def choose(candidates: Sequence[Candidate], problems: Sequence[str]) -> tuple[Candidate, list[str]]:
+    """Choose the first candidate with answers, or else the first.
+
+    Args:
+        candidates: One or more, the preferred ones first.
+        problems: Sentences on files that could not be read.
+
+    Returns:
+        The candidate, and remarks on the other files.
+    """
+    chosen, *others = [one for one in candidates if one.has_answers] or candidates
+    # Two copies of the same work need no choice.
+    rivals = [other for other in others if other.has_answers and other.lines != chosen.lines]
+    remarks = [_also_has_answers(chosen, other) for other in rivals]
+    return chosen, remarks + [f"{problem} {chosen.path} is graded." for problem in dict.fromkeys(problems)]
+
+
+def replace_untouched(
+    candidates: Sequence[Candidate], misplaced: Sequence[Candidate], name: str
+) -> tuple[Sequence[Candidate], list[str]]:
+    """Prefer files with answers in other places or under other names to files as students receive them.
+
+    Args:
+        candidates: The files under the right names, none of which has answers.
+        misplaced: The files found elsewhere.
+        name: The name that such a file should have.
+
+    Returns:
+        The candidates to choose from, and remarks on the choice.
+
+    Raises:
+        UnreadableError: There are no candidates, and it is not clear which of the misplaced files counts.
+    """
+    usable = [one for one in misplaced if one.has_answers] or ([] if candidates else misplaced)
+    if not usable:
+        return candidates, []
+    # Between a script and a notebook under their right names in one folder, `choose` decides.
+    is_one_place = (
+        not any(one.is_misnamed for one in usable) and len({one.own_path.rpartition("/")[0] for one in usable}) == 1
+    )
+    if len({tuple(one.lines) for one in usable}) > 1 and not is_one_place:
+        several = " and ".join(quoted_name(one.own_path) for one in usable[:3])
+        sentence = f"{several} may each be your {name}: hand in one of them under that name."
+        if candidates:
+            return candidates, [sentence]
+        raise UnreadableError(f"{name} is missing, and {sentence}")
+    first, remarks = usable[0], []
+    right = first.source.filename
+    if first.is_misnamed and any(IS_DOCUMENT in one for one in first.source.remarks):
+        named = tuple(renamed(one, first.path, quoted_name(first.own_path)) for one in first.source.remarks)
+        first = dataclasses.replace(first, source=dataclasses.replace(first.source, remarks=named))
+    elif first.is_misnamed:
+        remarks = [f"{quoted_name(first.own_path)} was graded as {right}: rename it to {right}."]
+    elif candidates:
+        remarks = [f"{quoted_name(first.own_path)} was graded, because {candidates[0].path} has no answers."]
+    return (usable if is_one_place else [first]), remarks
+
+
+def _also_has_answers(chosen: Candidate, other: Candidate) -> str:
+    kinds = [_KINDS[one.path.rpartition(".")[2]] for one in (chosen, other)]
+    graded = f"`{chosen.own_path}`" if kinds[0] == kinds[1] else f"the {kinds[0]}"
+    return f"Both `{chosen.own_path}` and `{other.own_path}` contain answers; only {graded} was graded."

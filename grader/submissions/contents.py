@@ -1,25 +1,64 @@
-"""Recognises by the code in a file, whatever its name, which unit it answers."""
+"""Recognises by its content, whatever its name, which unit a file answers, or what it is if it is no answer."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.submissions.kinds import as_notebook
-from grader.submissions.names import filenames
-from grader.submissions.notebook import NOTEBOOK_LIMIT, source_of
-from grader.submissions.plain_files import UnreadableError, read_text
-from grader.submissions.source import DEFINITION
-from grader.submissions.tree import Mount, View
+from grader.submissions.file_text import as_notebook, read_text, refuse_others
+from grader.submissions.names import (
+    RELEASED,
+    filenames,
+    intended_name,
+    is_code,
+    is_published,
+    missing_sheet,
+    missing_unit,
+    quoted_name,
+)
+from grader.submissions.notebook import NOTEBOOK_LIMIT, code_lines, source_of
+from grader.submissions.source import DEFINITION, quiz_of, written_lines
+from grader.submissions.tree import Files, Found, Ignored, Mount, UnreadableError, View, Walked, walk
+from grader.text import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping, Sequence
 
     from grader.submissions.names import CourseFiles
-    from grader.submissions.tree import Found
+
 
 _FEWEST = 2
 """So many exercises of another unit make code an answer to that one, if it has so many."""
+
+
+class SubmissionFiles:
+    """The files of a submission, in any place. It is walked at most once, and only when that is needed.
+
+    Attributes:
+        tree: The submission.
+        units: Every unit that a file may be named after.
+        only: The unit that is graded, if it is a single one.
+        course_files: The files that are nobody's answers.
+        seen: The paths that were graded, or that a sentence names.
+        refused: The names that are not read.
+    """
+
+    def __init__(self, tree: Files, units: Sequence[str], only: str | None, course_files: CourseFiles) -> None:
+        self.tree = tree
+        self.units = units
+        self.only = only
+        self.course_files = course_files
+        self.seen: set[str] = set()
+        self.refused: list[Ignored] = []
+
+    @functools.cached_property
+    def walked(self) -> Walked:
+        """The files of the submission."""
+        walked = walk(self.tree)
+        self.refused = walked.refused
+        return walked
 
 
 def other_unit(code: str, unit: str, units: Collection[str], course_files: CourseFiles) -> str:
@@ -70,3 +109,182 @@ def cells_of(text: str, path: str) -> list[str]:
 
 def _exercises(unit: str, course_files: CourseFiles) -> set[str]:
     return set(DEFINITION.findall(course_files.text(filenames(unit)[0]) or ""))
+
+
+_MOST_READ, _MOST_FOUND, _MOST_NAMED = 100, 10, 3
+# Copies that programs make beside the files themselves.
+_COPY = re.compile(r"\.ipynb_checkpoints|__MACOSX|__pycache__|\._.*", re.DOTALL)
+_LINK = re.compile(r"link\.html|.*\.(?:gdoc|gsheet|gslides|url|webloc|lnk|desktop)", re.IGNORECASE | re.DOTALL)
+_QUIZ = re.compile(r"quiz|answer[^/]*\Z", re.IGNORECASE)
+_TYPED = ("onlinetext.html", "text.html")
+ANOTHER = "is the answer to another unit"
+_QUIZ_OF_ANOTHER = "is the quiz of another unit"
+
+
+class Wrong(NamedTuple):
+    """A file that is no answer to the unit that is graded.
+
+    Attributes:
+        path: Its path in the submission.
+        what: What it is, as the rest of a sentence that begins with its name.
+        unit: The unit that it answers, if that is another one.
+    """
+
+    path: str
+    what: str
+    unit: str = ""
+
+    @property
+    def is_about_a_quiz(self) -> bool:
+        """Whether it is a sheet, or a document that is called one."""
+        return self.what == _QUIZ_OF_ANOTHER or (not self.unit and bool(_QUIZ.search(self.path)))
+
+
+class WrongFiles:
+    """The files of a submission that are no answers, as far as sentences name them."""
+
+    def __init__(self, files: SubmissionFiles) -> None:
+        self._by_path: dict[str, Ignored] = {}
+        self._files = files
+        self._find = functools.cache(self._found)
+
+    @property
+    def ignored(self) -> list[Ignored]:
+        """The files, each with what to do."""
+        return [*self._by_path.values()]
+
+    def instead_of(self, unit: str, is_quiz: bool = False) -> str:
+        """Return the sentence on a unit, or its quiz, without a file: what is there instead, if something is."""
+        script, notebook, sheet = filenames(unit)
+        found = [one for one in self._find(unit, is_quiz) if one.is_about_a_quiz or not is_quiz]
+        # What lies in the folder of its own unit was handed in for that one.
+        if placed := [one for one in found if one.unit and one.path.startswith(f"{one.unit}/")]:
+            self.named(placed, "", instead_of=unit)
+        wrong = [one for one in found if one not in placed]
+        if not wrong:
+            return missing_sheet(unit) if is_quiz else missing_unit(unit)
+        if is_quiz:
+            return self.named(wrong, f"hand in {sheet}")
+        if self._files.only is None and len(self._files.units) > 1:  # it could be an attempt at any unit
+            return self.named(wrong, f"hand in the file of each unit, such as {script}", instead_of=unit)
+        return self.named(wrong, f"hand in {script}", f" or {notebook}", instead_of=unit)
+
+    def beside_stub(self, unit: str, is_quiz: bool) -> list[str]:
+        """Return a sentence on what lies beside a unit's file, or its sheet, without answers, if something does."""
+        script, _, sheet = filenames(unit)
+        found = self._find(unit, is_quiz)
+        found = [one for one in found if (one.is_about_a_quiz if is_quiz else one.what != _QUIZ_OF_ANOTHER)]
+        own = {name for one in (unit, *(one.unit for one in found if one.unit)) for name in filenames(one)}
+        names = {file.name for file in self._files.walked.files if file.name in self._files.course_files}
+        if names - own:  # a whole folder of the course, with an answer to another unit in its place
+            found = [one for one in found if not one.unit]
+        wrong = [one for one in found if one.unit or one.path.rpartition("/")[2] not in names]
+        return [self.named(wrong, f"write your answers into {sheet if is_quiz else script}")] if wrong else []
+
+    def named(self, wrong: Sequence[Wrong], advice: str, more: str = "", instead_of: str = "") -> str:
+        """Add files to those that are ignored, and return a sentence on them with what to do."""
+        for one in wrong:
+            self._by_path[one.path] = Ignored(one.path, advice, one.what.removeprefix("is "), instead_of, one.unit)
+        self._files.seen.update(one.path for one in wrong)
+        first = [f"{_name(one.path)} {one.what}" for one in wrong[:_MOST_NAMED]]
+        others = f" (and {len(wrong) - len(first)} more)" if len(wrong) > len(first) else ""
+        return f"{in_words(first)}{others}: {advice}{more}."
+
+    def _found(self, unit: str, is_quiz: bool) -> list[Wrong]:
+        """Return what was handed in that is no answer to a unit, or to its quiz, without the course's own files."""
+        files = self._files.walked.files
+        kinds = _Kinds(unit, self._files.units, self._files.course_files)
+        relevant = [file for file in files if not (RELEASED.fullmatch(file.name) or (is_quiz and is_code(file.name)))]
+        if files:
+            wrong = (one for file in relevant[:_MOST_READ] if (one := kinds.of(file)))
+            return [*itertools.islice(wrong, _MOST_FOUND)]
+        entries = self._files.tree.entries()
+        empty = [Wrong(one.name, "holds no file that is read") for one in entries if one.kind == "archive"]
+        names = [one.name for one in entries]
+        hidden = [name for name in names if _COPY.fullmatch(name) or intended_name(name, self._files.units)]
+        copies = [Wrong(name, "is hidden, or a copy that a program made") for name in hidden]
+        return empty or copies
+
+
+def other_units(ignored: Mapping[Ignored, Collection[str]]) -> dict[str, set[str]]:
+    """Return the students whose file is no answer to the unit that is graded, by the unit that it answers, or ""."""
+    found: dict[str, set[str]] = {}
+    for one, students in ignored.items():
+        if one.instead_of:
+            found.setdefault(one.unit, set()).update(students)
+    return found
+
+
+def another_unit(found: Mapping[str, Collection[str]], unit: str, given: int, right: int) -> str:
+    """Return a sentence if most submissions hold the same other unit; otherwise "".
+
+    Args:
+        found: What `other_units` found.
+        unit: The unit that is graded.
+        given: How many submissions there are.
+        right: How many of them hold that unit.
+    """
+    counts = {other: len(students) for other, students in found.items() if other}
+    other = max(counts, key=lambda name: counts[name], default="")
+    if 2 * counts.get(other, 0) <= given:
+        return ""
+    return (
+        f"{counts[other]} of {given} submissions hold {other} and {right or 'none'} {unit}: grade with --unit {other}?"
+    )
+
+
+class _Kinds(NamedTuple):
+    """Recognises files that are no answers to `unit`."""
+
+    unit: str
+    units: Collection[str]
+    course_files: CourseFiles
+
+    def of(self, file: Found) -> Wrong | None:
+        """Return what a file is; None if it is the course's own or an answer."""
+        if _LINK.fullmatch(file.name):
+            return Wrong(file.path, "is a link and not the file itself")
+        if file.name in _TYPED:
+            return Wrong(file.path, "is text that was typed on the learning platform")
+        try:
+            text = text_of(file)
+            refuse_others(text, file.path)
+            cells = cells_of(text, file.path)
+        except UnreadableError as error:
+            return Wrong(file.path, _what(error, file.path))
+        if self.course_files.has(file.name, text) or is_published(text):
+            return None
+        quiz = "" if is_code(file.name) and not text.startswith("---") else quiz_of(text, self.units, self.course_files)
+        return self._of_sheet(file, text, quiz) if quiz else self._of_code(file, cells)
+
+    def _of_sheet(self, file: Found, text: str, quiz: str) -> Wrong | None:
+        sheet = self.course_files.text(filenames(quiz)[2])
+        is_blank = sheet is not None and written_lines(sheet) == written_lines(text)
+        return None if quiz == self.unit or is_blank else Wrong(file.path, _QUIZ_OF_ANOTHER, quiz)
+
+    def _of_code(self, file: Found, cells: Sequence[str]) -> Wrong | None:
+        intended = intended_name(file.name, self.units) or ""
+        named = next((one for one in self.units if intended in filenames(one)), "")
+        if named == self.unit:
+            return None
+        if not any(cell.strip() for cell in cells):
+            return Wrong(file.path, "is empty")
+        other = other_unit("\n".join(cells), self.unit, self.units, self.course_files) or named
+        stub = self.course_files.text(filenames(other)[0]) if other else None
+        if stub is not None and code_lines(cells) == code_lines([stub]):
+            return None
+        if other:
+            return Wrong(file.path, ANOTHER, other)
+        is_script = is_code(file.name)
+        what = "defines none of its exercises" if is_script else "is not a script, a notebook or a sheet of the course"
+        return Wrong(file.path, what)
+
+
+def _what(error: UnreadableError, path: str) -> str:
+    """Return what an error says of a file, without its name and without what to do."""
+    what = str(error).removeprefix(f"{path} ").partition(": ")[0]
+    return "is not a text" if what.startswith(("is not UTF-8", "has a zero byte")) else what
+
+
+def _name(path: str) -> str:
+    return path if re.fullmatch(r"[\w.-]+", path, re.ASCII) else quoted_name(path)

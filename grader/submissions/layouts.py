@@ -9,11 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.submissions.archives import Folder, Unopened, open_archive
-from grader.submissions.members import CLASS
+from grader.submissions.archives import CLASS, Folder, Unopened, open_archive
+from grader.submissions.file_text import read_text
 from grader.submissions.names import FOLDER, STUDENT, SubmissionError, filenames, intended_name, quoted, student_id
-from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
-from grader.submissions.tree import ARCHIVE, walk
+from grader.submissions.tree import ARCHIVE, MEGABYTE, UnreadableError, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,21 +6,22 @@ UnreadableError.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import itertools
 import re
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.submissions.conflicts import cells_of, sides_of
-from grader.submissions.kinds import as_notebook
-from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_remarked, size_text, unix_lines
+from grader.submissions.file_text import as_notebook, read_remarked, unix_lines
 from grader.submissions.source import DEFINITION, UnitSource
+from grader.submissions.tree import MEGABYTE, Files, UnreadableError, size_text
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from grader.submissions.plain_files import Tree
 
 CODE_LIMIT = 1 * MEGABYTE
 """The most bytes of one unit's code, in a notebook or in a script."""
@@ -66,7 +67,7 @@ class Notebook(NamedTuple):
     quiz: UnitSource
 
 
-def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
+def read_notebook(folder: Path | Files, relative: str) -> Notebook | None:
     """Read the notebook `relative` below `folder`; None if there is no such file. Raises UnreadableError."""
     read = read_all_cells(folder, relative)
     if read is None:
@@ -127,7 +128,7 @@ def _definitions_in_text(texts: Iterable[tuple[int, str]], code: Iterable[str], 
     return (remark,) if found else ()
 
 
-def read_all_cells(folder: Path | Tree, relative: str) -> Cells | None:
+def read_all_cells(folder: Path | Files, relative: str) -> Cells | None:
     """Return all cells of a notebook unchanged; None if there is no such file. Raises UnreadableError."""
     read = read_remarked(folder, relative, NOTEBOOK_LIMIT)
     if read is None:
@@ -236,3 +237,185 @@ def _only_answers(source: str) -> bool:
     """Return whether a cell contains only answers to the quiz. Indented lines belong to the line above them."""
     lines = [line for line in code_lines([source]) if not line[0].isspace() and not _CLOSING.match(line)]
     return bool(lines) and all(ANSWER.match(line) for line in lines)
+
+
+_MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?![<|=>]).*\n?", re.MULTILINE)
+# The markers of one conflict; the second is there if git shows the common ancestor.
+_ORDERS = ("<=>", "<|=>")
+_MOST_MARKERS, _MOST_LINES = 1000, 2_000_000
+_MOST_NAMED = 5
+
+
+class Conflict(NamedTuple):
+    """A text with conflicts.
+
+    Attributes:
+        sides: The whole text in its two versions.
+        place: The lines of the first conflict, in words.
+    """
+
+    sides: tuple[str, str]
+    place: str
+
+
+def sides_of(text: str) -> Conflict | None:
+    """Return the two versions of a text with conflicts; None if there is none, one does not end, or it is too long."""
+    if "\n<<<<<<<" not in text or text.count("\n") > _MOST_LINES:
+        return None
+    markers = list(itertools.islice(_MARKER.finditer(text), _MOST_MARKERS))
+    ours, theirs, places, end = "", "", [], 0
+    while markers and len(markers) < _MOST_MARKERS:
+        order = next((one for one in _ORDERS if "".join(found[0][0] for found in markers[: len(one)]) == one), None)
+        if order is None:
+            return None
+        first, *base, middle, last = markers[: len(order)]
+        markers = markers[len(order) :]
+        both = text[end : first.start()]
+        ours += both + text[first.end() : (base or [middle])[0].start()]
+        theirs += both + text[middle.end() : last.start()]
+        end = last.end()
+        places.append((first.start(), last.start()))
+    if not places or markers:
+        return None
+    begin, last_line = (text.count("\n", 0, place) + 1 for place in places[0])
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return Conflict((ours + text[end:], theirs + text[end:]), f"lines {begin} to {last_line}{more}")
+
+
+def cells_of(
+    conflict: Conflict, relative: str, read: Callable[[str], list[Any]], differs: Callable[[Any, Any], bool]
+) -> tuple[list[Any], str]:
+    """Return the cells of a notebook with conflicts, those that differ blank, and a remark.
+
+    Args:
+        conflict: Its two versions.
+        relative: Its path.
+        read: Returns the cells of a version, or raises UnreadableError.
+        differs: Whether two versions of a cell are different code.
+
+    Raises:
+        UnreadableError: A version cannot be read.
+    """
+    merge = f"{relative} has an unfinished merge (conflict markers in {conflict.place})"
+    fix = "keep one version of it in a text editor, and save it again in Jupyter."
+    try:
+        cells, others = map(read, conflict.sides)
+    except UnreadableError:
+        raise UnreadableError(f"{merge}: {fix}") from None
+    if len(cells) == len(others):
+        differing = [number for number, pair in enumerate(zip(cells, others, strict=True)) if differs(*pair)]
+        named = [f"cell {number + 1}" for number in differing]
+        differ = f"{listed(named, _MOST_NAMED)} differ{'' if len(named) > 1 else 's'}" if named else "no code differs"
+    else:
+        # Only those before the first and after the last difference are known to be the same.
+        least = min(len(cells), len(others))
+        above = _same(zip(cells, others, strict=False), differs)
+        below = min(_same(zip(cells[::-1], others[::-1], strict=False), differs), least - above)
+        differing = [*range(above, len(cells) - below)]
+        differ = f"{_between(above, below)} differ"
+    for number in differing:
+        cells[number] = {"cell_type": "code", "source": ""}
+    return cells, f"{merge}, in which {differ}; the rest is graded: {fix}"
+
+
+def _between(above: int, below: int) -> str:
+    """Return in words the cells that differ, if so many of the first and of the last are the same."""
+    first = f"the first {above if above > 1 else 'cell'}"
+    last = f"the last {below if below > 1 else 'cell'}"
+    if above and below:
+        return f"the cells between {first} and {last}"
+    if above:
+        return f"the cells after {first}"
+    return f"the cells before {last}" if below else "all cells"
+
+
+def _same(pairs: Iterable[tuple[Any, Any]], differs: Callable[[Any, Any], bool]) -> int:
+    """Return how many of the first cells are the same."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: not differs(*pair), pairs))
+
+
+_IMPORT = re.compile(r"(?:^|;[ \t]*)(?:from[ \t]+[\w.]+[ \t]+)?import\b[ \t]*(\([^()]*\)|[^;\n]*)", re.MULTILINE)
+# The lines of a `try` or `with` at top level.
+_BLOCK = re.compile(r"^(?:try|with)\b[^:\n]*+:.*+\n((?:[ \t]+.*\n?|\n)++)", re.MULTILINE)
+_CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
+
+
+def repaired(code: UnitSource, stub: str) -> UnitSource:
+    """Remove repeated stubs and add missing imports, each with a remark.
+
+    Args:
+        code: The student's code, from a notebook.
+        stub: The unit as students receive it, a script in percent format.
+    """
+    stub_cells = _percent_cells(stub)
+    cells, repeated = _without_repeated_stubs(code.cells, stub_cells, code.path)
+    cells, deleted = with_imports(cells, stub)
+    imports = (f"{code.path} no longer imports {' and '.join(deleted)}: the import was added as cell 1.",)
+    return dataclasses.replace(code, cells=cells, remarks=(*code.remarks, *repeated, *(imports if deleted else ())))
+
+
+def with_imports(cells: Sequence[str], stub: str) -> tuple[tuple[str, ...], list[str]]:
+    """Return the cells, with the stub's imports that they need but lack as cell 1, and the names of these imports."""
+    code = "\n".join(cells)
+    bound = {name for part in (code, *map(dedent, _BLOCK.findall(code))) for name in imported_names(part)}
+    code = _IMPORT.sub("", code)
+    deleted: list[str] = []
+    added: list[str] = []
+    for cell in _percent_cells(stub):
+        unbound = [name for name in imported_names(cell) if name not in bound and _needs(code, name)]
+        if unbound and all(map(_IMPORT.fullmatch, code_lines([cell]))):
+            deleted += unbound
+            added.append(cell)
+    # A blank first cell makes room for them, so that the others keep their numbers.
+    others = cells[1:] if added and cells and not cells[0].strip() else cells
+    return ("\n".join(added), *others) if added else tuple(cells), deleted
+
+
+def imported_names(code: str) -> Iterator[str]:
+    """Yield the names that code imports at top level."""
+    for imports in _IMPORT.findall(code):
+        for part in re.sub("#.*", "", imports).strip("() \t").split(","):
+            if words := part.split():
+                yield words[-1] if "as" in words else words[0].partition(".")[0]
+
+
+def _percent_cells(script: str) -> list[str]:
+    """Return the code cells of a script in percent format."""
+    first, *others = _CELL_START.split(script)
+    marked = zip(others[::2], others[1::2], strict=True)
+    cells = [first, *(cell for mark, cell in marked if "[markdown]" not in mark)]
+    return [cell.strip("\n") for cell in cells if cell.strip()]
+
+
+def _without_repeated_stubs(
+    cells: Sequence[str], stub_cells: list[str], relative: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the cells, with those emptied that repeat a stub which another cell answers; and remarks."""
+    unwritten = {
+        tuple(code_lines([cell])): set(DEFINITION.findall(cell))
+        for cell in stub_cells
+        if "NotImplementedError" in cell and DEFINITION.search(cell)
+    }
+    opens = [unwritten.get(tuple(code_lines([cell])), set()) for cell in cells]
+    places: dict[str, int] = {}  # the first cell that writes each name
+    for number, cell in enumerate(cells):
+        if not opens[number]:
+            for name in DEFINITION.findall(cell):
+                places.setdefault(name, number)
+    # They stay as empty cells, so that the numbers of cells are those of the notebook.
+    kept = tuple("" if names and names <= places.keys() else cell for cell, names in zip(cells, opens, strict=True))
+    below = [
+        name
+        for number, names in enumerate(opens)
+        for name in sorted(names)
+        if names <= places.keys() and places[name] < number
+    ]
+    return kept, tuple(
+        f"{relative} has an unwritten {name} below yours, which was graded: remove it." for name in dict.fromkeys(below)
+    )
+
+
+def _needs(code: str, name: str) -> bool:
+    """Return whether code without its imports uses a name that it does not define or assign at top level."""
+    binds = rf"^(?:(?:async[ \t]+def|def|class)[ \t]+{name}\b|{name}[ \t]*=)"
+    return bool(re.search(rf"\b{name}\b", code)) and not re.search(binds, code, re.MULTILINE)

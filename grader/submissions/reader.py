@@ -9,15 +9,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.submissions.archives import Folder, Unopened
-from grader.submissions.candidates import NEVER_READ, Candidate, Search, Wanted
-from grader.submissions.choice import choose, replace_untouched
-from grader.submissions.contents import other_unit
-from grader.submissions.git_commit import read_commit
-from grader.submissions.kinds import code_of, refuse_others, require_script
+from grader.submissions.candidates import NEVER_READ, Candidate, Search, Wanted, choose, replace_untouched
+from grader.submissions.contents import ANOTHER, SubmissionFiles, Wrong, WrongFiles, other_unit
+from grader.submissions.file_text import code_of, read_remarked, read_text, refuse_others, require_script
 from grader.submissions.names import (
     FOLDER,
     TIMESTAMP,
@@ -28,17 +27,15 @@ from grader.submissions.names import (
     missing_unit,
     places,
 )
-from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook
-from grader.submissions.notebook_repairs import repaired
-from grader.submissions.plain_files import UnreadableError, read_remarked, read_text, refuse_beyond
+from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, repaired
 from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
-from grader.submissions.tree import Ignored, View, joined
-from grader.submissions.wrong_files import ANOTHER, Wrong, WrongFiles
+from grader.submissions.tree import MEGABYTE, Ignored, UnreadableError, View, joined, refuse_beyond
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from grader.submissions.tree import Files
+
 
 _MOST_NAMES = 1000
 """The most names of a folder that are looked at."""
@@ -138,12 +135,12 @@ class _Reader:
         self.tree = tree
         self.course_files = course_files
         self.units = units
-        self.search = Search(tree, units, only, course_files)
+        self.files = SubmissionFiles(tree, units, only, course_files)
+        self.search = Search(self.files)
         # Whether anything that was read differs from what students receive.
         self.has_answers = False
-        # The paths that were graded, or that a sentence names.
-        self.named = self.search.seen
-        self.wrong = WrongFiles(self.search)
+        self.named = self.files.seen
+        self.wrong = WrongFiles(self.files)
         self.own_notebook: Callable[[str], Notebook | None] = functools.cache(functools.partial(read_notebook, tree))
 
     def read(self, unit: str, has_quiz: bool) -> UnitSubmission:
@@ -175,7 +172,7 @@ class _Reader:
             script, _, sheet = filenames(unit)
             read.update(places(self.tree, unit, script), places(self.tree, unit, sheet))
             read.add(f"{unit}/{TIMESTAMP}")  # for its time
-        inside = [*self.named, *(one.path for one in self.search.refused)]
+        inside = [*self.named, *(one.path for one in self.files.refused)]
         above = {str(one) for path in map(PurePosixPath, inside) for one in (path, *path.parents)}
         ignored: list[Ignored] = []
         for folder in ("", FOLDER, *(unit for unit in self.units if self.tree.kind(unit) == "folder")):
@@ -188,7 +185,7 @@ class _Reader:
                 ignored.append(
                     Ignored(f"{path}/" if entry.kind == "folder" else path, f"rename it to {name}" if name else "")
                 )
-        found = [*self.wrong.ignored, *self.search.unreadable, *ignored, *self.tree.refused, *self.search.refused]
+        found = [*self.wrong.ignored, *self.search.unreadable, *ignored, *self.tree.refused, *self.files.refused]
         return [*dict.fromkeys(found)]
 
     def _choose(self, wanted: Wanted) -> tuple[Candidate, tuple[str, ...]]:
@@ -207,12 +204,12 @@ class _Reader:
             problems = [] if found and wanted.is_quiz else problems
         if not found:
             problems = [*of_notebooks, *problems]
-            is_missing = wanted.unit == self.search.only and not problems
+            is_missing = wanted.unit == self.files.only and not problems
             missing = self.wrong.instead_of(wanted.unit, wanted.is_quiz) if is_missing else wanted.missing
             raise UnreadableError([*problems, missing][0])
         chosen, remarks = choose(found, problems)
         has_answers = any(one.has_answers for one in (chosen, *misplaced))
-        if wanted.unit == self.search.only and not has_answers:
+        if wanted.unit == self.files.only and not has_answers:
             elsewhere = [*(beside := self.wrong.beside_stub(wanted.unit, wanted.is_quiz)), *elsewhere]
             problems += beside
         self.has_answers |= has_answers or bool(problems)
@@ -296,3 +293,32 @@ class _Reader:
 
 class _NoQuizCells(UnreadableError):
     """A notebook has no cells with answers to the quiz."""
+
+
+GIT_LIMIT = 4 * MEGABYTE
+
+COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# What git allows, including `$(…)` and quotes: it is only used as a path, never in a shell.
+_GIT_REFERENCE = re.compile(r"refs/[^\x00-\x20\x7f~^:?*\[\\]+")
+
+
+def read_commit(folder: Files) -> str | None:
+    """Return the hash of the commit checked out; None if there is none or it cannot be read."""
+    head = _git_text(folder, "HEAD")
+    reference = head.removeprefix("ref: ")
+    if reference == head:
+        return head if COMMIT.fullmatch(head) else None
+    if not _GIT_REFERENCE.fullmatch(reference) or not {"", ".", ".."}.isdisjoint(reference.split("/")):
+        return None
+    packed = _git_text(folder, "packed-refs")
+    commits = [_git_text(folder, reference)]
+    commits += [line[: -len(reference) - 1] for line in packed.split("\n") if line.endswith(f" {reference}")]
+    return next((commit for commit in commits if COMMIT.fullmatch(commit)), None)
+
+
+def _git_text(folder: Files, name: str) -> str:
+    """Return a file of .git without its last line end; "" if it cannot be read."""
+    try:
+        return (read_text(folder, f".git/{name}", GIT_LIMIT) or "").removesuffix("\n")
+    except UnreadableError:
+        return ""

@@ -12,8 +12,7 @@ from grader.classes.decisions import Decisions
 from grader.classes.differences import Difference, difference
 from grader.classes.roster import Entry
 from grader.classes.times import Time
-from grader.course.late import Late
-from grader.course.model import Course
+from grader.course.model import Course, Late
 from grader.course.model import Unit as CourseUnit
 from grader.reports.model import Change, Report, Unit
 

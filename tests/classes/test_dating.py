@@ -15,8 +15,7 @@ from grader.classes.decisions import Decisions, read_decisions
 from grader.classes.hand_ins import HandIn, hand_ins
 from grader.classes.tables import TableError
 from grader.classes.times import Time
-from grader.course.late import Late
-from grader.course.model import Course, Unit
+from grader.course.model import Course, Late, Unit
 from grader.submissions.find import find_submissions
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -16,8 +16,7 @@ from grader.classes.decisions import Decisions, read_decisions
 from grader.classes.roster import Entry
 from grader.classes.tables import TableError
 from grader.classes.times import CANVAS, Time
-from grader.course.late import Late
-from grader.course.model import Course, Unit
+from grader.course.model import Course, Late, Unit
 from grader.reports.changes import change_sentences, exercise_comments
 from grader.reports.exporters.html import page
 from grader.reports.exporters.summary import summary

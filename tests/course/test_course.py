@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from courses import REPOSITORY
 
-from grader.course.model import describe_left_out, left_out, load_course
+from grader.course.left_out import describe_left_out, left_out
+from grader.course.model import load_course
 from grader.documents import CourseError
 
 GOOD = """\

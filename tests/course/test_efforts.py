@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from courses import COURSE
 
-from grader.course.efforts import Effort, efforts
+from grader.course.guidance import Effort, efforts
 
 
 def test_every_exercise_states_its_minutes_and_its_difficulty() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.course import root
-from grader.course.find import find_course
+from grader.course.model import find_course
 from grader.course.new import new_course
 from grader.documents import CourseError
 

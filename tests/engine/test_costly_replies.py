@@ -15,9 +15,9 @@ import torch
 from courses import COURSE, REPOSITORY, environment, grader_command, hand_in, read_reports
 from units import SUITES, defined_in
 
-from grader.engine import budget
+from grader.engine import grading_processes
 from grader.sandbox import bounds
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 pytestmark = pytest.mark.proof(part="attacks")
 
@@ -77,14 +77,14 @@ def beyond_the_budget(unit: str) -> list[str]:
     names = defined_in(REPOSITORY / "solutions" / f"{unit}.py", unit)
     criteria = SUITES[unit].criteria
     runs = len(criteria) * len(COSTLY) * MOST_CALLS
-    limits = budget.Budget(runs, SECONDS)
+    limits = grading_processes.Budget(runs, SECONDS)
     for criterion, (kind, reply) in itertools.product(criteria, COSTLY.items()):
         for number in range(MOST_CALLS):
             backend = CostlyAt(unit, names, number, reply)
             try:
                 with limits.of_a_unit():
                     criterion.run(backend)
-            except budget.LimitExceeded as error:
+            except grading_processes.LimitExceeded as error:
                 found.append(f"{criterion.name}, {kind} for request {number}: {error}")
             if backend.left >= 0:
                 break

@@ -10,17 +10,17 @@ import pytest
 from courses import COURSE
 
 from grader.audit.visible import files_of
-from grader.course import selection
+from grader.course import left_out
 from grader.course.model import load_course
-from grader.engine.client import Engine
-from grader.engine.drawing import pictures_of_unit
-from grader.engine.solutions import solution_names
+from grader.engine.engine_client import Engine
+from grader.engine.failure_matrix import solution_names
+from grader.engine.runner import pictures_of_unit
 from grader.errors import GraderError
 from grader.reports.results import Result
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
-from grader.testing.backend import InProcessBackend
 from grader.testing.drawings import Drawing, Panel
 from grader.testing.pictures import collecting
+from grader.testing.student import InProcessBackend
 
 UNIT = "causal_attention"
 SOLUTION = (COURSE.solutions / f"{UNIT}.py").read_text(encoding="utf-8")
@@ -167,5 +167,5 @@ def test_grader_build_refuses_a_picture_that_the_solution_cannot_draw(
 
 def test_pictures_of_an_exercise_that_the_course_leaves_out_are_left_out() -> None:
     text = '@picture("add")\ndef sums(student): pass\n@question("scale")\ndef scales(student): student.add(1)\n'
-    assert set(selection.tests_left_out(text, ["add"])) == {"sums", "scales"}
-    assert set(selection.tests_left_out(text, ["scale"])) == {"scales"}
+    assert set(left_out.tests_left_out(text, ["add"])) == {"sums", "scales"}
+    assert set(left_out.tests_left_out(text, ["scale"])) == {"scales"}

@@ -8,9 +8,9 @@ from typing import Any
 from courses import REPOSITORY
 from units import SUITES, defined_in
 
+from grader.engine.diagnosis import recognized
 from grader.engine.outcomes import Outcome
-from grader.engine.recognition import recognized
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 LAYERS = """
     class CausalAttention(nn.Module):

@@ -9,7 +9,7 @@ import courses
 import pytest
 from courses import COURSE, REPOSITORY
 
-from grader.engine.client import Engine
+from grader.engine.engine_client import Engine
 from grader.reports.results import Judged
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 

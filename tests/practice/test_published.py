@@ -14,12 +14,12 @@ import pytest
 from courses import COURSE
 from rich.console import Console
 
-from grader.course.find import find_course
+from grader.course.model import find_course
 from grader.errors import GraderError
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.solutions import release_solutions, require_over
 from grader.practice.check import answers_folder
-from grader.practice.published import published_solution, show_code
+from grader.practice.exercise_help import published_solution, show_code
 from grader.submissions.reader import read_submission
 
 ONE_MINUTE = datetime.timedelta(minutes=1)

@@ -15,10 +15,10 @@ from courses import COURSE, REPOSITORY, SMALL_COURSE
 from courses import graded as graded_by
 
 from grader.course.model import Course, load_course
-from grader.engine.client import Engine
-from grader.engine.messages import Handshake
+from grader.engine.engine_client import Engine
+from grader.engine.engine_messages import EngineHandshake
+from grader.quizzes.quiz_source import Quiz, load_quiz
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import Quiz, load_quiz
 from grader.reports import fingerprint, scoring
 from grader.reports.model import Exercise, Message, Report
 from grader.reports.model import Quiz as QuizReport
@@ -541,7 +541,7 @@ def test_a_report_is_outdated_if_the_date_changes_the_feedback() -> None:
 
 
 def test_a_unit_is_graded_with_the_results_of_earlier_units(
-    engine: Engine, handshake: Handshake, tmp_path: Path
+    engine: Engine, handshake: EngineHandshake, tmp_path: Path
 ) -> None:
     """The report equals that of one run, even if a wrong answer calls a right one of an earlier unit."""
     course, first, second = COURSE, "causal_attention", "multi_head_attention"

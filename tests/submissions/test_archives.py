@@ -15,9 +15,8 @@ from downloads import tarred, write, zipped
 
 from grader.submissions.archives import Folder, open_archive
 from grader.submissions.find import find_submissions
-from grader.submissions.plain_files import MEGABYTE, UnreadableError
 from grader.submissions.reader import read_submission
-from grader.submissions.tree import Ignored, walk
+from grader.submissions.tree import MEGABYTE, Ignored, UnreadableError, walk
 
 UNIT = "unit.py"
 LIMIT = 64 * MEGABYTE

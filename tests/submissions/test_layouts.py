@@ -609,7 +609,7 @@ def test_nothing_is_searched_if_answers_have_the_right_name(
     tmp_path: Path, stubs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(tmp_path / "ada", {UNIT: A, "old/self_attention.py": B, "causal_attention.py": C})
-    monkeypatch.setattr("grader.submissions.candidates.walk", lambda _: pytest.fail("all of it is there"))
+    monkeypatch.setattr("grader.submissions.contents.walk", lambda _: pytest.fail("all of it is there"))
     assert text_of(stubs, "ada", folder) == A
 
 

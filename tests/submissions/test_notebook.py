@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from notebooks import code, write_notebook
 
-from grader.submissions.notebook import NOTEBOOK_VALUES, Notebook, read_notebook
-from grader.submissions.notebook_repairs import repaired
-from grader.submissions.plain_files import UnreadableError
+from grader.submissions.notebook import NOTEBOOK_VALUES, Notebook, read_notebook, repaired
 from grader.submissions.source import UnitSource
+from grader.submissions.tree import UnreadableError
 
 ANSWER = "def f(x):\n    return x\n"
 

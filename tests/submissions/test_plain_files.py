@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_remarked, read_text
+from grader.submissions.file_text import read_remarked, read_text
+from grader.submissions.tree import MEGABYTE, UnreadableError
 
 TEXT = "a = 1\n"
 

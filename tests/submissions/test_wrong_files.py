@@ -9,9 +9,9 @@ import pytest
 from downloads import Content, tarred, write, zipped
 from notebooks import code
 
+from grader.submissions.contents import another_unit
 from grader.submissions.reader import read_submission
 from grader.submissions.source import Submission
-from grader.submissions.wrong_files import another_unit
 
 STUB, OTHER_STUB = ("def add(a, b):\n    ...\n", "def scale(x):\n    ...\n\n\ndef shift(x):\n    ...\n")
 ANSWER, OTHER = (

@@ -31,8 +31,8 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     """Print whether most submissions are empty, how they were read, and what was ignored."""
     from grader.classes.differences import outranked
     from grader.reports.reading import is_missing
+    from grader.submissions.contents import another_unit, other_units
     from grader.submissions.layouts import described
-    from grader.submissions.wrong_files import another_unit, other_units
 
     given = [report for report in batch.reports if report.student not in handed_in.absent]
     asked = {

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from grader.git import Done, run_git
 from grader.integrations.github.api import TOKEN
-from grader.submissions.git_commit import COMMIT
-from grader.submissions.plain_files import MEGABYTE
+from grader.submissions.reader import COMMIT
+from grader.submissions.tree import MEGABYTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -30,7 +30,7 @@ from grader.integrations.github.late import late_work
 from grader.integrations.github.release import course_files
 from grader.integrations.github.update import RECORD, checksum, of_students
 from grader.submissions.names import SHEET_SUFFIX
-from grader.submissions.plain_files import MEGABYTE
+from grader.submissions.tree import MEGABYTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

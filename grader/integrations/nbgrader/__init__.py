@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grader.course.find import find_course
+from grader.course.model import find_course
 
 if TYPE_CHECKING:
     from grader.course.model import Course

@@ -19,9 +19,8 @@ from grader.submissions.find import find_submissions
 from grader.submissions.layouts import is_marked
 from grader.submissions.names import intended_name
 from grader.submissions.notebook import NOTEBOOK_LIMIT
-from grader.submissions.plain_files import UnreadableError
 from grader.submissions.reader import find_files
-from grader.submissions.tree import Found, walk
+from grader.submissions.tree import Found, UnreadableError, walk
 from grader.text import listed, log_line
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from grader.integrations.nbgrader import course_of
 from grader.integrations.nbgrader.decisions import add_students, decisions_in
 from grader.integrations.nbgrader.session import NotGraded, Session
 from grader.submissions.notebook import CODE_LIMIT, NO_TEXT, grade_id_of, read_all_cells, source_of
-from grader.submissions.plain_files import UnreadableError
+from grader.submissions.tree import UnreadableError
 from grader.text import listed
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from grader.submissions.notebook import grade_id_of, marks_of
-from grader.submissions.notebook_repairs import imported_names
+from grader.submissions.notebook import grade_id_of, imported_names, marks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set

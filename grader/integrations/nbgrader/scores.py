@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from grader.classes.roster import Entry
-    from grader.course.late import Late
-    from grader.course.model import Course
+    from grader.course.model import Course, Late
     from grader.reports.model import Change
 
 _ADJUSTED, _COMMENT = "Adjusted by ", "Comment by "

@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.course.model import FILENAME, Course, left_out
-from grader.course.selection import tests_left_out
+from grader.course.left_out import left_out, tests_left_out
+from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, digest
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.requirements import dependencies, distribution
@@ -141,7 +141,7 @@ def _stage(package: Path, course: Course) -> None:
     for name, content in received(course).items():
         (exercises / name).write_bytes(content)
     if course.feedback.before_due == "misconception":
-        from grader.engine.signatures import FILENAME as SIGNATURES  # imports torch
+        from grader.engine.failure_matrix import FILENAME as SIGNATURES  # imports torch
         from grader.integrations.release.signatures import signatures_of
 
         (exercises / SIGNATURES).write_bytes(signatures_of(course))

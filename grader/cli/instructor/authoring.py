@@ -1,0 +1,236 @@
+"""`grader build`, `grader audit` and `grader new`: make a course, test its suites, and begin one."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from grader.cli.console import CourseFolder, Program, one_of, out, progress, say, stop, writing
+from grader.errors import IMPERFECT, GraderError
+
+if TYPE_CHECKING:
+    from grader.audit.run import Ticks
+    from grader.audit.verdict import UnitTable
+    from grader.course.model import Course
+
+
+def build(course: CourseFolder = None) -> None:
+    """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
+    from grader.course.build import build as build_exercises
+    from grader.course.left_out import describe_left_out
+    from grader.course.model import find_course
+    from grader.course.new import to_do
+    from grader.integrations.github.release import write_workflows
+    from grader.testing.misconceptions import build as build_misconceptions
+
+    with writing("Not all could be written"):
+        found = find_course(course)
+        _check_modules(found)
+        written = [*build_exercises(found), *write_workflows(found), *build_misconceptions(found, found.units)]
+        for path in written:
+            say(f"{'wrote' if path.exists() else 'removed'} {path}")
+        from grader.audit.quiz_proofs import problems as quiz_problems
+        from grader.audit.visible import build as build_visible
+        from grader.audit.visible import unmatched_rules
+        from grader.engine import failure_matrix
+
+        for path in build_visible(found):
+            say(f"wrote {path}")
+        if wrong := [one for name in found.units for one in quiz_problems(found, name)]:
+            raise GraderError("\n".join(wrong))
+        missing = failure_matrix.outdated(found, found.units)
+        with progress(len(missing), "recording misconceptions") as shown:
+            failure_matrix.fill(found, found.units, lambda exercise: shown.advance(exercise, "recorded", 1))
+        for sentence in [*describe_left_out(found), *unmatched_rules(found), *to_do(found)]:
+            say(sentence)
+
+
+def _check_modules(course: Course) -> None:
+    """Raise GraderError if a module that autograder.yml lists does not work in an isolated process."""
+    from grader.sandbox.processes import ForkServer, ServerLost
+
+    if not course.modules or sys.platform != "linux":
+        return
+    server = ForkServer.spawned(course.modules)
+    try:
+        _ = server.missing
+    except ServerLost as error:
+        raise GraderError(f"autograder.yml: modules: {error}. Install it, or take it out of the list.") from None
+    finally:
+        server.close()
+
+
+def audit(
+    unit: Annotated[str | None, typer.Option(help="Audit this unit alone.")] = None,
+    into: Annotated[Path | None, typer.Option("--out", help="Folder of the tables.  [default: build/audit]")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Audit a sample, in a minute, and write nothing.")] = False,
+    visible: Annotated[
+        bool, typer.Option("--visible", help="Only list the answers with a wrong tick, in a minute, and write nothing.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes to use.")] = os.cpu_count() or 1,
+    course: CourseFolder = None,
+) -> None:
+    """Test the suites: grade answers known to be right or wrong, and write the results. Exit 1 on errors.
+
+    An audit of all units also writes docs/accuracy.md.
+    """
+    from grader.course.left_out import describe_left_out
+    from grader.course.model import find_course
+    from grader.files import write_atomically
+
+    found = find_course(course)
+    units = list(found.units) if unit is None else [one_of(unit, list(found.units))]
+    described = describe_left_out(found)
+
+    # Imported late, because they import torch.
+    from grader.audit.cases import cases_of, sample
+    from grader.audit.check_functions import check_problems
+    from grader.audit.odd_values import feed
+    from grader.audit.pages import accuracy_page, write_tables
+    from grader.audit.quiz_proofs import problems as quiz_problems
+    from grader.audit.quiz_proofs import unproved
+    from grader.audit.run import count_ticks, criteria_names, run
+    from grader.audit.verdict import problems_of, problems_of_a_sample, table_of
+    from grader.audit.visible import untried_rules
+    from grader.engine import failure_matrix
+    from grader.testing.misconceptions import build as build_misconceptions
+
+    folder = into or found.caches / "audit"
+    with writing(f"The tables could not be written to {folder}"):
+        build_misconceptions(found, units)
+        cases = [case for name in units for case in cases_of(found, name)]
+        ticks = count_ticks(found, units, cases, jobs)
+        if visible:
+            _print_ticks(ticks, {name: untried_rules(found, name) for name in units})
+            return
+        failure_matrix.fill(found, units)
+        cases = sample(cases) if quick else cases
+        results = []
+        with progress(len(cases), "auditing") as shown:
+            for done in run(found, cases, jobs):
+                results += done
+                shown.advance(f"{done[0].case.unit}/{done[0].case.exercise}", "audited", len(done))
+        tables = [
+            table_of(
+                name, [one for one in results if one.case.unit == name], criteria_names(found, name), ticks[name], found
+            )
+            for name in units
+        ]
+        written = []
+        problems = [one for table in tables for one in (problems_of_a_sample if quick else problems_of)(table)]
+        if not quick:
+            problems += [*check_problems(), *feed(found, units, jobs)]
+            problems += [one for name in units for one in (*quiz_problems(found, name), *unproved(found, name))]
+            written = write_tables(tables, folder, found)
+        if not quick and unit is None and into is None:
+            written.append(found.root / "docs" / "accuracy.md")
+            written[-1].parent.mkdir(exist_ok=True)
+            write_atomically(written[-1], accuracy_page(tables, found))
+    _print_audit(tables)
+    for sentence in [*described, *(f"Written: {path}" for path in written[-1:])]:
+        say(sentence)
+    if problems:
+        raise stop(IMPERFECT, *problems, f"Problems found: {len(problems)}.")
+
+
+def _print_ticks(ticks: dict[str, Ticks], untried: dict[str, list[str]]) -> None:
+    """Print the wrong answers with a full tick, the rules without a visible test, and right answers without a tick.
+
+    Raises typer.Exit for the latter.
+    """
+    for unit, found in ticks.items():
+        say(f"{unit}: wrong answers with a full tick: {len(found.ticked)} of {found.wrong}.")
+        for name in found.ticked:
+            say(f"  {name}")
+        say(f"{unit}: rules without a visible test: {len(untried[unit])}.")
+        for rule in untried[unit]:
+            say(f"  {rule}")
+    refused = [f"{unit}: a right answer gets no tick: {one}" for unit, found in ticks.items() for one in found.refused]
+    if refused:
+        raise stop(IMPERFECT, *refused)
+
+
+def _print_audit(tables: list[UnitTable]) -> None:
+    """Print one line per unit: the results of right and wrong answers and of mutants, and how mistakes are named."""
+    from grader.audit.pages import COLUMNS, totals
+    from grader.audit.verdict import naming_of
+
+    # A column of zeros is left out.
+    shown = [n for n, cell in enumerate(totals(tables)) if cell != "0"]
+    table = Table("unit", *(COLUMNS[n] for n in shown), box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for one in tables:
+        table.add_row(one.unit, *(totals([one])[n] for n in shown))
+    if len(tables) > 1:
+        table.add_row("all", *(totals(tables)[n] for n in shown), style="bold")
+    out.print(table)
+    naming = naming_of(tables)
+    if naming.mistakes + naming.others == 0:
+        return  # the course has no paraphrases and no unlisted mistakes to count
+    out.print(
+        f"Names: {naming.named_rightly} of {naming.mistakes} known mistakes in other words, "
+        f"{naming.pairs_named} of {naming.pairs} pairs ({naming.pairs_named_in_part} in part), "
+        f"{naming.others_named} of {naming.others} other mistakes; "
+        f"recall {naming.recall:.1%}, precision {naming.precision:.1%}."
+    )
+
+
+NEXT = "Next: grader build, which lists what is still to do"
+
+new = typer.Typer(cls=Program, no_args_is_help=True, help="Write a course, a unit or an exercise to start from.")
+
+
+@new.command("course")
+def write_course(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is empty or does not exist.")],
+    title: Annotated[str | None, typer.Option(help="The course's title.  [default: the folder's name]")] = None,
+) -> None:
+    """Write a small course that works: one unit, two exercises and a quiz."""
+    from grader.course.new import new_course
+
+    with writing("The course could not be written"):
+        _print_written(new_course(folder, title or folder.resolve().name))
+    say(f"Next: cd {shlex.quote(str(folder))} && grader build")
+
+
+@new.command("unit")
+def write_unit(
+    name: Annotated[str, typer.Argument(help="The unit's name, which is that of its file.")],
+    title: Annotated[str | None, typer.Option(help="The unit's title.  [default: its name in words]")] = None,
+    course: CourseFolder = None,
+) -> None:
+    """Write the files of a new unit, with one exercise and a quiz."""
+    from grader.course.model import find_course
+    from grader.course.new import new_unit
+
+    with writing("The unit could not be written"):
+        _print_written(new_unit(find_course(course), name, title or name.replace("_", " ").capitalize()))
+    say(NEXT)
+
+
+@new.command("exercise")
+def write_exercise(
+    unit: Annotated[str, typer.Argument(help="The unit, as autograder.yml names it.")],
+    name: Annotated[str, typer.Argument(help="The exercise's name, which is that of its function.")],
+    course: CourseFolder = None,
+) -> None:
+    """Write all that a new exercise needs: a working example to replace."""
+    from grader.course.model import find_course
+    from grader.course.new import new_exercise
+
+    found = find_course(course)
+    with writing("The exercise could not be written"):
+        _print_written(new_exercise(found, one_of(unit, list(found.units)), name))
+    say(NEXT)
+
+
+def _print_written(paths: list[Path]) -> None:
+    for path in paths:
+        say(f"wrote {path}")

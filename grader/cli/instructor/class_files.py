@@ -1,0 +1,283 @@
+"""`grader gradebook`, `summary`, `originality` and `forget`: what instructors take from reports and submissions."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli.console import CourseFolder, can_ask, one_of, out, require_folder, say, stop, write_named, writing
+from grader.cli.instructor.grade import Given, Layout, Roster
+from grader.errors import IMPERFECT, GraderError
+from grader.text import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from grader.classes.exports import Column, Export
+    from grader.classes.gradebook import Gradebook
+    from grader.classes.unit_grades import State, UnitGrade
+
+
+MOST = 20
+
+
+class Format(enum.StrEnum):
+    """Who reads the grades."""
+
+    csv = "csv"
+    markdown = "markdown"
+    xlsx = "xlsx"
+    canvas = "canvas"
+    moodle = "moodle"
+    classroom50 = "classroom50"
+
+
+KNOWN_STUDENTS = (Format.canvas, Format.moodle, Format.classroom50)
+"""The formats for programs that have students of their own. They get nobody who is not in the roster."""
+
+
+def gradebook(
+    reports: Annotated[Path, typer.Option(help="The folder of <student>.json, or of <unit>/<student>.json.")],
+    into: Annotated[Path, typer.Option("--out", help="The file to write; for classroom50, CLASSROOM/scores.json.")],
+    reader: Annotated[Format, typer.Option("--format", help="Who reads it.")] = Format.csv,
+    roster: Annotated[
+        Path | None, typer.Option(help="The students, as CSV. Without it, all who have a report.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="This unit alone, even before its due date.")] = None,
+    has_total_only: Annotated[bool, typer.Option("--total", help="One column for all units.")] = False,
+    is_percent: Annotated[bool, typer.Option("--percent", help="Percent, not points.")] = False,
+    collected: Annotated[
+        Path | None, typer.Option(help="The collected.json of `grader collect`: only reports on its commits count.")
+    ] = None,
+    folder_of_course: CourseFolder = None,
+) -> None:
+    """Write the grades of the units that are over. Exit 1 if somebody is not graded.
+
+    A unit that a student of the roster did not hand in counts as 0 points. What is exempt, not due for a student or not
+    graded has no points.
+    """
+    from grader.classes.collected import read_collected
+    from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.exports import columns
+    from grader.classes.gradebook import read_gradebook
+    from grader.course.model import find_course
+
+    course = find_course(folder_of_course)
+    if unit is not None:
+        one_of(unit, list(course.units))
+    if roster is None and reader in KNOWN_STUDENTS:
+        raise GraderError(f"--roster: {reader} needs to know who the students are: give roster.csv, or its own export.")
+    found = read_gradebook(
+        read_decisions(roster, course) if roster else Decisions(course),
+        reports,
+        datetime.datetime.now(datetime.UTC),
+        unit,
+        read_collected(collected) if collected else None,
+    )
+    # A table for people shows also those who are not in the class, at its end.
+    shown = found if reader in KNOWN_STUDENTS else replace(found, rows=[*found.rows, *found.strangers])
+    grades = columns(shown, has_total_only, is_percent)
+    export = _export(shown, grades, reader, into, course.units)
+    write_named(into, export.content, "--out")
+    _print_written(found, export, reader, into)
+
+
+def _export(found: Gradebook, grades: Sequence[Column], reader: Format, into: Path, units: Collection[str]) -> Export:
+    """Return the file; each format imports only what it needs."""
+    from grader.classes.exports import Export, cells, csv_text, markdown_text, xlsx_bytes
+    from grader.integrations.lms import canvas, moodle
+
+    match reader:
+        case Format.csv:
+            return Export(csv_text(cells(found, grades)), grades)
+        case Format.markdown:
+            return Export(markdown_text(found, grades), grades)
+        case Format.xlsx:
+            return Export(xlsx_bytes(cells(found, grades)), grades)
+        case Format.canvas:
+            return Export(csv_text(canvas.cells(found, grades)), grades)
+        case Format.moodle:
+            return Export(csv_text(moodle.cells(found, grades)), grades)
+        case Format.classroom50:
+            from grader.integrations.classroom50.scores import update
+
+            return update(into, found, grades, units)
+
+
+def _print_written(found: Gradebook, export: Export, reader: Format, into: Path) -> None:
+    """Print what was written, and what an instructor has to know. Raises typer.Exit if somebody lacks a grade."""
+    from grader.integrations.lms import canvas
+
+    points = {one.heading: str(one.possible) for one in export.columns} | dict.fromkeys(found.unknown, "unknown points")
+    headings = [f"{one.heading} of {points[one.heading]}" for one in export.columns]
+    say(f"{into}: {len(found.rows)} students; {', '.join(headings) or 'no unit is over yet'}.")
+    renamed = [(one.heading, canvas.heading(one.heading)) for one in export.columns if reader is Format.canvas]
+    for name, heading in renamed:
+        if name != heading:
+            say(f"Canvas ignores a column with `final` in its name, so {name} is {heading} there.")
+    for sentence in export.noticed:
+        say(sentence)
+    problem = _print_states(found, reader)
+    if export.left_out:
+        problem = stop(IMPERFECT, f"With a grade, but without one in {into}:", *export.left_out)
+    if problem:
+        raise problem
+
+
+def _print_states(found: Gradebook, reader: Format) -> typer.Exit | None:
+    """Print who has no grade and why, and what is noticed. Return the exit to raise if somebody is not graded."""
+    given = [row.entry.student for row in found.rows for one in row.grades.values() if _is_given(one)]
+    nothing = f"0 points{', except by adjustments' if given else ''}"
+    points: dict[State, str] = {"exempt": "no points", "not due": "no points", "not handed in": nothing}
+    for state, meaning in points.items():
+        if whom := _students(found, state):
+            say(f"{state.capitalize()}, {meaning}: {whom}.")
+    if found.strangers:
+        where = "left out" if reader in KNOWN_STUDENTS else "at the end of the table"
+        say(f"Not in the roster, {where}: {listed([str(row.entry) for row in found.strangers], MOST)}.")
+    if reader is Format.moodle:
+        say("In Moodle, give each grade item the maximum above, and map the first column as the user.")
+    for text in _notes(found, "graded"):
+        say(f"{text} {_students(found, 'graded', text)}.")
+    for row in found.rows:
+        for sentence in row.noticed:
+            say(f"{row.entry}: {sentence}")
+    sentences = [f"{text} {_students(found, 'not graded', text)}." for text in _notes(found, "not graded")]
+    if sentences:
+        return stop(IMPERFECT, "Not graded, so without points:", *sentences)
+    return None
+
+
+def _is_given(grade: UnitGrade) -> bool:
+    """Return whether an adjustment gives points for what is not handed in."""
+    return grade.state == "not handed in" and bool(grade.points)
+
+
+def _notes(found: Gradebook, state: State) -> list[str]:
+    """Return the notes on grades in a state, each once."""
+    grades = [grade for row in found.rows for grade in row.grades.values()]
+    return list(dict.fromkeys(grade.note for grade in grades if grade.state == state and grade.note))
+
+
+def _students(found: Gradebook, state: State, note: str | None = None) -> str:
+    """Return the students with a grade in a state and with a note, each with the units."""
+    students = []
+    for row in found.rows:
+        units = [name for name, one in row.grades.items() if one.state == state and note in (None, one.note)]
+        students += [f"{row.entry} ({', '.join(units)})"] if units else []
+    return listed(students, MOST)
+
+
+def summary(
+    reports: Annotated[Path, typer.Option(help="The folder of <student>.json, or of <unit>/<student>.json.")],
+    into: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
+    roster: Annotated[
+        Path | None, typer.Option(help="The students, as CSV. Without it, all who have a report.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="This unit alone, even before its due date.")] = None,
+    hides_names: Annotated[bool, typer.Option("--hide-names", help="Count students, and name none.")] = False,
+    folder_of_course: CourseFolder = None,
+) -> None:
+    """Write a page for instructors: open cases, distribution, exercises, misconceptions, quiz items, who needs help.
+
+    Exit 1 if somebody is not graded.
+    """
+    from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.open_cases import NOT_GRADED
+    from grader.classes.summary.page import page, read_class
+    from grader.course.model import find_course
+
+    course = find_course(folder_of_course)
+    if unit is not None:
+        one_of(unit, list(course.units))
+    found = read_class(read_decisions(roster, course) if roster else Decisions(course), reports, unit)
+    write_named(into, page(found, hides_names), "--out")
+    say(f"{into}: {len(found.rows)} students; {', '.join(found.units)}.")
+    if problems := [case.text for case in found.open_cases if case.kind == NOT_GRADED]:
+        raise stop(IMPERFECT, *problems)
+
+
+def originality(
+    submissions: Given,
+    unit: Annotated[str, typer.Option(help="The unit to compare.")],
+    into: Annotated[Path, typer.Option("--out", help="The folder to write, empty or from an earlier export.")],
+    roster: Roster = None,
+    layout: Layout = None,
+    folder_of_course: CourseFolder = None,
+) -> None:
+    """Export each student's code of a unit, for Dolos and JPlag. It runs nothing and judges nobody."""
+    from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.hand_ins import hand_ins
+    from grader.classes.originality import BASE_CODE, INFO, SUBMISSIONS, read_code, require_own
+    from grader.course.model import find_course
+    from grader.submissions.find import find_submissions
+    from grader.submissions.layouts import described
+    from grader.text import in_words
+
+    course = find_course(folder_of_course)
+    one_of(unit, list(course.units))
+    require_own(into)
+    decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
+    came = find_submissions(submissions, course.units, layout=layout, folders=decisions.folders)
+    handed_in = hand_ins(came, decisions)
+    export = read_code(handed_in.of, course, unit)
+    require_folder(into)
+    with writing(f"Not all could be written to {into}"):
+        export.write(into)
+    say(f"Layout: {'; '.join(map(described, came.layouts))}.")
+    students = len(export.code) + sum(len(members) - 1 for members in export.together.values())
+    say(f"{into}: the code of {students} students in {unit}, and the stub, which both programs leave out.")
+    if export.together:
+        groups = "; ".join(map(in_words, export.together.values()))
+        say(f"Handed in together, and exported once, as the first one's: {groups}.")
+    if export.without:
+        say(f"Without code of {unit}: {', '.join(export.without)}.")
+    if export.not_python:
+        say(f"Not Python in every line, so that JPlag may leave them out: {', '.join(export.not_python)}.")
+    problems = [*came.problems, *handed_in.problems, *export.problems]
+    failed = stop(IMPERFECT, *problems, "All others were exported.") if problems else None
+    info, base_code, root = (shlex.quote(str(into / name)) for name in (INFO, BASE_CODE, SUBMISSIONS))
+    say(f"Next, with Dolos: dolos run --language python {info}")
+    say(f"Next, with JPlag: java -jar jplag.jar --language python3 --base-code {base_code} {root}")
+    if failed:
+        raise failed
+
+
+MOST_NAMED = 100
+
+
+def forget(
+    student: Annotated[str, typer.Argument(help="The student's name in reports.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders that the grader wrote, and tables.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it without a question.")] = False,
+) -> None:
+    """Remove one student from reports, pages and tables. Exit 1 where the student is still named, or may be.
+
+    It opens the tables that you name, and in the folders that you name what the grader wrote: nothing that was handed
+    in.
+    """
+    from grader.classes.forget import Forgetting
+
+    with writing("Not all could be read"):
+        forgetting = Forgetting(student, paths)
+        changes = forgetting.changes()
+    for change in changes:
+        say(str(change))
+    if changes:
+        if not yes and not can_ask(out):
+            raise GraderError("Nothing was changed: give --yes to do all of this. It cannot be undone.")
+        if not yes and not typer.confirm("Do all of this? It cannot be undone."):
+            say("Nothing was changed.")
+            return
+        with writing("Not all was changed, so give the same command again"):
+            forgetting.run()
+    if left := forgetting.left():
+        more = [f"and {len(left) - MOST_NAMED} more."] if len(left) > MOST_NAMED else []
+        raise stop(IMPERFECT, *left[:MOST_NAMED], *more)
+    say(f"The tables there, and the names of files and folders, do not have {student} now.")

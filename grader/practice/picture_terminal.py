@@ -1,0 +1,241 @@
+"""Draws a picture as text: in 80 columns, without colours, and in ASCII where the terminal has no blocks."""
+
+from __future__ import annotations
+
+import math
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.rule import Rule
+from rich.text import Text
+
+from grader.practice.picture_panels import (
+    decimals_of,
+    label,
+    largest,
+    needs_expected,
+    number,
+    problem_of,
+    shade_of,
+    title,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import Console
+
+    from grader.testing.drawings import Drawing, Panel
+
+DRAWS = "Pictures show what exercises return and what forward hooks see on named layers. Nothing else can be drawn."
+INDENT = 4
+MARK = "*"
+MOST_ROWS = 48
+BAR = 30
+BLOCKS, ASCII = " ░▒▓█", " .:+#"
+
+
+class _Style(NamedTuple):
+    """The width of the terminal, and its characters from light to dark."""
+
+    width: int
+    shades: str
+
+
+def print_pictures(drawings: Sequence[Drawing], console: Console) -> None:
+    """Print pictures, each under the name of its exercise."""
+    for drawing in drawings:
+        console.print()
+        console.print(Rule(drawing.exercise, align="left", characters="-"), width=min(console.width, 80))
+        print_picture(drawing, console)
+    console.print()
+    console.print(DRAWS, style="dim")
+
+
+def print_picture(drawing: Drawing, console: Console) -> None:
+    """Print a picture with its caption; wrong numbers have a mark, and the expected ones below."""
+    style = _Style(min(console.width, 100) - INDENT, BLOCKS if _has(BLOCKS, console.encoding) else ASCII)
+    _say(console, drawing.caption, 2)
+    for panel in drawing.panels:
+        console.print()
+        _say(console, title(panel), 2)
+        for line in lines_of(panel, style.width, style.shades):
+            line.pad_left(INDENT)
+            console.print(line, no_wrap=True, overflow="crop", crop=True)
+    if drawing.problem:
+        console.print()
+        _say(console, problem_of(drawing), 2)
+
+
+def lines_of(panel: Panel, width: int, shades: str) -> list[Text]:
+    """Return a panel as lines: the student's numbers and, where they differ or are missing, the expected ones."""
+    style = _Style(width, shades)
+    if panel.kind == "steps":
+        return _steps(panel)
+    if panel.kind == "bars":
+        return _bars(panel, style)
+    if panel.kind == "lines":
+        return _waves(panel, style)
+    lines = _side_by_side(panel, panel.grids, style)
+    if needs_expected(panel):
+        if panel.grids:
+            lines.append(Text(f"{MARK} differs. Expected:" if panel.wrong else "Expected:", style="dim"))
+        lines += _side_by_side(panel, panel.expected_grids, style)
+    if panel.kind == "mask":
+        lines.append(Text(f"{shades[-1]} True   . False", style="dim"))
+    return lines
+
+
+def _side_by_side(panel: Panel, grids: list[list[list[object]]], style: _Style) -> list[Text]:
+    """Return grids beside each other as far as they fit, each under its label."""
+    blocks = []
+    for place, grid in enumerate(grids):
+        title = [Text(label(panel.groups, place), style="bold")] if len(grids) > 1 else []
+        blocks.append(title + _grid(panel, place, grid, style))
+    lines: list[Text] = []
+    row: list[list[Text]] = []
+    for block in [*blocks, None]:
+        if row and (block is None or sum(_width(one) + 3 for one in [*row, block]) > style.width + 3):
+            lines += _joined(row)
+            row = []
+        if block is not None:
+            row.append(block)
+    return lines
+
+
+def _joined(blocks: list[list[Text]]) -> list[Text]:
+    widths = [_width(block) for block in blocks]
+    lines = []
+    for parts in zip_longest(*blocks, fillvalue=Text()):
+        line = Text()
+        for part, width in zip(parts, widths, strict=True):
+            line.append_text(part).append(" " * (width - part.cell_len + 3))
+        line.rstrip()
+        lines.append(line)
+    return lines
+
+
+def _width(block: list[Text]) -> int:
+    return max((line.cell_len for line in block), default=0)
+
+
+def _grid(panel: Panel, place: int, grid: list[list[object]], style: _Style) -> list[Text]:
+    """Return one grid with the labels of its rows and columns."""
+    write = _cell_writer(panel, style.shades)
+    cells = [[write(value) for value in row] for row in grid[:MOST_ROWS]]
+    count = max((len(row) for row in cells), default=0)
+    heads = [label(panel.columns, column) for column in range(count)] if panel.columns or count > 1 else [""] * count
+    widths = [max([len(heads[c]), *(len(row[c]) + 1 for row in cells if c < len(row))]) for c in range(count)]
+    names = [label(panel.rows, row) if panel.rows or len(grid) > 1 else "" for row in range(len(cells))]
+    margin = max(map(len, names), default=0)
+    while sum(widths) + 2 * len(widths) + margin > style.width and len(widths) > 1:
+        widths.pop()  # a wrong shape can have any number of columns
+    end = " ..." if len(widths) < count else ""
+    head = Text(" " * margin + "".join(f"  {heads[c]:>{w - 1}} " for c, w in enumerate(widths)) + end, style="dim")
+    lines = [head] if any(heads) else []
+    for number_, row in enumerate(cells):
+        line = Text(f"{names[number_]:>{margin}}", style="dim")
+        for column, (text, width) in enumerate(zip(row, widths, strict=False)):
+            is_wrong = (place, number_, column) in panel.wrong
+            shown = f"  {text:>{width - 1}}{MARK if is_wrong else ' '}"
+            line.append(shown, style="bold red" if is_wrong else "not dim")
+        line.append(end)
+        lines.append(line)
+    return lines
+
+
+def _cell_writer(panel: Panel, shades: str) -> Callable[[object], str]:
+    """Return what writes a value of this panel."""
+    decimals = decimals_of(panel)
+    if panel.kind == "mask":
+        return lambda value: shades[-1] if value else "."
+    if panel.kind == "weights":
+        return lambda value: f"{number(value, decimals)} {shades[math.ceil(shade_of(panel, value) * 4 - 1e-6)]}"
+    return lambda value: number(value, decimals)
+
+
+def _bars(panel: Panel, style: _Style) -> list[Text]:
+    """Return a bar for each number, and the expected number behind one that differs."""
+    decimals, longest = decimals_of(panel), largest(panel) or 1.0
+    yours = [row[0] for grid in panel.grids for row in grid]
+    wanted = [row[0] for grid in panel.expected_grids for row in grid]
+    names = [label(panel.rows, place) for place in range(max(len(yours), len(wanted)))]
+    lines = []
+    for place, name in enumerate(names[:MOST_ROWS]):
+        value = yours[place] if place < len(yours) else wanted[place]
+        is_wrong = (0, place, 0) in panel.wrong
+        length = round(abs(value) / longest * BAR) if math.isfinite(value) else 0
+        bar = (style.shades[-1] if value >= 0 else "-") * length
+        line = Text(f"{name:>{max(map(len, names))}} ")
+        line.append(f"{number(value, decimals):>9}{MARK if is_wrong else ' '} {bar}", "bold red" if is_wrong else "")
+        if is_wrong:
+            line.append(f"  expected {number(wanted[place], decimals)}")
+        lines.append(line)
+    return lines
+
+
+def _waves(panel: Panel, style: _Style) -> list[Text]:
+    """Return a strip for each column, in which each row has a dot where its number lies."""
+    yours, wanted = (grids[0] if grids else [] for grids in (panel.grids, panel.expected_grids))
+    shown = yours or wanted
+    names = [label(panel.rows, row) for row in range(len(shown))][:MOST_ROWS]
+    margin, count = max(map(len, names), default=0), max((len(row) for row in shown), default=1)
+    wide = max(9, min(21, (style.width - margin) // count - 3))
+    count = max(1, min(count, (style.width - margin) // (wide + 3)))
+    most = largest(panel) or 1.0
+
+    def place_of(value: float) -> int:
+        return round((value / most + 1) / 2 * (wide - 1)) if math.isfinite(value) else 0
+
+    head = Text(" " * margin, style="dim")
+    for column in range(count):
+        head.append(f"   {label(panel.columns, column)[:wide]:^{wide}}")
+    lines = [head]
+    for row, name in enumerate(names):
+        line = Text(f"{name:>{margin}}", style="dim")
+        for column, value in enumerate(shown[row][:count]):
+            strip = [" "] * wide
+            strip[wide // 2] = "|"
+            is_wrong = (0, row, column) in panel.wrong
+            if is_wrong:
+                strip[place_of(wanted[row][column])] = "+"
+            strip[place_of(value)] = MARK if is_wrong else "o"
+            line.append("   " + "".join(strip), "bold red" if is_wrong else "not dim")
+        lines.append(line)
+    lines.append(Text(f"From {-most:.3g} on the left to {most:.3g} on the right; | is 0.", style="dim"))
+    if panel.wrong:
+        lines.append(Text(f"{MARK} is your number where it differs, and + the expected one.", style="dim"))
+    return lines
+
+
+def _steps(panel: Panel) -> list[Text]:
+    """Return the shape at each step, and the expected one behind one that differs."""
+    yours, wanted = (grids[0] if grids else [] for grids in (panel.grids, panel.expected_grids))
+    widest = max(map(len, panel.rows), default=0)
+    lines = []
+    for row, name in enumerate(panel.rows):
+        line = Text(f"{name:{widest}}  ", style="dim")
+        right = str(tuple(wanted[row])) if row < len(wanted) else ""
+        shape = str(tuple(yours[row])) if row < len(yours) else "-"
+        if shape in (right, "") or not right:
+            line.append(shape, style="not dim")
+        else:
+            line.append(f"{shape}{MARK}", style="bold red").append(f"  expected {right}", style="not dim")
+        lines.append(line)
+    return lines
+
+
+def _has(characters: str, encoding: str) -> bool:
+    """Return whether an encoding has these characters."""
+    try:
+        characters.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _say(console: Console, sentence: str, indent: int) -> None:
+    """Print a sentence in lines of readable length."""
+    for line in Text(sentence).wrap(console, min(console.width, 100) - indent):
+        line.pad_left(indent)
+        console.print(line)
