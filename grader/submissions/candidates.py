@@ -6,8 +6,8 @@ import contextlib
 import dataclasses
 import functools
 import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from grader.submissions.contents import SubmissionFiles, code_in, defines, other_unit
 from grader.submissions.file_text import IS_DOCUMENT, MisnamedError, read_text
@@ -23,15 +23,8 @@ from grader.submissions.names import (
     quoted_name,
 )
 from grader.submissions.notebook import answer_lines, code_lines
-from grader.submissions.source import DEFINITION, SHEET_LIMIT, quiz_of, written_lines
-from grader.submissions.tree import Ignored, Mount, UnreadableError, View, renamed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from grader.submissions.source import UnitSource
-    from grader.submissions.tree import Files, Found
-
+from grader.submissions.source import DEFINITION, SHEET_LIMIT, UnitSource, quiz_of, written_lines
+from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, renamed
 
 # Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
 NEVER_READ = (
@@ -179,7 +172,7 @@ class Search:
                         candidates.append(candidate)
         return candidates, unreadable + problems
 
-    def _candidate(self, wanted: Wanted, file: Found, name: str, taken: Collection[str]) -> Candidate | None:
+    def _candidate(self, wanted: Wanted, file: FoundFile, name: str, taken: Collection[str]) -> Candidate | None:
         path = f"{file.folder}{name}"
         while path in taken:  # each gets a path of its own, which ends in the course's name
             path = f"_/{path}"
@@ -188,10 +181,10 @@ class Search:
         except UnreadableError as error:
             raise UnreadableError(renamed(str(error), path, quoted_name(file.path))) from None
 
-    def _own_name(self, _: Wanted, file: Found) -> str:
+    def _own_name(self, _: Wanted, file: FoundFile) -> str:
         return file.name
 
-    def _near_name(self, wanted: Wanted, file: Found) -> str | None:
+    def _near_name(self, wanted: Wanted, file: FoundFile) -> str | None:
         """Return the name that a misnamed file should have. In the folder of a unit, any notebook is the unit's."""
         if file.path in self._sheets:
             return filenames(self._sheets[file.path])[2]
@@ -200,12 +193,12 @@ class Search:
         is_the_units = file.path.startswith(f"{wanted.unit}/") and file.name.lower().endswith(".ipynb")
         return intended_name(file.name, self.files.units) or (f"{wanted.unit}.ipynb" if is_the_units else None)
 
-    def _only_name(self, wanted: Wanted, file: Found) -> str | None:
+    def _only_name(self, wanted: Wanted, file: FoundFile) -> str | None:
         """Return the name that a file of any name should have, if one unit is graded and no other file fits."""
         suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
         return f"{wanted.unit}.{suffix}" if wanted.unit == self.files.only and file in self._unnamed else None
 
-    def _exported_name(self, _: Wanted, file: Found) -> str | None:
+    def _exported_name(self, _: Wanted, file: FoundFile) -> str | None:
         """Return the name of what a document was made of, so that a sentence says what it is."""
         is_known = file.name in self.files.course_files or file.path in self._sheets
         return None if is_known else exported_name(file.name, self.files.units)
@@ -223,7 +216,7 @@ class Search:
         return {path: unit for path, unit in found.items() if unit}
 
     @functools.cached_property
-    def _unnamed(self) -> list[Found]:
+    def _unnamed(self) -> list[FoundFile]:
         """The files of other names that define an exercise; if there are none, the only script or notebook."""
         assert self.files.only
         known = {

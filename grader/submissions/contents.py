@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from grader.submissions.file_text import as_notebook, read_text, refuse_others
 from grader.submissions.names import (
     RELEASED,
+    CourseFiles,
     filenames,
     intended_name,
     is_code,
@@ -20,14 +22,8 @@ from grader.submissions.names import (
 )
 from grader.submissions.notebook import NOTEBOOK_LIMIT, code_lines, source_of
 from grader.submissions.source import DEFINITION, quiz_of, written_lines
-from grader.submissions.tree import Files, Found, Ignored, Mount, UnreadableError, View, Walked, walk
+from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, Walked, walk
 from grader.text import in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from grader.submissions.names import CourseFiles
-
 
 _FEWEST = 2
 """So many exercises of another unit make code an answer to that one, if it has so many."""
@@ -83,7 +79,7 @@ def defines(code: str, unit: str, course_files: CourseFiles) -> bool:
     return not _exercises(unit, course_files).isdisjoint(DEFINITION.findall(code))
 
 
-def code_in(file: Found) -> str:
+def code_in(file: FoundFile) -> str:
     """Return the code of a script or a notebook; "" if it cannot be read."""
     try:
         return "\n".join(cells_of(text_of(file), file.path))
@@ -91,7 +87,7 @@ def code_in(file: Found) -> str:
         return ""
 
 
-def text_of(file: Found) -> str:
+def text_of(file: FoundFile) -> str:
     """Return the text of a file. Raises UnreadableError."""
     view = View({file.path: Mount(file.tree, file.relative, file.path)})
     return read_text(view, file.path, NOTEBOOK_LIMIT) or ""
@@ -240,7 +236,7 @@ class _Kinds(NamedTuple):
     units: Collection[str]
     course_files: CourseFiles
 
-    def of(self, file: Found) -> Wrong | None:
+    def of(self, file: FoundFile) -> Wrong | None:
         """Return what a file is; None if it is the course's own or an answer."""
         if _LINK.fullmatch(file.name):
             return Wrong(file.path, "is a link and not the file itself")
@@ -257,12 +253,12 @@ class _Kinds(NamedTuple):
         quiz = "" if is_code(file.name) and not text.startswith("---") else quiz_of(text, self.units, self.course_files)
         return self._of_sheet(file, text, quiz) if quiz else self._of_code(file, cells)
 
-    def _of_sheet(self, file: Found, text: str, quiz: str) -> Wrong | None:
+    def _of_sheet(self, file: FoundFile, text: str, quiz: str) -> Wrong | None:
         sheet = self.course_files.text(filenames(quiz)[2])
         is_blank = sheet is not None and written_lines(sheet) == written_lines(text)
         return None if quiz == self.unit or is_blank else Wrong(file.path, _QUIZ_OF_ANOTHER, quiz)
 
-    def _of_code(self, file: Found, cells: Sequence[str]) -> Wrong | None:
+    def _of_code(self, file: FoundFile, cells: Sequence[str]) -> Wrong | None:
         intended = intended_name(file.name, self.units) or ""
         named = next((one for one in self.units if intended in filenames(one)), "")
         if named == self.unit:

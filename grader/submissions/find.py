@@ -6,7 +6,9 @@ If no layout fits, or several do, nothing is guessed.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,9 +46,6 @@ from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Mount, Unrea
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
 
 NO_FOLDERS: Mapping[str, Sequence[str]] = MappingProxyType({})
 

@@ -6,19 +6,15 @@ import contextlib
 import datetime
 import functools
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from grader.submissions.archives import CLASS, Folder, Unopened, open_archive
 from grader.submissions.file_text import read_text
 from grader.submissions.names import FOLDER, STUDENT, SubmissionError, filenames, intended_name, quoted, student_id
-from grader.submissions.tree import ARCHIVE, MEGABYTE, UnreadableError, walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from grader.submissions.tree import Entry, Files
+from grader.submissions.tree import ARCHIVE, MEGABYTE, Entry, Files, UnreadableError, walk
 
 METADATA = "submission_metadata.yml"
 ROSTER = "roster"

@@ -10,18 +10,15 @@ import dataclasses
 import functools
 import itertools
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from grader.submissions.file_text import as_notebook, read_remarked, unix_lines
 from grader.submissions.source import DEFINITION, UnitSource
 from grader.submissions.tree import MEGABYTE, Files, UnreadableError, size_text
 from grader.text import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-
 
 CODE_LIMIT = 1 * MEGABYTE
 """The most bytes of one unit's code, in a notebook or in a script."""

@@ -10,8 +10,9 @@ import contextlib
 import dataclasses
 import functools
 import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from grader.submissions.archives import Folder, Unopened
 from grader.submissions.candidates import NEVER_READ, Candidate, Search, Wanted, choose, replace_untouched
@@ -29,13 +30,7 @@ from grader.submissions.names import (
 )
 from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, repaired
 from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
-from grader.submissions.tree import MEGABYTE, Ignored, UnreadableError, View, joined, refuse_beyond
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from grader.submissions.tree import Files
-
+from grader.submissions.tree import MEGABYTE, Files, Ignored, UnreadableError, View, joined, refuse_beyond
 
 _MOST_NAMES = 1000
 """The most names of a folder that are looked at."""
