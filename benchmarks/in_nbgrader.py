@@ -32,7 +32,7 @@ c.CourseDirectory.course_id = "{COURSE_ID}"
 """
 # The last line is the cell's result, which nbgrader uses as its points.
 BASELINE_TESTS = """\
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 from grader.engine.criteria import criteria_of
 from grader.suites.{unit} import test_{unit} as suite
 

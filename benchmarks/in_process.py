@@ -10,9 +10,8 @@ import pytest
 
 from grader.course.model import load_course
 from grader.engine.criteria import criteria_of, hidden_substitutes
-from grader.testing.backend import InProcessBackend
 from grader.testing.inputs import Fresh
-from grader.testing.student import Student
+from grader.testing.student import InProcessBackend, Student
 
 COURSE = load_course(Path(__file__).resolve().parents[1])
 SUBSTITUTES = hidden_substitutes(COURSE)

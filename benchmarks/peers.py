@@ -22,7 +22,7 @@ REQUIREMENTS = ("otter-grader==7.0.0", "check50==3.5.0")
 CRITERIA = """\
 from grader.engine.criteria import criteria_of
 from grader.suites.{unit} import test_{unit} as suite
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 CRITERIA = list(criteria_of(suite, "{unit}", "{version}").values())
 """

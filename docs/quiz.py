@@ -13,8 +13,8 @@ from pathlib import Path
 from rich.console import Console
 
 from grader.quizzes.questions import read_questions
+from grader.quizzes.quiz_terminal import take_quiz
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.terminal import take_quiz
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -23,8 +23,8 @@ from grader.course.model import load_course
 from grader.documents import CourseError
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem
 from grader.quizzes.questions import rendered
+from grader.quizzes.quiz_source import Quiz, load_quizzes
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import Quiz, load_quizzes
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

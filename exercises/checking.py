@@ -14,10 +14,16 @@ from typing import Any, NoReturn
 import torch
 
 from grader.testing import checks, draws
-from grader.testing.checks import RAISED, REFUSALS, WITH_COMMAS, CheckFailed, dtype_name, in_order
-from grader.testing.differences import difference, number
-from grader.testing.expected_values import ABSOLUTE, FILENAME, expected_here, read_values, solution_value
-from grader.testing.order import keep_results
+from grader.testing.checks import RAISED, REFUSALS, WITH_COMMAS, CheckFailed, dtype_name, in_order, keep_results
+from grader.testing.expected_values import (
+    ABSOLUTE,
+    FILENAME,
+    difference,
+    expected_here,
+    number,
+    read_values,
+    solution_value,
+)
 from grader.testing.properties import Comparison
 from grader.testing.recorder import note
 from grader.testing.student import Raised, RemoteObject

@@ -13,7 +13,7 @@ from example_class import make_class
 
 from grader.engine.client import Engine
 from grader.engine.messages import Handshake
-from grader.quizzes.source import Quiz, load_quiz
+from grader.quizzes.quiz_source import Quiz, load_quiz
 from grader.sandbox.client import SandboxClient
 from grader.sandbox.limits import Limits
 from grader.sandbox.processes import ForkServer

@@ -21,11 +21,10 @@ from made_reports import exercise, report, unit, unwritten
 
 from grader.classes.decisions import Decisions
 from grader.classes.times import Time
-from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, VariedItem
-from grader.quizzes.marking import mark
+from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, VariedItem, mark
 from grader.quizzes.questions import VARIANTS, rendered
-from grader.quizzes.source import Quiz as Source
-from grader.quizzes.source import load_quizzes
+from grader.quizzes.quiz_source import Quiz as Source
+from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.folder import keep_earlier, write_report
 from grader.reports.model import Exercise, Message, Named, Quiz, QuizItem, Report, Timing, Unit
 from grader.submissions.names import missing_sheet, missing_unit

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import courses
 
+from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import load_quiz
 
 UNIT, OTHER = "sums", "means"
 POSSIBLE, CODE = 18, 5

@@ -17,7 +17,7 @@ from courses import COURSE, REPOSITORY
 from typer.main import get_command
 
 from grader.cli.instructor import app
-from grader.quizzes.source import load_quizzes
+from grader.quizzes.quiz_source import load_quizzes
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 STEPS = (REPOSITORY / "docs" / "write-an-exercise.md").read_text(encoding="utf-8").partition("\n## After that\n")[0]

@@ -14,8 +14,8 @@ from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion, criteria_of_unit, hidden_substitutes
 from grader.engine.outcomes import Outcome
 from grader.engine.solutions import names_in, with_imports
-from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
+from grader.testing.student import InProcessBackend
 
 torch.set_num_threads(1)  # as in the engine: with small tensors, threads only wait for each other
 

@@ -6,9 +6,10 @@ import ast
 import copy
 import functools
 import sys
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from grader.audit.mutation.mutants import Mutant, mutants_of
 from grader.course.left_out import left_out
@@ -21,9 +22,6 @@ from grader.testing import rows
 from grader.testing.misconceptions import misconceptions_of
 from grader.testing.rows import names_in, needed_names
 from grader.text import ended
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
 
 Kind = Literal[
     "solution", "right answer", "stub", "misconception", "in other words", "two mistakes", "unknown mistake", "mutant"

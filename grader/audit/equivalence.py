@@ -1,7 +1,8 @@
 """Searches for a difference between a changed answer and the solution that a rule of the course covers.
 
 The probes of a unit's suite run on the solution and on the changed answer, with the same draws and the same random
-states, until one observes a difference.
+states, until one observes a difference. An exercise without probes has some that are derived from its hidden tests: the
+same calls with other draws. They find only differences in what the hidden tests observe but do not judge.
 """
 
 from __future__ import annotations
@@ -12,19 +13,22 @@ import itertools
 import random
 import signal
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from grader.course.modules import SuiteError, described
-from grader.testing.alike import alike
-from grader.testing.probes import ANY_ERROR, Draw, Probe, Property
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+from grader.engine.criteria import Criterion
+from grader.engine.replay import Recorded
+from grader.sandbox import values
+from grader.sandbox.failures import Failure, Raised
+from grader.testing.checks import REFUSALS
+from grader.testing.probes import ANY_ERROR, Draw, Probe, Property, alike
+from grader.testing.student import InProcessBackend
 
 PROBE_SECONDS = 10  # of processor time for one draw of a changed answer
 FIRST = 20  # the draws of every probe that come before the rest
@@ -114,3 +118,44 @@ def _deadline(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+DRAWS = 20
+"""The draws of each criterion. They differ from those of the course's version."""
+
+
+def derived_probes(criteria: Iterable[Criterion]) -> list[tuple[Probe, int]]:
+    """Return a probe for each of an exercise's criteria, with its number of draws."""
+    return [(_probe(criterion), DRAWS) for criterion in criteria]
+
+
+def _probe(criterion: Criterion) -> Probe:
+    def probe(unit: Any, draw: Draw) -> Iterator[Property]:
+        recorded = Recorded(InProcessBackend(criterion.unit, vars(unit)))
+        outcome = replace(criterion, version=f"{criterion.version}/{draw.number}").run(recorded)
+        for number, (operation, answer) in enumerate(recorded.answers, 1):
+            yield f"answer {number}, to {operation}", _comparable(operation, answer)
+        yield "the verdict", outcome.passed
+
+    probe.__name__ = criterion.name
+    return probe
+
+
+def _comparable(operation: str, answer: Any) -> Any:
+    """Return the part of an answer that should be the same for all right ones."""
+    match operation, answer:
+        case _, Raised():
+            return "a refusal" if REFUSALS & set(answer.types) else answer.types[0]
+        case _, Failure():
+            return type(answer).__name__
+        case "torch_functions", _:
+            return ""
+        case "parameters", torch.Tensor():  # their first values are random
+            return str(answer.shape)
+        case _, values.Handle():
+            return "an object"
+        case _, tuple() | list():
+            return [_comparable(operation, one) for one in answer]
+        case _, dict():
+            return [(str(name), _comparable(operation, answer[name])) for name in sorted(answer, key=str)]
+    return answer

@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 import multiprocessing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy
 import torch
 
-from grader.engine.criteria import criteria_of_unit, visible_criteria_of_unit
+from grader.course.model import Course
+from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
 from grader.engine.failure_matrix import start_worker
 from grader.engine.replay import Recorded
 from grader.engine.solutions import solution_names
@@ -19,13 +21,7 @@ from grader.errors import InternalError
 from grader.sandbox.failures import Ended, Raised
 from grader.sandbox.tensors import TENSORS
 from grader.sandbox.values import Handle
-from grader.testing.backend import InProcessBackend
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from grader.course.model import Course
-    from grader.engine.criteria import Criterion
+from grader.testing.student import InProcessBackend
 
 FIRST_ANSWERS = 4
 """Of a test, this many answers are replaced, and the last one."""

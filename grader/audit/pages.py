@@ -5,19 +5,15 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from grader.audit.mutation.mutants import OPERATORS
 from grader.audit.verdict import ExerciseTable, Fate, UnitTable, digest_of, naming_of
+from grader.course.model import Course
 from grader.files import write_atomically
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from grader.course.model import Course
 
 ENVIRONMENT = Environment(
     loader=PackageLoader("grader.audit", "."), undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True

@@ -5,24 +5,20 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import torch
 
+from grader.course.model import Course
 from grader.course.modules import described, import_file
-from grader.quizzes.items import BugItem, NumberItem, ShapeItem, exact
+from grader.quizzes.items import BugItem, Columns, Item, NumberItem, ShapeItem, exact
 from grader.quizzes.questions import QUIZ_SUFFIX
-from grader.quizzes.source import load_practice, load_quizzes
+from grader.quizzes.quiz_source import load_practice, load_quizzes
 from grader.text import ended
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-    from types import ModuleType
-
-    from grader.course.model import Course
-    from grader.quizzes.items import Columns, Item
 
 FILENAME = "quiz_oracles.py"
 """In the folder of a unit's suite: a function for each number and shape. `SLIPS` has the formulas of slips, by item."""

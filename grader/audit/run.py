@@ -1,24 +1,28 @@
-"""Grades the cases of the audit on all cores, names their mistakes, and searches for differences of mutants."""
+"""Runs the cases of the audit on all cores: hidden tests, diagnosis, searches for differences, and visible tests."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import multiprocessing
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.audit.cases import RIGHT, WRITTEN, Case
-from grader.audit.derived import derived_probes
-from grader.audit.equivalence import Search, Solution
+from pydantic import Field
+
+from grader.audit.cases import RIGHT, WRITTEN, Case, run_case
+from grader.audit.equivalence import Search, Solution, derived_probes
+from grader.course.model import Course
 from grader.course.modules import import_file
-from grader.engine.criteria import Criterion, criteria_of_unit
+from grader.documents import Model
+from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
 from grader.engine.diagnosis import diagnose
 from grader.engine.failure_matrix import start_worker
-from grader.engine.outcomes import MISSING
-from grader.engine.solutions import names_in
+from grader.engine.outcomes import MISSING, Outcome
+from grader.engine.solutions import names_in, solution_names
 from grader.errors import InternalError
 from grader.sandbox import lockdown
 from grader.sandbox.client import SandboxClient
@@ -26,13 +30,8 @@ from grader.sandbox.processes import ForkServer, PracticeServer, Server
 from grader.sandbox.sources import Source
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.probes import Probe, probes_of
+from grader.testing.student import InProcessBackend
 from grader.text import ended
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grader.course.model import Course
-    from grader.engine.outcomes import Outcome
 
 SEARCH_BYTES = 4 * 2**30  # the memory limit of the search for differences
 
@@ -152,3 +151,56 @@ def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[t
         return [(criterion, criterion.run(client)) for criterion in criteria]
     finally:
         client.close()
+
+
+class Ticks(Model):
+    """What the visible tests say of the known answers of a unit. Each answer is named `exercise/answer`."""
+
+    wrong: int = Field(description="How many wrong answers there are, written by hand.")
+    ticked: list[str] = Field(description="The wrong answers with a full tick.")
+    right: int = Field(description="How many right answers there are.")
+    refused: list[str] = Field(description="The right answers without a tick, each with the first test that it fails.")
+
+
+def count_ticks(course: Course, units: Sequence[str], cases: Sequence[Case], jobs: int) -> dict[str, Ticks]:
+    """Run the visible tests of these units on their handwritten answers, each unit in one of `jobs` processes."""
+    # New processes, because a fork would lack this process's threads.
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), start_worker) as pool:
+        own = [[case for case in cases if case.unit == unit] for unit in units]
+        return dict(zip(units, pool.map(ticks_of, itertools.repeat(course), units, own), strict=True))
+
+
+def ticks_of(course: Course, unit: str, cases: Iterable[Case]) -> Ticks:
+    """Run the visible tests of a unit on its handwritten answers, in this process."""
+    failure = failure_finder(course, unit)
+    found = [(case, failure(case)) for case in cases if case.kind in (*RIGHT, *WRITTEN)]
+    right = [(case, reason) for case, reason in found if case.kind in RIGHT]
+    return Ticks(
+        wrong=len(found) - len(right),
+        ticked=[_name(case) for case, reason in found if case.kind in WRITTEN and reason is None],
+        right=len(right),
+        refused=[f"{_name(case)}: {reason}" for case, reason in right if reason],
+    )
+
+
+def failure_finder(course: Course, unit: str) -> Callable[[Case], str | None]:
+    """Return a function that names the first visible test that an answer fails, and why; None for a full tick."""
+    visible = visible_criteria_of_unit(course, unit)
+    # A wrong answer is one exercise. Visible tests of it may need other exercises of the unit, which are right.
+    solution = solution_names(course, unit)
+
+    def first_failure(case: Case) -> str | None:
+        names = run_case(case)
+        if case.kind in WRITTEN:
+            names = {**solution, case.exercise: names[case.exercise]}
+        backend = InProcessBackend(unit, names)
+        for criterion in visible:
+            if criterion.exercise == case.exercise and not (outcome := criterion.run(backend)).passed:
+                return f"{criterion.name}: {outcome.fault or f'{outcome.reason} {outcome.detail}'.strip()}"
+        return None
+
+    return first_failure
+
+
+def _name(case: Case) -> str:
+    return f"{case.exercise}/{case.name}"

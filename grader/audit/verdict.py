@@ -7,21 +7,17 @@ import hashlib
 import io
 import tokenize
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from pydantic import Field
 
 from grader.audit.cases import RIGHT, WRITTEN, Kind, names_of
-from grader.audit.ticks import Ticks
+from grader.audit.equivalence import Search
+from grader.audit.run import Result, Ticks
+from grader.course.model import Course
 from grader.documents import Model
 from grader.files import PACKAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from grader.audit.equivalence import Search
-    from grader.audit.run import Result
-    from grader.course.model import Course
 
 FEWEST_MUTANTS = 8
 """The least number of mutants that differ from the solution, for an exercise that is a class."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from grader.course import guidance
+from grader.course.model import Course
 from grader.course.modules import shown
 from grader.engine.criteria import (
     Criterion,
@@ -17,19 +20,13 @@ from grader.engine.criteria import (
     visible_substitutes,
 )
 from grader.engine.drawing import pictures_of_unit
+from grader.engine.outcomes import Outcome
 from grader.engine.solutions import failed_by_solution, solution_names
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.testing import expected_values, substitutes
-from grader.testing.backend import InProcessBackend
 from grader.testing.pictures import Collected, collecting
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from grader.course.model import Course
-    from grader.engine.outcomes import Outcome
+from grader.testing.student import InProcessBackend
 
 
 def build(course: Course) -> list[Path]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from grader.classes.decisions import Decisions
     from grader.classes.times import Time
     from grader.course.model import Course
-    from grader.quizzes.source import Quiz
+    from grader.quizzes.quiz_source import Quiz
     from grader.reports.model import Report
     from grader.submissions.source import Submission
     from grader.submissions.tree import Ignored

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from grader.classes.matcher import was_others
 from grader.classes.times import Time
-from grader.quizzes.source import load_quizzes
+from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.fingerprint import key_digest, tests_digest
 from grader.reports.model import UNKNOWN
 from grader.reports.scoring import quiz_points

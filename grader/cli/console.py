@@ -1,4 +1,4 @@
-"""The terminal: printing, errors and exit codes."""
+"""The terminal: printing, progress, errors and exit codes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import contextlib
 import os
 import signal
 import sys
+import threading
+import time
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -18,10 +20,11 @@ from typer.core import TyperGroup, TyperOption
 
 from grader.errors import BAD_INPUT, INTERNAL, INTERRUPTED, GraderError, InternalError
 from grader.machine import missing_torch
-from grader.text import log_lines, printable
+from grader.text import listed, log_lines, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -48,16 +51,26 @@ CourseFolder = Annotated[
 """An option of every command that works on a course. It is also accepted before the command."""
 
 
+RENAMED = {
+    "emit": "`grader emit` is `grader export` now: grader export READER REPORT",
+    "table": "`grader table` is `grader gradebook` now: grader gradebook --reports reports --out grades.csv",
+    "--again": "`--again` is `--force` now: grader grade SUBMISSIONS --out OUT --force",
+}
+"""What to write in place of two commands and an option of versions before 1.0."""
+
+
 class Program(TyperGroup):
     """The command `grader`: the one place that prints an error and exits with its code."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Move a `--course` before the command behind it, where the commands expect it."""
+        """Move a `--course` before the command behind it, where the commands expect it. Refuse old names."""
         _hide_types_of_flags(self, ctx)
         if args and args[0] == "--course":
             args = [*args[2:], *args[:2]]
         elif args and args[0].startswith("--course="):
             args = [*args[1:], args[0]]
+        for old in RENAMED.keys() & {*args[:1], *(word for word in args if word == "--again")}:
+            raise stop(BAD_INPUT, RENAMED[old])
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -131,7 +144,7 @@ def unwritable(error: OSError) -> NoReturn:
 def stop(code: int, *sentences: str) -> typer.Exit:
     """Print what is wrong, and return the exit to raise."""
     for sentence in sentences:
-        err.print(safe(sentence, err), soft_wrap=True)
+        say(sentence, err)
     return typer.Exit(code)
 
 
@@ -140,9 +153,9 @@ def can_ask(console: Console) -> bool:
     return console.is_terminal and sys.stdin.isatty() and "CI" not in os.environ
 
 
-def say(text: str) -> None:
+def say(text: str, console: Console = out) -> None:
     """Print one line of any text."""
-    out.print(safe(text, out), soft_wrap=True)
+    console.print(safe(text, console), soft_wrap=True)
 
 
 def safe(text: str, console: Console) -> str:
@@ -188,3 +201,97 @@ def require_folder(path: Path) -> None:
         raise GraderError(f"--out: {path} cannot be made a folder ({error.strerror}): name another.") from None
     if not os.access(path, os.W_OK):
         raise GraderError(f"--out: {path} cannot be written to: name another folder.")
+
+
+SILENT_SECONDS = 10
+"""After how long without a line a log says what is in work."""
+_MOST = 4
+
+
+class Work:
+    """What is in work, since when, and how much is done.
+
+    Attributes:
+        total: How much there is to do.
+        done: How much is done.
+        show: Called with a line about what is done.
+    """
+
+    def __init__(self, total: int, show: Callable[[str], None]) -> None:
+        """Begin with nothing."""
+        self.total = total
+        self.done = 0
+        self.show = show
+        self._begun: dict[str, float] = {}
+
+    def begin(self, name: str) -> None:
+        """Note that something is in work now."""
+        self._begun.setdefault(name, time.monotonic())
+
+    def advance(self, name: str, what: str, count: int = 1) -> None:
+        """Note that something is done, and what was done with it."""
+        begun = self._begun.pop(name, None)
+        self.done += count
+        took = f" in {time.monotonic() - begun:.0f} s" if begun is not None else ""
+        self.show(f"{what} {name}{took} ({self.done} of {self.total})")
+
+    def in_work(self) -> str:
+        """Return what is in work, and for how long; what has begun first comes first."""
+        now = time.monotonic()
+        return listed([f"{name} ({now - begun:.0f} s)" for name, begun in [*self._begun.items()]], _MOST)
+
+
+@contextlib.contextmanager
+def progress(total: int, what: str) -> Iterator[Work]:
+    """Show what is in work and how much is done, until the end of the block."""
+    with (_bar if sys.stderr.isatty() else _log)(total, what) as shown:
+        yield shown
+
+
+@contextlib.contextmanager
+def _bar(total: int, what: str) -> Iterator[Work]:
+    # slow to import, and only long commands need it
+    from rich import progress as bars
+    from rich.table import Column
+    from rich.text import Text
+
+    shown = Work(total, lambda _line: bar.update(task, completed=shown.done))
+
+    class InWork(bars.ProgressColumn):
+        """What is in work, read again each time that the bar is drawn."""
+
+        def render(self, _task: object) -> Text:
+            return Text(shown.in_work())
+
+    names = InWork(Column(no_wrap=True, overflow="ellipsis"))
+    done = (bars.TextColumn(what), bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn())
+    with bars.Progress(*done, names, console=err, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield shown
+
+
+@contextlib.contextmanager
+def _log(total: int, what: str) -> Iterator[Work]:
+    """Print a line for each that is done, and what is in work if there is no line for a while."""
+    news, is_over = threading.Event(), threading.Event()
+
+    def show(line: str) -> None:
+        news.set()
+        err.print(escape(line), soft_wrap=True)
+
+    def watch() -> None:
+        while not is_over.is_set():
+            has_news = news.wait(SILENT_SECONDS)
+            news.clear()
+            if not has_news and (names := shown.in_work()):
+                err.print(escape(f"still {what} {names}"), soft_wrap=True)
+
+    shown = Work(total, show)
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield shown
+    finally:
+        is_over.set()
+        news.set()
+        watcher.join()

@@ -12,13 +12,16 @@ import typer
 from grader import __version__
 from grader.cli.console import CourseFolder, Program, can_ask, out, run, say, writing
 from grader.cli.export import export
-from grader.cli.notebook import notebook, script
-from grader.cli.quick import finish
+from grader.cli.quick import PROGRAM, Command, CommandResult, Terminal, done_by_spare, finish
 from grader.errors import IMPERFECT
 from grader.machine import missing_torch
 
 if TYPE_CHECKING:
-    from grader.practice.spare import Message
+    from collections.abc import Callable
+
+    from grader.course.model import Course
+    from grader.practice.student_files import Converted
+
 
 Background = Annotated[
     bool,
@@ -34,6 +37,7 @@ NEXT = "By default, the one that `grader` calls next."
 Exercise = Annotated[str | None, typer.Argument(help=f"An exercise. {NEXT}")]
 Unit = Annotated[str | None, typer.Argument(help=f"The name of a unit. {NEXT}")]
 
+UnitOrExercise = Annotated[str, typer.Argument(help="The unit, or one of its exercises.")]
 WORK, OTHER = "Work on the exercises", "Reports and the machine"
 
 app = typer.Typer(
@@ -79,53 +83,46 @@ def check(
     background: Background = NO_CI,
 ) -> None:
     """Run the visible tests on your answers. Exit 1 where something is not right yet."""
-    files = {option: str(path.absolute()) if path else None for option, path in (("into", into), ("html", html))}
+    files = {option: str(path.absolute()) for option, path in (("into", into), ("html", html)) if path}
     is_asking = name is not None and can_ask(out)
     raise typer.Exit(_run("check", course, background, name=name, student=student, is_asking=is_asking, **files))
 
 
-def _run(command: str, course: Path | None, background: bool, **asked: Any) -> int:
+def _run(do: str, course: Path | None, background: bool, **options: Any) -> int:
     """Have a command done, print what is wrong or ask what follows, and return the exit code."""
-    return finish(_done(command, course, background, **asked))
+    return finish(_done(do, course, background, **options))
 
 
-def _done(command: str, course: Path | None, background: bool, **asked: Any) -> Message:
+def _done(do: str, course: Path | None, background: bool, **options: Any) -> CommandResult:
     """Have the spare process do a command, or do it here if there is none. Then start the next spare process."""
     from grader.course.root import current_folder, find_root
     from grader.practice import spare
 
     root = find_root(course)
-    asked |= {"do": command, "root": str(root.absolute()), "here": str(current_folder())}
-    terminal = {
-        "encoding": out.encoding,
-        "is_terminal": out.is_terminal,
-        "width": out.width,
-        "colors": None if out.no_color or out.legacy_windows else out.color_system,
-    }
-    # A file that the user named is written here: the spare process has other open files, and may have another umask.
-    is_file_named = any(asked.get(option) for option in ("into", "html", "picture"))
-    done = spare.ask(root, asked | terminal) if background and not is_file_named else None
-    if done is not None:
-        out.file.write(done["printed"])
+    command = Command(do, str(root.absolute()), str(current_folder()), **options)
+    colors = None if out.no_color or out.legacy_windows else out.color_system
+    terminal = Terminal(out.encoding, out.is_terminal, out.width, colors)
+    result = done_by_spare(command, terminal) if background else None
+    if result is not None:
+        out.file.write(result.printed)
     else:
-        from grader.cli.background import COMMANDS
+        from grader.cli.commands import run as do_here
 
-        done = COMMANDS[command](asked, out)
+        result = do_here(command, out)
     out.file.flush()
     if background:
-        spare.start("grader.cli.background", root)
-    return done
+        spare.start(PROGRAM, root)
+    return result
 
 
 def _named(name: str | None, course: Path | None, what: Literal["exercise", "unit"]) -> str:
     """Return the name that was typed or, without one, the name of the exercise or unit that `grader` calls next."""
     if name is not None:
         return name
-    done = _done("next", course, NO_CI)
-    if "error" in done:
-        raise typer.Exit(finish(done))
-    found: str = done[what]
-    return found
+    result = _done("next", course, NO_CI)
+    if result.error:
+        raise typer.Exit(finish(result))
+    return result.exercise if what == "exercise" else result.unit
 
 
 @app.command(rich_help_panel=WORK)
@@ -166,7 +163,7 @@ def quiz(
     course: CourseFolder = None,
 ) -> None:
     """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""
-    from grader.quizzes.terminal import take_quiz
+    from grader.quizzes.quiz_terminal import take_quiz
 
     take_quiz(_named(unit, course, "unit"), out, course)
 
@@ -179,7 +176,7 @@ def hint(
     """Show the next hint of an exercise: the idea, then the shapes, then the call."""
     from grader.course.model import find_course
     from grader.practice.check import answers_folder
-    from grader.practice.hints import show_next_hint
+    from grader.practice.exercise_help import show_next_hint
 
     found = find_course(course)
     exercise = _named(exercise, course, "exercise")
@@ -195,7 +192,7 @@ def reset(
     """Put the stub of an exercise back into your file, and keep the old file."""
     from grader.course.model import find_course
     from grader.practice.check import answers_folder
-    from grader.practice.reset import reset as put_back
+    from grader.practice.student_files import reset as put_back
 
     found = find_course(course)
     exercise = _named(exercise, course, "exercise")
@@ -215,7 +212,7 @@ def solution(
     """Print the solution of an exercise, once your instructor has published it."""
     from grader.course.model import find_course
     from grader.practice.check import answers_folder
-    from grader.practice.published import published_solution, show_code
+    from grader.practice.exercise_help import published_solution, show_code
 
     found = find_course(course)
     now = datetime.datetime.now(datetime.UTC)
@@ -231,11 +228,11 @@ def practice(
     """Practise a unit: each answer is explained at once, and nothing is graded."""
     unit = _named(unit, course, "unit")
     if page is None:
-        from grader.quizzes.practice_terminal import practise
+        from grader.quizzes.practice_items import practise
 
         practise(unit, out, course)
         return
-    from grader.quizzes.practice_page import write_page
+    from grader.quizzes.practice_items import write_page
 
     with writing(f"{page} could not be written"):
         page.parent.mkdir(parents=True, exist_ok=True)
@@ -272,11 +269,35 @@ def doctor(course: CourseFolder = None) -> None:
         raise typer.Exit(IMPERFECT)
 
 
-app.command(rich_help_panel=WORK)(notebook)
-app.command(rich_help_panel=WORK)(script)
+@app.command(rich_help_panel=WORK)
+def notebook(unit: UnitOrExercise, course: CourseFolder = None) -> None:
+    """Make a notebook of a unit's script, with a cell that checks each exercise. The notebook is graded then."""
+    from grader.practice.student_files import write_notebook
+
+    _convert(write_notebook, unit, course)
+
+
+@app.command(rich_help_panel=WORK)
+def script(unit: UnitOrExercise, course: CourseFolder = None) -> None:
+    """Make a script of a unit's notebook. The script is graded then."""
+    from grader.practice.student_files import write_script
+
+    _convert(write_script, unit, course)
+
+
+def _convert(write: Callable[[Course, str, datetime.datetime], Converted], name: str, course: Path | None) -> None:
+    from grader.course.model import find_course
+    from grader.practice.check import unit_of
+
+    found = find_course(course)
+    with writing("Nothing was changed"):
+        converted = write(found, unit_of(name, found), datetime.datetime.now().astimezone())
+    say(f"Wrote {os.path.relpath(converted.written)}. Work in it from now on: it is the file that is graded.")
+    for backup in converted.backups:
+        say(f"Your old file is {backup}")
+
+
 app.command(rich_help_panel=OTHER)(export)
-# The old name: the workflows of earlier releases use it.
-app.command("emit", hidden=True)(export)
 
 
 if __name__ == "__main__":

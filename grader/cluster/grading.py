@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from grader.course.model import Course
-    from grader.quizzes.source import Quiz
+    from grader.quizzes.quiz_source import Quiz
     from grader.submissions.source import Submission
 
 

@@ -16,10 +16,10 @@ from grader.course.model import Course
 from grader.documents import nearest
 from grader.errors import GraderError
 from grader.files import write_atomically
-from grader.quizzes import practice
+from grader.quizzes import practice_items
 from grader.quizzes.questions import FILENAME, QUIZ_SUFFIX, to_json
+from grader.quizzes.quiz_source import load_practice, load_quizzes
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import load_practice, load_quizzes
 from grader.submissions.names import SHEET_SUFFIX
 from grader.submissions.source import DEFINITION
 
@@ -102,7 +102,7 @@ def _files(course: Course) -> dict[Path, str | None]:
         files[course.exercises / guidance.HINTS] = guidance.hints_json(found)
     names = [path.name for path in course.solutions.glob("*.py")]
     names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in course.solutions.glob(f"*{QUIZ_SUFFIX}")]
-    possible = [course.exercises / name for name in sorted([*names, FILENAME, guidance.HINTS, practice.FILENAME])]
+    possible = [course.exercises / name for name in sorted([*names, FILENAME, guidance.HINTS, practice_items.FILENAME])]
     return {**files, **{path: None for path in possible if path not in files and path.exists()}}
 
 
@@ -113,7 +113,7 @@ def _sheets(course: Course) -> dict[Path, str]:
     sheets = {course.exercises / quiz.filename: write_sheet(quiz, None, {}) for quiz in questions}
     files = {**sheets, course.exercises / FILENAME: to_json(questions)} if sheets else {}
     if items := load_practice(course.solutions, course.units, quizzes.values()):
-        files[course.exercises / practice.FILENAME] = practice.to_json(items.values())
+        files[course.exercises / practice_items.FILENAME] = practice_items.to_json(items.values())
     return files
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pytest
 
     from grader.course.model import Course
-    from grader.testing.backend import Backend
+    from grader.testing.student import Backend
 
 
 @dataclass(frozen=True)

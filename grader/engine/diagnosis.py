@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from grader.engine.failure_matrix import recorded
-from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import with_both
+from grader.testing.student import InProcessBackend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -30,9 +30,9 @@ from grader.engine.solutions import failed_by_solution, solution_names
 from grader.errors import GraderError, SuiteFault
 from grader.files import PACKAGE, write_atomically
 from grader.sandbox import protocol, values
-from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import MisconceptionError, made_file, misconceptions_of
 from grader.testing.recorder import Observation
+from grader.testing.student import InProcessBackend
 from grader.text import ended
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.engine.messages import Handshake
     from grader.quizzes.questions import Questions
-    from grader.quizzes.source import Quiz
+    from grader.quizzes.quiz_source import Quiz
     from grader.reports.model import Report, Suites
     from grader.submissions.source import Submission
     from grader.testing.drawings import Drawing, OwnQuestion

@@ -9,9 +9,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from grader.engine.diagnosis import SILENT
-from grader.testing.order import ANOTHER_ORDER
-from grader.testing.properties import GRADIENTS, LOOKS_AHEAD
-from grader.testing.relations import Property
+from grader.testing.checks import ANOTHER_ORDER
+from grader.testing.properties import GRADIENTS, LOOKS_AHEAD, Property
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

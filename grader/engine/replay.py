@@ -9,7 +9,7 @@ from grader.sandbox.failures import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from grader.testing.backend import Backend
+    from grader.testing.student import Backend
 
 
 class Recorded:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from grader.engine.criteria import Criterion
     from grader.engine.source_lines import SourceLines
     from grader.testing.misconceptions import Misconception
-    from grader.testing.relations import Property
+    from grader.testing.properties import Property
 
 
 class Engine:

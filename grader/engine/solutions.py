@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from grader.course.modules import SuiteError, described, shown
 from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.errors import SuiteFault
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 from grader.text import ended
 
 if TYPE_CHECKING:

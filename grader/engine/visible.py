@@ -24,10 +24,9 @@ from grader.sandbox.errors import students_places
 from grader.sandbox.failures import Failure, Raised
 from grader.sandbox.sources import Source
 from grader.sandbox.worker import Worker
-from grader.testing.backend import InProcessBackend
 from grader.testing.checks import CheckFailed
 from grader.testing.recorder import Recorder
-from grader.testing.student import Student
+from grader.testing.student import InProcessBackend, Student
 from grader.text import ended
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from grader.course.root import current_folder
 from grader.documents import nearest
 from grader.errors import GraderError
-from grader.practice.statements import Statements
+from grader.practice.exercise_code import Statements
 from grader.quizzes.questions import FILENAME, read_questions
 from grader.quizzes.sheet_reader import too_few_decimals
 from grader.submissions.names import is_published, require_folder, require_name
 from grader.submissions.reader import read_submission
+from grader.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.engine.grading import Graded, Grading
     from grader.submissions.source import Submission
+
+_MARK = re.compile(r"^@picture\(\s*[\"'](\w+)[\"']", re.MULTILINE)
 
 
 class Answers(NamedTuple):
@@ -121,6 +124,23 @@ def unit_of_exercise(name: str, course: Course) -> str:
     return unit
 
 
+def exercises_to_draw(course: Course, name: str) -> list[str]:
+    """Return the exercises with a picture that an exercise's or a unit's name means.
+
+    Raises:
+        GraderError: There is no such exercise or unit, or it has no picture.
+    """
+    unit = unit_of(name, course)
+    path = course.exercises / f"pictures_{unit}.py"
+    marked = set(_MARK.findall(path.read_text(encoding="utf-8"))) if path.is_file() else set()
+    drawn = [exercise for exercise in course.units[unit].exercises if exercise in marked]
+    wanted = [exercise for exercise in drawn if name in (unit, exercise)]
+    if not wanted:
+        others = f" In {unit} there are pictures of {listed(drawn)}." if drawn else f" {unit} has none."
+        raise GraderError(f"There is no picture of {name}.{others}")
+    return wanted
+
+
 def answers_folder(course: Course, here: Path | None = None) -> Path:
     """Return the folder `here`, by default the current one, or the nearest around it with answers in it.
 
@@ -164,23 +184,9 @@ def _narrowed(answers: Answers, course: Course, names: set[str]) -> Submission:
         used = answers.code.used_by(names)
         wanted = named | {unit for unit in wanted if used & course.units[unit].exercises.keys()}
         untested = {name for unit in wanted for name in course.units[unit].exercises} - used
-    # What nothing mentions cannot be imported.
-    siblings = _mentioned(submission, wanted) - wanted
     return dataclasses.replace(
         submission,
         units={unit: one for unit, one in submission.units.items() if unit in wanted},
-        siblings={unit: source for unit, source in submission.sources.items() if unit in siblings},
+        siblings={unit: source for unit, source in submission.sources.items() if unit not in wanted},
         untested=tuple(sorted(untested)),
     )
-
-
-def _mentioned(submission: Submission, units: set[str]) -> set[str]:
-    """Return the units whose names occur in the code of these units, directly or in that of such a unit."""
-    sources = submission.sources
-    found, new = set[str](), units
-    while new:
-        text = "\n".join(cell for name in new & sources.keys() for cell in sources[name].cells)
-        here = {name for name in submission.units if re.search(rf"\b{name}\b", text)}
-        new = here - found - units
-        found |= new
-    return found

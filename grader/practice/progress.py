@@ -1,25 +1,108 @@
-"""How far a student is: the state of each exercise, as the last check of the same code found it."""
+"""What the grader remembers of one student's folder, and how far the student is by the last checks.
+
+It is in the user's own state folder: the hints that were shown, and the state of each exercise as the last check of the
+same code found it.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from filelock import FileLock, Timeout
+from platformdirs import user_state_path
+
+from grader.errors import GraderError
+from grader.files import write_atomically
 from grader.practice.check import read_answers
-from grader.practice.state import read_state, updated_state
-from grader.practice.statements import Statements
+from grader.practice.exercise_code import Statements
 from grader.reports.reading import entries
 from grader.submissions.reader import read_submission
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from grader.course.model import Course
     from grader.practice.check import Answers
     from grader.reports.model import Report
 
-SECTION = "checked"
+
+_APPLICATION = "attention-from-scratch"
+_SECONDS = 10
+"""How long to wait for another program that changes the state."""
+
+
+@dataclass
+class StudentState:
+    """What is remembered.
+
+    Attributes:
+        content: One section for each subject, such as {"hints": {"an_exercise": 2}}.
+        problem: A sentence for the student if the file was damaged and so was started anew.
+    """
+
+    content: dict[str, Any] = field(default_factory=dict)
+    problem: str = ""
+
+    def section(self, name: str) -> dict[str, Any]:
+        """Return a section, to read or to change; an empty one if there is none."""
+        if not isinstance(self.content.get(name), dict):
+            self.content[name] = {}
+        section: dict[str, Any] = self.content[name]
+        return section
+
+
+def state_folder(folder: Path) -> Path:
+    """Return where the grader keeps what belongs to a student's folder. It may not exist yet."""
+    place = folder.resolve()
+    key = hashlib.sha256(str(place).encode()).hexdigest()[:12]
+    return user_state_path(_APPLICATION, appauthor=False) / f"{place.name}-{key}"
+
+
+def read_state(folder: Path) -> StudentState:
+    """Return what is remembered of a student's folder. Raises OSError."""
+    path = _file(folder)
+    if not path.is_file():
+        return StudentState()
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        return StudentState(problem=f"{path} was damaged: what it remembered, such as your last hint, starts anew.")
+    return StudentState(content)
+
+
+@contextlib.contextmanager
+def updated_state(folder: Path) -> Iterator[StudentState]:
+    """Give what is remembered of a student's folder, and save it at the end of the block if no error is raised.
+
+    Raises:
+        GraderError: Another program holds it.
+        OSError: It cannot be read or written.
+    """
+    path = _file(folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(path.with_suffix(".lock"), timeout=_SECONDS):
+            state = read_state(folder)
+            yield state
+            write_atomically(path, json.dumps(state.content, indent=1) + "\n")
+    except Timeout:
+        raise GraderError(f"Another program has held {path} for {_SECONDS} seconds: end it and try again.") from None
+
+
+def _file(folder: Path) -> Path:
+    return state_folder(folder) / "state.json"
+
+
+CHECKED = "checked"
 State = Literal["passes", "fails", "waits", "not written", "changed"]
 """Of an exercise. Waits: another one has to be fixed first. Changed: it was not checked since its code, or code that it
 uses, was changed."""
@@ -49,7 +132,7 @@ def received_code(course: Course) -> Statements:
     return Statements(read_submission("stubs", course.exercises, course.units, course.exercises).sources)
 
 
-class Progress:
+class StudentProgress:
     """The state of every exercise of a course in a student's folder.
 
     Attributes:
@@ -60,7 +143,7 @@ class Progress:
         """Read what earlier checks found. Raises OSError."""
         self._course = course
         self._folder = folder
-        self._known = read_state(folder).section(SECTION)
+        self._known = read_state(folder).section(CHECKED)
         self.answers = answers
 
     def read_again(self) -> list[str]:
@@ -92,7 +175,7 @@ class Progress:
             if entry.name in exercises
         }
         with updated_state(self._folder) as state:
-            state.section(SECTION).update(found)
+            state.section(CHECKED).update(found)
         self._known |= found
 
     def _state(self, unit: str, exercise: str) -> State:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from grader.course.model import Course
-    from grader.quizzes.source import Quiz
+    from grader.quizzes.quiz_source import Quiz
     from grader.reports.model import Report, Suites
     from grader.submissions.source import Submission
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader import __version__
-from grader.quizzes.cells import read_cells
-from grader.quizzes.marking import accepted_answer, explanation, mark
+from grader.quizzes.items import accepted_answer, explanation, mark
 from grader.quizzes.questions import Questions
+from grader.quizzes.quiz_source import Quiz
 from grader.quizzes.sheet import Sheet
-from grader.quizzes.sheet_reader import read_sheet
-from grader.quizzes.source import Quiz
+from grader.quizzes.sheet_reader import read_cells, read_sheet
 from grader.reports import model
 from grader.reports.fingerprint import answers_digest, fingerprint, key_digest, suites_digest, tests_digest
 from grader.reports.results import Judged

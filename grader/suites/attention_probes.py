@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.testing.alike import alike
-from grader.testing.probes import Property, set_to, shares
+from grader.testing.probes import Property, alike, set_to, shares
 
 
 def parameters_of_length(module: nn.Module, length: int) -> Iterator[Property]:

@@ -8,27 +8,22 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import torch
 
 from grader.sandbox import protocol
 from grader.sandbox.failures import Failure, Raised
-from grader.testing.order import keep_results, misplaced
+from grader.testing.properties import ABSOLUTE as ABSOLUTE  # imported by suites
 from grader.testing.properties import GRADIENTS, Comparison
+from grader.testing.properties import RELATIVE as RELATIVE
 from grader.testing.recorder import note, remark
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from grader.testing.student import RemoteCallable
+from grader.testing.student import RemoteCallable, RemoteObject
 
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
-# Sums of about ten products of standard normals in float32 have errors of about 1e-6, and common mistakes change values
-# by 1e-2 and more. These tolerances are ten times the former and at most a hundredth of the latter.
-RELATIVE, ABSOLUTE = 1e-4, 1e-5
 KEPT_NUMBERS = 10_000
 # The values of a student that a sentence may show.
 PLAIN_NAME, LARGEST_SHOWN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}"), 10**12
@@ -273,3 +268,81 @@ def _family(found: torch.dtype, expected: torch.dtype) -> str:
 def dtype_name(dtype: torch.dtype) -> str:
     """Return the name of a dtype, without torch's."""
     return str(dtype).removeprefix("torch.")
+
+
+# How a sentence on it ends, also that of a check which sees it by the shapes.
+ANOTHER_ORDER = re.compile(
+    r"; (?:your \w+ result is what the \w+ should be|yours returns them in the reverse order)\.$"
+)
+ORDINALS = ("first", "second", "third", "fourth")
+# The results of the last call that gave several, and what is said if they are in another order.
+_results: list[Any] = []
+_sentence = ""
+
+
+def keep_results(results: Sequence[Any], sentence: str = "The order of the results is wrong") -> None:
+    """Keep the results of a call, and how a sentence on their order begins."""
+    global _sentence
+    _results[:] = results
+    _sentence = sentence
+
+
+def misplaced(value: Any, expected: torch.Tensor, within: float = ABSOLUTE) -> str:
+    """Return a sentence if this is one of the results that were kept, and another one is what is expected, or ""."""
+    mine = next((place for place, one in enumerate(_results) if one is value), None)
+    if mine is None:
+        return ""
+    places = (place for place, one in enumerate(_results) if place != mine and _is_close(one, expected, within))
+    found = next(places, None)
+    return (
+        "" if found is None else f"{_sentence}; your {ORDINALS[found]} result is what the {ORDINALS[mine]} should be."
+    )
+
+
+def _is_close(value: Any, expected: torch.Tensor, within: float) -> bool:
+    if isinstance(value, float):
+        value = torch.tensor(value)
+    is_alike = isinstance(value, torch.Tensor) and value.shape == expected.shape
+    return is_alike and torch.allclose(value.double(), expected.double(), RELATIVE, within)
+
+
+# By the names of a module's parameters.
+Weights = dict[str, "torch.Tensor"]
+
+
+def no_parameter(name: str) -> str:
+    """Return what a student reads if a layer's parameter is missing."""
+    return f"There is no parameter {name} of its own, which nn.Linear would have under this name."
+
+
+def expect_layer(parameters: Weights, name: str, d_in: int, d_out: int) -> None:
+    """Expect a linear layer of this name from d_in to d_out."""
+    expect_true(f"{name}.weight" in parameters, no_parameter(f"{name}.weight"))
+    expect_shape(parameters[f"{name}.weight"], (d_out, d_in))
+
+
+def expect_shape(parameter: torch.Tensor, shape: tuple[int, ...]) -> None:
+    """Expect a parameter of this shape. Its initial values are random and not checked."""
+    found = tuple(parameter.shape)
+    expect_true(found == shape, f"A layer's parameter has the wrong shape: {found}.")
+
+
+def expect_no_bias(parameters: Weights, names: Iterable[str]) -> None:
+    """Expect layers of these names, and none with a bias."""
+    for name in names:
+        expect_true(f"{name}.weight" in parameters, no_parameter(f"{name}.weight"))
+        expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
+
+
+def set_layers(module: RemoteObject, weights: Weights, optional: Weights | None = None) -> None:
+    """Set the weights and biases of layers, and those of optional ones that the module has.
+
+    An unwanted bias fails a criterion of its own. It is set to zero here, so that it fails no other.
+    """
+    biases = [name.removesuffix("weight") + "bias" for name in weights if name.endswith("weight")]
+    module.set(weights, optional={**dict.fromkeys(biases, 0.0), **(optional or {})})
+
+
+def as_layers(matrices: Weights) -> Weights:
+    """Return the weights (d_out, d_in) of layers whose matrices (d_in, d_out) are given by the layers' names."""
+    return {f"{name}.weight": matrix.mT for name, matrix in matrices.items()}

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
+from grader.sandbox import protocol
 from grader.testing.checks import (
     CheckFailed,
     dtype_name,
@@ -19,19 +20,16 @@ from grader.testing.checks import (
     expect_close,
     expect_gradients,
     expect_same,
+    expect_tensor,
     expect_true,
     expect_values,
     oracle_gradients,
 )
-from grader.testing.differences import difference
-from grader.testing.digits import expect_digits, with_digits
 from grader.testing.draws import Draw, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
+from grader.testing.expected_values import difference
+from grader.testing.inputs import Fresh
 from grader.testing.recorder import note
-from grader.testing.slopes import direction_of, slope_of, tensors_of
 from grader.testing.student import Raised, Refused, RemoteCallable, RemoteObject, Student
-
-if TYPE_CHECKING:
-    from grader.testing.inputs import Fresh
 
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True
@@ -295,3 +293,57 @@ def _listed(names: Iterable[str]) -> str:
     """Return names with their verb, such as "`x` and `y` are"."""
     quoted = [f"`{name}`" for name in names]
     return f"{quoted[0]} is" if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]} are"
+
+
+STEP = 1e-2
+
+
+def tensors_of(result: Any) -> list[torch.Tensor]:
+    """Return the tensors of a result: itself, or those in a tuple or list."""
+    return [expect_tensor(one) for one in (result if isinstance(result, tuple | list) else (result,))]
+
+
+def direction_of(value: torch.Tensor) -> torch.Tensor:
+    """Return a fixed direction of length one, in float64, along which every entry changes by another step."""
+    steps = (torch.arange(value.numel(), dtype=torch.float64) + 0.5).cos().reshape(value.shape)
+    direction: torch.Tensor = steps / steps.norm()
+    return direction
+
+
+def slope_of(
+    call: RemoteCallable, values: Sequence[Any], key: str, value: torch.Tensor, direction: torch.Tensor
+) -> float:
+    """Return the change of the weighted sum of the result along a direction, divided by the step."""
+    ends = []
+    for step in (STEP, -STEP):
+        moved = (value.double() + step * direction).to(value.dtype)
+        if key.isdigit():
+            result = call(*(moved if n == int(key) else one for n, one in enumerate(values)))
+        else:
+            assert isinstance(call, RemoteObject)
+            call.set({key: moved})
+            result = call(*values)
+            call.set({key: value})
+        outputs = [one.double() for one in tensors_of(result) if one.is_floating_point()]
+        ends.append(sum((one * protocol.cotangent(one.shape, one.dtype)).sum().item() for one in outputs))
+    return (ends[0] - ends[1]) / (2 * STEP)
+
+
+def with_digits(values: Sequence[Any]) -> list[Any]:
+    """Return arguments whose floats have many decimals: each times another irrational number near 1."""
+    return [
+        one * (1 + (torch.arange(one.numel(), dtype=one.dtype) + 2).sqrt().reshape(one.shape) / 100)
+        if isinstance(one, torch.Tensor) and one.is_floating_point()
+        else one
+        for one in values
+    ]
+
+
+def expect_digits(results: Iterable[torch.Tensor]) -> None:
+    """Expect float64 results of such arguments to have more than six decimals, unless all numbers are whole."""
+    for result in results:
+        found = result.double()
+        is_short = (found - found.round(decimals=6)).abs() < 1e-12
+        if bool(is_short.all()) and not torch.equal(found, found.round()):
+            note("rounded")
+            raise CheckFailed("The result is rounded: it should have all its decimals. Only what is shown is rounded.")

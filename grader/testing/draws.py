@@ -11,16 +11,13 @@ Nothing that depends on the draws is recorded, because each answer draws differe
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import Protocol
 
 import torch
 
 from grader.testing.checks import expect_true
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from grader.testing.student import RemoteObject, Student
+from grader.testing.student import RemoteObject, Student
 
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True

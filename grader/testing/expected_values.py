@@ -1,24 +1,23 @@
 """The values that the solution gives in the visible tests: written at `build`, and compared at `grader check`.
 
 So the visible tests need no second implementation of an exercise. The file has them by unit, test and name. Values with
-substitutes for other exercises are in another file: see grader/testing/substitutes.py.
+substitutes for other exercises are in another file: see grader/testing/substitutes.py. What differs is shown in few
+numbers: the whole row or column that is wrong.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 
 from grader.errors import InternalError
 from grader.testing.recorder import running_test, substituted_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 FILENAME = "expected_values.json"
 ABSOLUTE, RELATIVE = 1e-4, 1e-4
@@ -121,3 +120,47 @@ def plain(value: torch.Tensor) -> Any:
 
 def _rounded(value: Any) -> Any:
     return [_rounded(one) for one in value] if isinstance(value, list) else float(f"{value:.6g}")
+
+
+MOST_SHOWN = 8
+"""Of a longer row, only the first wrong number is shown."""
+
+
+class Difference(NamedTuple):
+    """The part that differs: its place, such as `[1]` or `[:, 0]`, and both versions as text."""
+
+    place: str
+    expected: str
+    yours: str
+
+
+def difference(yours: torch.Tensor, expected: torch.Tensor) -> Difference | None:
+    """Return the first row of a tensor that differs from the expected one, or the column if only one is wrong.
+
+    The shapes are the same. A row lies along the last dimension, a column along the one before it.
+    """
+    close = torch.isclose(yours.detach().double(), expected.double(), rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+    if close.all():
+        return None
+    wrong = (~close).nonzero()
+    first = wrong[0].tolist()
+    place: tuple[Any, ...] = tuple(first[:-1])
+    if expected.dim() > 1:
+        here = wrong[(wrong[:, :-2] == wrong[0, :-2]).all(dim=1)]
+        in_one_column, in_one_row = (bool((here[:, n] == here[0, n]).all()) for n in (-1, -2))
+        if in_one_column and not in_one_row:
+            place = (*first[:-2], slice(None), first[-1])
+    if expected[place].numel() > MOST_SHOWN:
+        place = tuple(first)
+    shown = ", ".join(":" if isinstance(one, slice) else str(one) for one in place)
+    return Difference(f"[{shown}]" if place else "", _text(expected[place]), _text(yours.detach()[place]))
+
+
+def _text(part: torch.Tensor) -> str:
+    """Return a number or a row of them as text."""
+    return number(part.item()) if part.dim() == 0 else f"[{', '.join(map(number, part.tolist()))}]"
+
+
+def number(value: float) -> str:
+    """Return a number as text: whole numbers and truth values as such, others with four decimals."""
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -29,8 +29,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from types import ModuleType
+from typing import Any, NamedTuple, TypeVar
 
+from grader.course.model import Course
 from grader.course.modules import described, import_file, shown
 from grader.files import write_atomically
 from grader.testing import rows
@@ -39,11 +41,6 @@ from grader.testing.rows import Change as Change  # imported by suites
 from grader.testing.rows import MisconceptionError as MisconceptionError
 from grader.testing.rows import replace as replace
 from grader.testing.rows import row as row
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from grader.course.model import Course
 
 _HAS_ROWS = re.compile(r"\bROWS\b|\brow\(")
 _IS_SOURCE = re.compile(r"^(ROWS\b|@misconception\b)", re.MULTILINE)

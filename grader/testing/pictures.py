@@ -9,31 +9,52 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from types import ModuleType
+from typing import Any, Literal
 
 import torch
 
 from grader.testing.checks import CheckFailed
 from grader.testing.drawings import Kind, OwnQuestion, Panel
 from grader.testing.expected_values import plain
-from grader.testing.student import Failure, Student
+from grader.testing.student import Failure, RemoteObject, Student
 from grader.testing.substitutes import Substitutes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from types import ModuleType
-
-    from grader.testing.student import RemoteObject
 
 MOST_CELLS = 200
 MOST_POINTS = 1024
 """Of lines. A larger tensor is described by its shape."""
 
-UPLOADED = Substitutes([("layer_recorder.py", Path(__file__).with_name("layer_recorder.py").read_text("utf-8"))])
+
+class LayerRecorder:
+    """Records, in the student process, what layers received and returned in their last call, by forward hooks."""
+
+    def __init__(self, module: torch.nn.Module, names: Sequence[str]) -> None:
+        """Hook the layers of these names. Raises AttributeError if the module lacks one."""
+        self.calls: dict[str, tuple[Any, Any]] = {}
+        for name in names:
+            module.get_submodule(name).register_forward_hook(functools.partial(self._record, name))
+
+    def _record(self, name: str, _: torch.nn.Module, received: tuple[Any, ...], returned: Any) -> None:
+        self.calls[name] = received[0], returned
+
+    def has_run(self, name: str) -> bool:
+        """Return whether a layer was called."""
+        return name in self.calls
+
+    def received(self, name: str) -> Any:
+        """Return the first argument of a layer's last call."""
+        return self.calls[name][0]
+
+    def returned(self, name: str) -> Any:
+        """Return the result of a layer's last call."""
+        return self.calls[name][1]
+
+
+UPLOADED = Substitutes([("layer_recorder.py", f"import functools\n\n\n{inspect.getsource(LayerRecorder)}")])
 """What pictures can make in the student process, besides torch's modules."""
 
 Function = Callable[[Student], None]

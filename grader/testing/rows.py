@@ -7,17 +7,13 @@ import contextlib
 import functools
 import sys
 import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import CodeType
 
+from grader.course.model import Course
 from grader.errors import GraderError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from types import CodeType
-
-    from grader.course.model import Course
 
 RIGHT = "right_"  # the prefix of a right answer that a changed one calls
 

@@ -1,4 +1,7 @@
-"""Proxies of a submission for the suites: names to call and objects to keep, all in the student process."""
+"""Proxies of a submission for the suites: names to call and objects to keep, which a backend runs.
+
+The backend is the client of a student process or, for a trusted implementation, this process.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,25 @@ import contextlib
 import copy
 import itertools
 import random
-from typing import TYPE_CHECKING, Any
+import sys
+import types
+import warnings
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any, NoReturn, Protocol
 
 import numpy
 import torch
 
+from grader.sandbox import protocol
 from grader.sandbox.failures import Failure as Failure  # imported by suites
 from grader.sandbox.failures import Raised as Raised
 from grader.sandbox.failures import Refused as Refused
+from grader.sandbox.replies import values_of
 from grader.sandbox.tensors import TENSORS
 from grader.sandbox.values import Handle
-from grader.testing.named_tensors import ODD_REPLY, NamedTensors, named_tensors
+from grader.sandbox.worker import Worker
 from grader.testing.recorder import note_call, note_mode
 from grader.testing.substitutes import MODULE, Substitutes
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
-
-    from grader.testing.backend import Backend
 
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True
@@ -289,3 +293,94 @@ def _as_tensor(array: Any) -> torch.Tensor:
     if tensor.dtype not in TENSORS.values():
         raise Refused(f"It gave a tensor of dtype {tensor.dtype}.")
     return tensor
+
+
+ODD_REPLY = "The student process sent a malformed reply."
+
+
+class NamedTensors(dict[str, Any]):
+    """Tensors by name. Asking for one that is missing raises Refused."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise Refused(f"There is no {name}.")
+
+
+def named_tensors(found: Any) -> NamedTensors:
+    """Check that these are tensors by name. Raises Refused."""
+    if isinstance(found, dict) and all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in found.items()
+    ):
+        return NamedTensors(found)
+    raise Refused(ODD_REPLY)
+
+
+class Backend(Protocol):
+    """Runs operations: the client of a student process, or a trusted implementation in this process.
+
+    Attributes:
+        draws: The results of calls that tests share, by the call.
+    """
+
+    draws: dict[Any, list[Any]]
+
+    def call(self, operation: str, **details: Any) -> Any:
+        """Return the value of one operation. Raises Failure if there is none."""
+
+    def repeat(self, times: int, operation: str, **details: Any) -> list[Any]:
+        """Return the values of an operation that is done so many times. Raises Failure if one has none."""
+
+    def notify(self, operation: str, **details: Any) -> None:
+        """Add an operation without a value to the next call."""
+
+    def forget(self) -> None:
+        """Drop the operations that wait for the next call."""
+
+    def load(self, unit: str) -> None:
+        """Run a unit's source, if that is not done yet."""
+
+
+class InProcessBackend:
+    """Runs a trusted implementation in this process: a misconception or a solution."""
+
+    def __init__(self, unit: str, names: dict[str, Any], worker: Worker | None = None) -> None:
+        """Take the names that the unit defines, and the worker if it is a special one."""
+        self.worker = worker or Worker()
+        module = self.worker.units.modules[unit] = types.ModuleType(unit)
+        module.__dict__.update(names)
+        self.draws: dict[Any, list[Any]] = {}
+        self.forget()
+        self.worker.patches.elsewhere = [found for value in names.values() for found in _globals(value)]
+
+    def load(self, unit: str) -> None:
+        """Do nothing: the unit's names are given."""
+
+    def notify(self, operation: str, **details: Any) -> None:
+        """Add an operation without a value to the next call."""
+        self.waiting.add(operation, **details)
+
+    def forget(self) -> None:
+        """Drop the operations that wait for the next call."""
+        self.waiting = protocol.Calls()
+
+    def call(self, operation: str, **details: Any) -> Any:
+        """Return the value of one operation. Raises Failure if there is none."""
+        [value] = self.repeat(1, operation, **details)
+        return value
+
+    def repeat(self, times: int, operation: str, **details: Any) -> list[Any]:
+        """Encode and decode as the sandbox client does, so that both give the same values."""
+        self.notify(operation, **details)
+        calls = self.waiting
+        self.forget()
+        with warnings.catch_warnings(action="ignore"):  # as in a student process
+            answers = list(self.worker.answers(calls.request(times=times), calls.data))
+        return [value for answer in answers for value in values_of(answer.reply, answer.data)]
+
+
+def _globals(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the global namespaces of a function, or of the methods and nested classes of a class."""
+    for function in (value, *vars(value).values()) if isinstance(value, type) else (value,):
+        if isinstance(function, types.FunctionType):
+            yield function.__globals__
+        elif isinstance(function, type) and function.__module__ in sys.modules:
+            yield vars(sys.modules[function.__module__])

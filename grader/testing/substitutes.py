@@ -27,14 +27,12 @@ import ast
 import base64
 import itertools
 import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from grader.course.modules import SuiteError, described
 from grader.files import mixed
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 FILENAME = "substitutes.py"
 PUBLISHED = "substitutes.json"

@@ -20,7 +20,7 @@ from pathlib import Path
 from grader.course.model import load_course
 from grader.engine.client import Engine
 from grader.files import PACKAGE
-from grader.quizzes.source import load_quizzes
+from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.folder import write_report
 from grader.reports.scoring import Rubric, make_report
 from grader.submissions.reader import read_submission

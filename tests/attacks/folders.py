@@ -20,10 +20,9 @@ from typing import Any
 
 from courses import REPOSITORY
 
-from grader.quizzes.items import BugItem, ChoiceItem, Item
-from grader.quizzes.marking import accepted_answer
+from grader.quizzes.items import BugItem, ChoiceItem, Item, accepted_answer
+from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import BLANK, has_boxes, write_sheet
-from grader.quizzes.source import load_quiz
 from grader.submissions.source import SHEET_LIMIT
 
 UNIT = "self_attention"

@@ -13,7 +13,7 @@ from folders import HONEST_PART, HONEST_SHEET, SHEET, UNIT
 from test_attacks import ATTACKS, all_texts, lasting, met, write_scripts
 
 from grader.engine.grading import Graded, Grading
-from grader.quizzes.source import load_quizzes
+from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.model import Report
 from grader.submissions.reader import read_submission
 from grader.submissions.source import Submission

@@ -17,8 +17,8 @@ from folders import right
 from grader.course.model import Course, load_course
 from grader.quizzes.items import BugItem, ChoiceItem, Item, NumberItem, OrderItem, ShapeItem
 from grader.quizzes.questions import rendered
+from grader.quizzes.quiz_source import Quiz, load_quizzes
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import Quiz, load_quizzes
 from grader.reports.model import Report
 from grader.reports.results import Result
 from grader.reports.scoring import Rubric, make_report

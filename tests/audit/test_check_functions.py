@@ -6,10 +6,9 @@ import pytest
 from courses import REPOSITORY
 from torch import nn
 
-from grader.audit.check_examples import ANSWERS
-from grader.audit.check_functions import check_problems, criteria, page, public_checks
+from grader.audit.check_functions import ANSWERS, check_problems, criteria, page, public_checks
 from grader.engine.criteria import Criterion
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 PAGE = REPOSITORY / "docs" / "check-functions.md"
 WRITE_ANEW = (

@@ -10,8 +10,7 @@ import pytest
 import torch
 from courses import COURSE
 
-from grader.audit.derived import DRAWS, derived_probes
-from grader.audit.equivalence import Search, Solution
+from grader.audit.equivalence import DRAWS, Search, Solution, derived_probes
 from grader.audit.run import probes_for
 from grader.engine.criteria import criterion_of
 from grader.testing.checks import expect_close, expect_error

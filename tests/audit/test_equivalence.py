@@ -13,11 +13,12 @@ import torch
 
 from grader.audit import equivalence
 from grader.audit.equivalence import Difference, Search, Solution
-from grader.testing.alike import Estimate, alike
 from grader.testing.probes import (
     Draw,
+    Estimate,
     Probe,
     Property,
+    alike,
     call,
     draws_from_generator,
     probe,

@@ -56,7 +56,6 @@ def test_no_probe_has_seen_a_hidden_test(path: Path) -> None:
     assert not re.search(r"^\s*from \.", text, re.MULTILINE)
     # The modules that several units' probes share are among these files.
     allowed = {
-        "grader.testing.alike",
         "grader.testing.probes",
         *(f"grader.suites.{shared.stem}" for shared in PROBES if shared.parent == COURSE.suites),
     }

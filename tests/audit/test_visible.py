@@ -10,7 +10,7 @@ import pytest
 from courses import COURSE
 
 from grader.audit.cases import cases_of
-from grader.audit.ticks import ticks_of
+from grader.audit.run import ticks_of
 from grader.audit.visible import files_of
 from grader.course.guidance import read_rules
 from grader.integrations.release.wheel import received

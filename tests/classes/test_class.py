@@ -440,9 +440,17 @@ def test_what_cannot_be_exported_is_an_error(a_class: Class, arguments: tuple[st
     assert not (a_class.folder / "out").exists()
 
 
-def test_the_old_command_names_the_new_one() -> None:
-    done = CliRunner().invoke(app, ["table", "reports", "--collected", "x", "--out", "y"])
-    assert (done.exit_code, "`grader table` is `grader gradebook` now" in done.stderr) == (2, True)
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["table", "reports", "--collected", "x", "--out", "y"], "`grader table` is `grader gradebook` now: grader "),
+        (["--course", "x", "emit", "junit", "ada.json"], "`grader emit` is `grader export` now: grader export READER"),
+        (["grade", "class", "--out", "reports", "--again"], "`--again` is `--force` now: grader grade SUBMISSIONS "),
+    ],
+)
+def test_a_name_of_an_earlier_version_is_an_error_with_the_new_one(arguments: list[str], sentence: str) -> None:
+    done = CliRunner().invoke(app, arguments)
+    assert (done.exit_code, sentence in done.stderr, done.stderr.count("\n")) == (2, True, 1)
 
 
 def test_an_unchanged_class_is_graded_again_to_the_same_bytes(a_class: Class) -> None:

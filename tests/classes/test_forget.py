@@ -122,7 +122,7 @@ def test_nothing_is_changed_without_a_yes(term: Path, monkeypatch: pytest.Monkey
     assert f"remove {term}/reports/ada.json\n" in printed
     assert f"rewrite {term}/times.csv without 2 of 3 rows\n" in printed
     assert "give --yes" in printed
-    monkeypatch.setattr(importlib.import_module("grader.cli.instructor.forget"), "can_ask", lambda _: True)
+    monkeypatch.setattr(importlib.import_module("grader.cli.instructor.class_files"), "can_ask", lambda _: True)
     assert forget("ada", *all_of(term), given="n\n")[1].endswith("Nothing was changed.\n")
     assert contents(term) == before
     assert forget("ada", *all_of(term), given="y\n")[0] == 0

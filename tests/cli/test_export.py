@@ -164,11 +164,3 @@ def test_a_file_that_is_not_a_report_is_an_error(text: str | None, tmp_path: Pat
     done = CliRunner().invoke(app, ["export", "summary", str(path)])
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(f"'{path}' ")
-
-
-@pytest.mark.parametrize("reader", ["annotations", "summary", "gradescope"])
-def test_a_workflow_that_calls_the_command_by_its_old_name_gets_the_same(reader: str, chen: Path) -> None:
-    done = CliRunner().invoke(app, ["emit", reader, str(chen)])
-    assert done.exit_code == 0
-    assert done.stdout == printed(reader, chen)
-    assert " emit " not in CliRunner().invoke(app, ["--help"]).stdout

@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 from grader import __version__
 from grader.cli.instructor import app
 from grader.engine.hints import END
+from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import load_quiz
 from grader.sandbox.sources import PUT_BELOW
 
 Done = subprocess.CompletedProcess[str]
@@ -506,12 +506,11 @@ def test_if_nobody_is_left_to_grade_the_table_is_the_same_and_no_engine_starts(
 
 
 @pytest.mark.proof(part="grading")
-@pytest.mark.parametrize("option", ["--force", "--again"])  # the second is its old name
-def test_force_regrades_everyone(small_course: Path, ada: Path, tmp_path: Path, option: str) -> None:
+def test_force_regrades_everyone(small_course: Path, ada: Path, tmp_path: Path) -> None:
     out = tmp_path / "reports"
     run_grader(small_course, "grade", ada, "--out", out)
     before = files(out)
-    done = run_grader(small_course, "grade", ada, "--out", out, option)
+    done = run_grader(small_course, "grade", ada, "--out", out, "--force")
     assert without_seconds(done.stderr) == "graded ada (1 of 1)\n"
     assert files(out).keys() == before.keys()
     assert not files(out).items() & before.items()

@@ -10,11 +10,11 @@ import pytest
 from courses import REPOSITORY, without_seconds
 from processes import until
 
-from grader.cli.instructor import progress_bar
-from grader.cli.instructor.progress_bar import progress
+from grader.cli import console
+from grader.cli.console import progress
 
 IN_A_TERMINAL = """\
-from grader.cli.instructor.progress_bar import progress
+from grader.cli.console import progress
 with progress(3, "grading") as shown:
     for name in ("[ada]", "bela", "chen"):
         shown.begin(name)
@@ -47,7 +47,7 @@ def test_a_log_has_a_line_for_each_that_is_done_with_its_time(capsys: pytest.Cap
 def test_a_log_that_was_silent_says_what_is_in_work(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress_bar, "SILENT_SECONDS", 0.01)
+    monkeypatch.setattr(console, "SILENT_SECONDS", 0.01)
     with progress(9, "grading") as found:
         for number in range(6):
             found.begin(f"student-{number}")
@@ -59,7 +59,7 @@ def test_a_log_that_was_silent_says_what_is_in_work(
 def test_a_log_says_nothing_of_what_is_done(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress_bar, "SILENT_SECONDS", 0.01)
+    monkeypatch.setattr(console, "SILENT_SECONDS", 0.01)
     with progress(2, "grading") as found:
         found.begin("ada")
         found.begin("bela")

@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "ada"
     folder.mkdir()
     (folder / f"{UNIT}.py").write_text(text.replace("return inputs @ query", "return 2 * inputs @ query"))
-    spare.start("grader.cli.background", COURSE.root)
+    spare.start("grader.cli.commands", COURSE.root)
     yield folder
     spare.stop()
 

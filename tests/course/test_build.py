@@ -16,8 +16,8 @@ from grader.course.guidance import read_hints
 from grader.course.model import Course, load_course
 from grader.documents import CourseError
 from grader.quizzes.questions import read_questions
+from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import load_quiz
 
 UNITS = sorted(path.stem for path in (REPOSITORY / "solutions").glob("*.py"))
 SOURCE = '''\

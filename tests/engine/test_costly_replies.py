@@ -17,7 +17,7 @@ from units import SUITES, defined_in
 
 from grader.engine import budget
 from grader.sandbox import bounds
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 pytestmark = pytest.mark.proof(part="attacks")
 

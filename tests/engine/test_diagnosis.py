@@ -14,7 +14,7 @@ from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion
 from grader.engine.diagnosis import diagnose
 from grader.engine.outcomes import Outcome
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 UNIT = "self_attention"
 KNOWN = SUITES[UNIT].known

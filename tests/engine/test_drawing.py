@@ -18,9 +18,9 @@ from grader.engine.solutions import solution_names
 from grader.errors import GraderError
 from grader.reports.results import Result
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
-from grader.testing.backend import InProcessBackend
 from grader.testing.drawings import Drawing, Panel
 from grader.testing.pictures import collecting
+from grader.testing.student import InProcessBackend
 
 UNIT = "causal_attention"
 SOLUTION = (COURSE.solutions / f"{UNIT}.py").read_text(encoding="utf-8")

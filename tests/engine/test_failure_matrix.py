@@ -10,7 +10,7 @@ from courses import COURSE
 from units import SUITES
 
 from grader.engine import failure_matrix
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 UNIT, EXERCISE = "causal_attention", "mask_then_softmax"
 

@@ -10,7 +10,7 @@ from units import SUITES, defined_in
 
 from grader.engine.outcomes import Outcome
 from grader.engine.recognition import recognized
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 LAYERS = """
     class CausalAttention(nn.Module):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 
 from grader.engine.replay import Recorded
-from grader.testing.backend import InProcessBackend
-from grader.testing.student import Student
+from grader.testing.student import InProcessBackend, Student
 
 
 def test_all_answers_come_again_in_their_order() -> None:

@@ -12,7 +12,7 @@ from grader.engine.outcomes import Outcome
 from grader.engine.solutions import names_in, with_imports
 from grader.integrations.release.secrets import SHORTEST_PART, Secrets
 from grader.integrations.release.texts import signs
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 from grader.testing.substitutes import PUBLISHED
 
 UNITS = {exercise: unit for unit, one in COURSE.units.items() for exercise in one.exercises}

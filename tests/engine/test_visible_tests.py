@@ -10,7 +10,7 @@ from courses import COURSE
 
 from grader.engine.criteria import visible_criteria_of_unit
 from grader.engine.solutions import solution_names
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 
 def dot(a: Any, b: Any) -> Any:

@@ -13,7 +13,7 @@ from rich.console import Console
 from grader.course.guidance import read_hints
 from grader.course.model import Course, load_course
 from grader.errors import GraderError
-from grader.practice.hints import show_next_hint
+from grader.practice.exercise_help import show_next_hint
 
 
 @pytest.fixture(autouse=True)

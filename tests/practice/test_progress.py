@@ -11,7 +11,7 @@ import pytest
 from courses import COURSE, REPOSITORY
 
 from grader.practice.check import check_answers, read_answers
-from grader.practice.progress import Progress, next_step
+from grader.practice.progress import StudentProgress, next_step
 
 UNIT = "simple_attention"
 
@@ -31,8 +31,8 @@ def write(folder: Path, old: str = "", new: str = "") -> None:
     (folder / "exercises" / f"{UNIT}.py").write_text(text.replace(old, new), encoding="utf-8")
 
 
-def progress_of(folder: Path) -> Progress:
-    return Progress(COURSE, folder, read_answers(COURSE, folder))
+def progress_of(folder: Path) -> StudentProgress:
+    return StudentProgress(COURSE, folder, read_answers(COURSE, folder))
 
 
 def states(folder: Path) -> dict[str, str]:

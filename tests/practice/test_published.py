@@ -19,7 +19,7 @@ from grader.errors import GraderError
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.solutions import release_solutions, require_over
 from grader.practice.check import answers_folder
-from grader.practice.published import published_solution, show_code
+from grader.practice.exercise_help import published_solution, show_code
 from grader.submissions.reader import read_submission
 
 ONE_MINUTE = datetime.timedelta(minutes=1)

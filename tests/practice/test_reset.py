@@ -12,7 +12,7 @@ import pytest
 from courses import COURSE
 
 from grader.errors import GraderError
-from grader.practice.reset import Reset, reset
+from grader.practice.student_files import Reset, reset
 
 NOW = datetime.datetime(2026, 11, 25, 20, 30, tzinfo=datetime.UTC)
 STUBS = (COURSE.exercises / "simple_attention.py").read_text(encoding="utf-8")

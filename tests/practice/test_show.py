@@ -18,12 +18,12 @@ from rich.console import Console
 from grader.engine.drawing import pictures_of_unit
 from grader.engine.solutions import solution_names
 from grader.errors import GraderError
-from grader.practice.pictures.files import require_picture, to_svg, write_picture
-from grader.practice.pictures.show import exercises_to_draw
-from grader.practice.pictures.terminal import print_picture
-from grader.testing.backend import InProcessBackend
+from grader.practice.check import exercises_to_draw
+from grader.practice.picture_files import require_picture, to_svg, write_picture
+from grader.practice.picture_terminal import print_picture
 from grader.testing.drawings import Drawing, Panel
 from grader.testing.pictures import MOST_CELLS, collecting
+from grader.testing.student import InProcessBackend
 
 WORDS = ["Your", "journey"]
 MASK = Panel("the mask", "mask", [[False, True], [True, True]], [2, 2], [[False, True], [False, False]], WORDS, WORDS)

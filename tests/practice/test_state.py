@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.practice.state import read_state, state_folder, updated_state
+from grader.practice.progress import read_state, state_folder, updated_state
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.practice.statements import Statements
+from grader.practice.exercise_code import Statements
 from grader.submissions.source import UnitSource
 
 CODE = """

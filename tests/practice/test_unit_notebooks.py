@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from courses import COURSE, REPOSITORY
 
-from grader.practice.notebook import to_notebook, to_script
+from grader.practice.student_files import to_notebook, to_script
 from grader.submissions.reader import read_submission
 
 UNIT = "simple_attention"

@@ -8,7 +8,7 @@ import pytest
 
 from grader.quizzes.answers import AnswerError, is_blank, parse
 from grader.quizzes.questions import Question
-from grader.quizzes.source import Quiz
+from grader.quizzes.quiz_source import Quiz
 
 NUMBER = Question(kind="number", points=1, question="How many?")
 SHAPE = Question(kind="shape", points=1, question="Which shape?")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from grader.quizzes.answers import parse
-from grader.quizzes.cells import LONGEST, MOST_ANSWERS, read_cells
+from grader.quizzes.quiz_source import Quiz
 from grader.quizzes.sheet import Sheet
-from grader.quizzes.source import Quiz
+from grader.quizzes.sheet_reader import LONGEST_CODE, MOST_ANSWERS, read_cells
 
 Read = Callable[..., Sheet]
 
@@ -101,9 +101,9 @@ def test_a_blank_value_is_no_answer(read: Read, blank: str) -> None:
         ("answer_1: str; x = 3", BROKEN),
         (f"answer_1 = {'-' * 100_000}1", BROKEN),
         ("answer_1 = (" + "\n" * 100_000 + "3)", BROKEN),
-        (f"answer_1 = {'(' * (LONGEST // 2)}", BROKEN),
+        (f"answer_1 = {'(' * (LONGEST_CODE // 2)}", BROKEN),
         (
-            f"answer_1 = {'1' * (LONGEST - 20)}",
+            f"answer_1 = {'1' * (LONGEST_CODE - 20)}",
             "'11111111111111111111'… has 980 characters: write one letter in quotes, such as \"b\".",
         ),
     ],

@@ -10,7 +10,7 @@ from courses import REPOSITORY
 from oracles.dates import BAHDANAU, ENCODER_DECODER, LSTM, RNN, TRANSFORMER, WORKS
 
 from grader.quizzes.items import OrderItem
-from grader.quizzes.source import load_quizzes
+from grader.quizzes.quiz_source import load_quizzes
 
 TEXTS = {
     path.name: " ".join(re.sub(r"^# ?", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE).split())

@@ -8,9 +8,9 @@ import pytest
 from courses import REPOSITORY
 
 from grader.course.model import load_course
-from grader.quizzes.formulas import as_text
-from grader.quizzes.marking import explanation
-from grader.quizzes.source import load_quizzes
+from grader.quizzes.items import explanation
+from grader.quizzes.questions import as_text
+from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.exporters.course_text import blocks
 
 

@@ -7,9 +7,18 @@ import random
 
 import pytest
 
-from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, OrderItem, ShapeItem
-from grader.quizzes.marking import Mark, accepted_answer, explanation, mark
-from grader.quizzes.source import Quiz
+from grader.quizzes.items import (
+    BugItem,
+    ChoiceItem,
+    Mark,
+    NumberItem,
+    OrderItem,
+    ShapeItem,
+    accepted_answer,
+    explanation,
+    mark,
+)
+from grader.quizzes.quiz_source import Quiz
 
 
 def points(quiz: Quiz, name: str, raw: str, variant: int = 0, weight: int = 1) -> int:

@@ -21,7 +21,7 @@ from oracles.slips import SLIPS
 
 from grader.quizzes.items import BugItem, Item, NumberItem, OrderItem, ShapeItem, exact
 from grader.quizzes.questions import PRACTICE_SUFFIX, QUIZ_SUFFIX
-from grader.quizzes.source import load_practice, load_quizzes
+from grader.quizzes.quiz_source import load_practice, load_quizzes
 
 SOLUTIONS = REPOSITORY / "solutions"
 QUIZZES = load_quizzes(SOLUTIONS, COURSE.quizzes)

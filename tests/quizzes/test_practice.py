@@ -20,8 +20,8 @@ from grader.course.build import build
 from grader.course.model import load_course
 from grader.documents import CourseError
 from grader.quizzes.items import NumberItem, ShapeItem
-from grader.quizzes.practice import FILENAME, read_practice, to_json
-from grader.quizzes.source import Quiz, load_practice, load_quizzes
+from grader.quizzes.practice_items import FILENAME, read_practice, to_json
+from grader.quizzes.quiz_source import Quiz, load_practice, load_quizzes
 
 # The rows of the first item have the same answer, so that a test need not know which of them is drawn.
 SUMS = """\

@@ -17,11 +17,21 @@ from typer.testing import CliRunner
 
 from grader.cli.student import app
 from grader.quizzes.answers import AnswerError, parse
-from grader.quizzes.items import BugItem, ChoiceItem, Item, NumberItem, OrderItem, ShapeItem, VariedItem, exact
-from grader.quizzes.marking import mark, too_short
-from grader.quizzes.practice import FILENAME, read_practice
-from grader.quizzes.practice_page import page as page_of
-from grader.quizzes.source import Quiz
+from grader.quizzes.items import (
+    BugItem,
+    ChoiceItem,
+    Item,
+    NumberItem,
+    OrderItem,
+    ShapeItem,
+    VariedItem,
+    exact,
+    mark,
+    too_short,
+)
+from grader.quizzes.practice_items import FILENAME, read_practice
+from grader.quizzes.practice_items import page as page_of
+from grader.quizzes.quiz_source import Quiz
 
 PRACTICE = read_practice(COURSE.exercises / FILENAME)
 

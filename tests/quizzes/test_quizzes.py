@@ -18,9 +18,9 @@ from courses import COURSE, REPOSITORY
 
 from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, ShapeItem
 from grader.quizzes.questions import Kind, to_json
+from grader.quizzes.quiz_source import Quiz, load_quiz, load_quizzes
 from grader.quizzes.sheet import Sheet, write_sheet
 from grader.quizzes.sheet_reader import read_sheet
-from grader.quizzes.source import Quiz, load_quiz, load_quizzes
 
 QUIZZES = load_quizzes(REPOSITORY / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
 ITEMS = [(unit, name) for unit, quiz in QUIZZES.items() for name in quiz.items]

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from grader.quizzes.questions import Question
+from grader.quizzes.quiz_source import Quiz
 from grader.quizzes.sheet import Sheet, SheetError, has_boxes, write_sheet
 from grader.quizzes.sheet_reader import LINE_LIMIT, fill_in, read_sheet, too_few_decimals
-from grader.quizzes.source import Quiz
 from grader.submissions.source import SHEET_LIMIT
 
 ANSWERS = {

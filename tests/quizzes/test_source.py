@@ -13,7 +13,7 @@ import pytest
 
 from grader.documents import CourseError
 from grader.quizzes.questions import Questions, read_questions, to_json
-from grader.quizzes.source import Quiz, load_quiz, load_quizzes
+from grader.quizzes.quiz_source import Quiz, load_quiz, load_quizzes
 
 GOOD = courses.SMALL_COURSE["solutions/sums_quiz.yml"]
 
@@ -259,6 +259,6 @@ def test_questions_contain_no_answers(quiz: Quiz) -> None:
 
 def test_no_heavy_module_is_imported() -> None:
     heavy = "{'torch', 'nbformat', 'nbgrader', 'jupytext'}"
-    code = f"import sys, grader.quizzes.marking; print({heavy} & set(sys.modules))"
+    code = f"import sys, grader.quizzes.items; print({heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "set()\n"

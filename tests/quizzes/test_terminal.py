@@ -17,11 +17,11 @@ from courses import COURSE, REPOSITORY
 from typer.testing import CliRunner, Result
 
 from grader.cli.student import app
-from grader.quizzes.marking import mark
+from grader.quizzes.items import mark
 from grader.quizzes.questions import Questions, to_json
+from grader.quizzes.quiz_source import Quiz, load_quiz
 from grader.quizzes.sheet import Sheet, write_sheet
 from grader.quizzes.sheet_reader import read_sheet
-from grader.quizzes.source import Quiz, load_quiz
 
 Take = Callable[..., Result]
 
@@ -466,8 +466,8 @@ def test_torch_is_not_imported(put: Callable[..., str], repository: Path) -> Non
         check=True,
     )
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "grader.quizzes.terminal" in imported
-    assert not {"torch", "numpy", "grader.quizzes.source"} & imported
+    assert "grader.quizzes.quiz_terminal" in imported
+    assert not {"torch", "numpy", "grader.quizzes.quiz_source"} & imported
 
 
 @pytest.mark.proof(part="quizzes")

@@ -8,7 +8,7 @@ import pytest
 from made_reports import exercise, quiz, report, unit
 from rich.console import Console
 
-from grader.cli.check import print_report
+from grader.cli.check_output import print_report
 from grader.cli.instructor.class_table import _issues
 from grader.integrations.nbgrader.feedback import of_exercise
 from grader.reports.exporters import annotations as annotating

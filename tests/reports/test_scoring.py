@@ -17,8 +17,8 @@ from courses import graded as graded_by
 from grader.course.model import Course, load_course
 from grader.engine.client import Engine
 from grader.engine.messages import Handshake
+from grader.quizzes.quiz_source import Quiz, load_quiz
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import Quiz, load_quiz
 from grader.reports import fingerprint, scoring
 from grader.reports.model import Exercise, Message, Report
 from grader.reports.model import Quiz as QuizReport

@@ -20,10 +20,9 @@ from grader.suites.causal import (
     texts_with_other_ends,
     weights_as_outputs,
 )
-from grader.testing.backend import InProcessBackend
 from grader.testing.checks import CheckFailed
 from grader.testing.inputs import Fresh
-from grader.testing.student import RemoteObject, Student
+from grader.testing.student import InProcessBackend, RemoteObject, Student
 
 LOWER = torch.ones(16, 16, dtype=torch.bool).tril()
 

@@ -18,7 +18,7 @@ from grader.engine.criteria import visible_criteria_of_unit
 from grader.engine.diagnosis import diagnose
 from grader.reports.results import Result
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 
 def right(unit: str, exercise: str) -> Any:

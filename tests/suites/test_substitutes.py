@@ -10,7 +10,7 @@ from units import SUBSTITUTES, SUITES, defined_in
 
 from grader.engine.criteria import Criterion
 from grader.engine.outcomes import Outcome
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 pytestmark = pytest.mark.proof(part="substitutes")
 

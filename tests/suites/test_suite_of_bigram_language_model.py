@@ -11,8 +11,7 @@ from courses import REPOSITORY
 from torch import Tensor
 from units import SUITES, Suite, defined_in
 
-from grader.testing.backend import InProcessBackend
-from grader.testing.student import Student
+from grader.testing.student import InProcessBackend, Student
 
 SUITE: Suite = SUITES["bigram_language_model"]
 RIGHT = defined_in(REPOSITORY / "solutions" / f"{SUITE.unit}.py", SUITE.unit)

@@ -12,7 +12,7 @@ from courses import REPOSITORY
 from torch import nn
 from units import SUBSTITUTES, SUITES, defined_in
 
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 from grader.testing.substitutes import MODULE
 
 SUITE = SUITES["multi_head_attention"]

@@ -9,7 +9,7 @@ import pytest
 import torch
 from units import SUITES, defined_in, nothing
 
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 SUITE = SUITES["simple_attention"]
 SOFTMAXES = ("softmax_naive", "softmax_stable")

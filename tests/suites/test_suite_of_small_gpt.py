@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from units import SUITES
 
 from grader.engine.criteria import Criterion
-from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import Misconception
+from grader.testing.student import InProcessBackend
 
 SUITE = SUITES["small_gpt"]
 

@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import nn
 
-from grader.testing.backend import InProcessBackend
 from grader.testing.checks import CheckFailed
 from grader.testing.contracts import (
     expect_any_layout,
@@ -21,7 +20,7 @@ from grader.testing.contracts import (
 )
 from grader.testing.draws import UNUSED_GENERATOR
 from grader.testing.recorder import Recorder
-from grader.testing.student import RemoteCallable, Student
+from grader.testing.student import InProcessBackend, RemoteCallable, Student
 
 X = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.5]])
 Function = Callable[..., Any]

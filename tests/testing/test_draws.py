@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 
-from grader.testing.backend import InProcessBackend
 from grader.testing.checks import CheckFailed
 from grader.testing.draws import (
     UNUSED_GENERATOR,
@@ -19,7 +18,7 @@ from grader.testing.draws import (
     expect_own_draws,
 )
 from grader.testing.recorder import Recorder
-from grader.testing.student import Student
+from grader.testing.student import InProcessBackend, Student
 
 SAME, OTHER, AGAIN = "the same state, other draws", "another state, the same draws", "the same draws again"
 STATE_STAYS, GLOBAL_MOVES = UNUSED_GENERATOR, "Torch's global state has moved as well."

@@ -6,10 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from grader.testing.backend import InProcessBackend
-from grader.testing.checks import CheckFailed
-from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
-from grader.testing.student import RemoteObject, Student
+from grader.testing.checks import CheckFailed, as_layers, expect_layer, expect_no_bias, set_layers
+from grader.testing.student import InProcessBackend, RemoteObject, Student
 
 MATRIX = torch.arange(6.0).view(2, 3)
 

@@ -13,8 +13,7 @@ from units import SUBSTITUTES
 from grader.sandbox import protocol
 from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import NotDefined, Raised, Refused
-from grader.testing.backend import InProcessBackend
-from grader.testing.student import Student
+from grader.testing.student import InProcessBackend, Student
 
 SOURCE = """\
 import random

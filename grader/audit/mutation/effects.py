@@ -5,17 +5,22 @@ from __future__ import annotations
 import ast
 from itertools import takewhile
 
-from grader.audit.mutation.operators import Changes, Operators, Place, make, rewritten, statements
-from grader.audit.mutation.scope import (
+from grader.audit.mutation.operators import (
+    Changes,
+    Operators,
+    Place,
     attributes,
     before_all,
     gives,
     in_scope,
     kind_of,
+    make,
     names_in,
     of_module,
     of_tensor,
     parameters,
+    rewritten,
+    statements,
     tensors,
 )
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import ast
 import difflib
 import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from grader.audit.mutation import effects, structure, tensors
 from grader.audit.mutation.operators import Changed, Operator, Place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 OPERATORS: dict[str, Operator] = {
     name: operator for module in (tensors, structure, effects) for name, operator in module.OPERATORS.items()

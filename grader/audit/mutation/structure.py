@@ -5,16 +5,20 @@ from __future__ import annotations
 import ast
 from itertools import combinations, pairwise
 
-from grader.audit.mutation.operators import Changes, Operators, Place, make, rewritten
-from grader.audit.mutation.scope import (
+from grader.audit.mutation.operators import (
     OF_ANOTHER_KIND,
+    Changes,
+    Operators,
+    Place,
     attributes,
     called,
     in_library,
     in_scope,
     keyword_of,
     kind_of,
+    make,
     parameters,
+    rewritten,
 )
 
 OPERATORS = Operators()

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import ast
 
-from grader.audit.mutation.operators import Changes, Operators, Place, make, rewritten
-from grader.audit.mutation.scope import called, in_scope, integer, keyword_of, kind_of, names_in, of_tensor
+from grader.audit.mutation.operators import (
+    Changes,
+    Operators,
+    Place,
+    called,
+    in_scope,
+    integer,
+    keyword_of,
+    kind_of,
+    make,
+    names_in,
+    of_tensor,
+    rewritten,
+)
 
 OPERATORS = Operators()
 

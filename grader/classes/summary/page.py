@@ -19,8 +19,8 @@ from grader.classes.summary.quiz_items import item_rows
 from grader.classes.summary.statistics import FEWEST, Quartiles, histogram, quartiles
 from grader.classes.summary.week import Change, change, newest
 from grader.errors import GraderError
+from grader.quizzes.quiz_source import load_quizzes
 from grader.quizzes.sheet import heading
-from grader.quizzes.source import load_quizzes
 from grader.reports.changes import in_zone
 from grader.reports.exporters import course_text
 from grader.reports.exporters.html import STYLE
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from grader.classes.decisions import Decisions
     from grader.classes.gradebook import Row
     from grader.course.model import Course
-    from grader.quizzes.source import Quiz
+    from grader.quizzes.quiz_source import Quiz
 
 # The most that the page lists, so that it stays small for a large class. It says what it leaves out.
 MOST = {"names": 40, "misconceptions": 60, "help": 100, "shown": 15, "cases": 100}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from grader.classes.gradebook import Gradebook
     from grader.quizzes.items import Columns, Item
-    from grader.quizzes.source import Quiz
+    from grader.quizzes.quiz_source import Quiz
     from grader.reports.model import QuizItem
 
 CHANCE = 0.05

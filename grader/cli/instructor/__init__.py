@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from grader.cli.console import run
-from grader.cli.instructor.build import audit, build
-from grader.cli.instructor.classes import collect, feedback, status
-from grader.cli.instructor.forget import forget
+from grader.cli.instructor.authoring import audit, build, new
+from grader.cli.instructor.class_files import forget, gradebook, originality, summary
+from grader.cli.instructor.exchange import collect, feedback, release, status
 from grader.cli.instructor.grade import grade, regrade
-from grader.cli.instructor.gradebook import gradebook, table
-from grader.cli.instructor.new import new
-from grader.cli.instructor.originality import originality
-from grader.cli.instructor.release import release
-from grader.cli.instructor.summary import summary
 from grader.cli.student import app as app
 
 TEACH = "Run a course"
 
 for command in (grade, regrade, gradebook, summary, audit, build, collect, status, feedback, originality, forget):
     app.command(rich_help_panel=TEACH)(command)
-app.command(hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(table)
 app.add_typer(new, name="new", rich_help_panel=TEACH)
 app.add_typer(release, name="release", rich_help_panel=TEACH)
 app.info.help = "Work on the exercises of a course, or run a course: alone, it shows how far you are, and what is next."

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.classes.shards import Shard
-from grader.cli.console import CourseFolder, can_ask, err, one_of, out, require_folder, say, stop
+from grader.cli.console import CourseFolder, can_ask, err, one_of, out, progress, require_folder, say, stop
 from grader.cli.instructor.class_table import print_class, print_differences, print_open_cases, print_reading
-from grader.cli.instructor.progress_bar import progress
 from grader.errors import IMPERFECT, INTERNAL, GraderError
 from grader.machine import RUNNING
 from grader.text import listed
@@ -56,7 +55,6 @@ def grade(
     allow_unisolated: Unisolated = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everyone has full marks.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Also grade those whose report is up to date.")] = False,
-    again: Annotated[bool, typer.Option("--again", hidden=True, help="The old name of --force.")] = False,
     folder_of_course: CourseFolder = None,
 ) -> None:
     """Grade submissions, and write one JSON report for each student. Reports that change are kept in OUT/earlier."""
@@ -64,7 +62,7 @@ def grade(
         _check_scheduler(scheduler, jobs)
     part = Shard.read(shard) if shard is not None else None
     came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course, part)
-    batch.force, batch.allow_unisolated = force or again, allow_unisolated
+    batch.force, batch.allow_unisolated = force, allow_unisolated
     _run(batch, jobs, scheduler)
     _print_problems(came, handed_in)
     if batch.reports:
@@ -141,7 +139,7 @@ def _prepare(
     from grader.classes.hand_ins import hand_ins
     from grader.classes.times import is_collected
     from grader.course.model import find_course
-    from grader.quizzes.source import load_quizzes
+    from grader.quizzes.quiz_source import load_quizzes
     from grader.submissions.find import find_submissions
 
     course = find_course(folder_of_course)

@@ -12,10 +12,10 @@ from grader.course.build import BEGIN_SOLUTION, END_SOLUTION, BuildError, read_s
 from grader.files import PACKAGE
 from grader.integrations.nbgrader import IN_PLACE_OF
 from grader.integrations.release import ReleaseError
-from grader.quizzes.cells import WHAT_TO_WRITE
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem
+from grader.quizzes.quiz_source import Quiz
 from grader.quizzes.sheet import heading, kind_line
-from grader.quizzes.source import Quiz
+from grader.quizzes.sheet_reader import WHAT_TO_WRITE
 from grader.reports.scoring import quiz_points
 
 if TYPE_CHECKING:

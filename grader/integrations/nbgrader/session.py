@@ -13,7 +13,7 @@ from grader.engine.grading import Graded, Grading, SandboxUnavailable
 from grader.errors import GraderError, InternalError
 from grader.integrations.nbgrader.decisions import entry_of
 from grader.integrations.nbgrader.scores import differences
-from grader.quizzes.source import load_quizzes
+from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.scoring import quiz_points
 from grader.submissions.reader import read_submission
 

@@ -15,12 +15,11 @@ from grader.course.guidance import read_hints
 from grader.files import PACKAGE
 from grader.integrations.release.texts import SHORTEST, Finder, forms, is_long, lines_of, signs
 from grader.integrations.release.wheel import is_the_instructors, received
-from grader.quizzes.items import BugItem, ChoiceItem, OrderItem
-from grader.quizzes.marking import mark
+from grader.quizzes.items import BugItem, ChoiceItem, OrderItem, mark
 from grader.quizzes.questions import QUIZ_SUFFIX, rendered
+from grader.quizzes.quiz_source import load_quizzes
 from grader.quizzes.sheet import Sheet
 from grader.quizzes.sheet_reader import read_sheet
-from grader.quizzes.source import load_quizzes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
     from grader.quizzes.items import Item
-    from grader.quizzes.source import Quiz
+    from grader.quizzes.quiz_source import Quiz
 
 SHORTEST_PART = 26
 """A secret of fewer signs is only found alone: sentences have some words in common with code."""

@@ -15,8 +15,8 @@ from grader.engine.failure_matrix import start_worker
 from grader.engine.signatures import Signature, to_json
 from grader.engine.solutions import solution_names
 from grader.files import PACKAGE, digest, write_atomically
-from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import build, misconceptions_of
+from grader.testing.student import InProcessBackend
 
 if TYPE_CHECKING:
     from grader.course.model import Course

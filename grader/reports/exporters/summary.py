@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.quizzes.formulas import as_text
+from grader.quizzes.questions import as_text
 from grader.reports import reading
 from grader.reports.changes import change_sentences, comments, exercise_comments
 from grader.reports.exporters.escape import code, markdown, sentence

@@ -45,7 +45,6 @@ from grader.suites.generation import (
     random_ids,
     token_draws,
 )
-from grader.testing.cases import case
 from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
@@ -70,7 +69,7 @@ from grader.testing.draws import (
     expect_draws_from_a_generator,
     expect_global_draws,
 )
-from grader.testing.inputs import Fresh
+from grader.testing.inputs import Fresh, case
 from grader.testing.student import Refused, RemoteObject, Student
 
 # All different, so that mixed-up dimensions show. No width is 4, whose half is its square root.

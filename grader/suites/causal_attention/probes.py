@@ -15,11 +15,11 @@ from grader.suites.attention_probes import (
     parameters_of_length,
     unit_values,
 )
-from grader.testing.alike import alike
 from grader.testing.probes import (
     PROBABILITIES,
     Draw,
     Property,
+    alike,
     call,
     draws_from_generator,
     layers,

@@ -45,18 +45,21 @@ from grader.suites.causal import (
     texts_with_other_ends,
     weights_as_outputs,
 )
-from grader.testing.cases import case
 from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
+    as_layers,
     expect_close,
     expect_dtype,
     expect_error,
     expect_gradients,
+    expect_layer,
+    expect_no_bias,
     expect_tensor,
     expect_true,
     expect_values,
     oracle_gradients,
+    set_layers,
 )
 from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.testing.draws import (
@@ -67,8 +70,7 @@ from grader.testing.draws import (
     expect_global_draws,
     expect_own_draws,
 )
-from grader.testing.inputs import Fresh
-from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
+from grader.testing.inputs import Fresh, case
 from grader.testing.student import RemoteObject, Student
 
 # All different, so that mixed-up dimensions show. No d_k is 4: half of 4 is also its square root.

@@ -19,15 +19,17 @@ import pytest
 import torch
 
 from grader.suites.causal import AHEAD, LOW, expect_hidden, fitting_tokens, steps_back
-from grader.testing.cases import case
 from grader.testing.checks import (
+    as_layers,
     expect_close,
     expect_gradients,
     expect_same,
     expect_tensor,
     expect_true,
     expect_values,
+    no_parameter,
     oracle_gradients,
+    set_layers,
 )
 from grader.testing.contracts import (
     Asking,
@@ -38,8 +40,7 @@ from grader.testing.contracts import (
     expect_left_alone,
     expect_right,
 )
-from grader.testing.inputs import Fresh
-from grader.testing.layers import as_layers, no_parameter, set_layers
+from grader.testing.inputs import Fresh, case
 from grader.testing.student import RemoteObject, Student
 
 # All different, so that mixed-up dimensions show.

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from grader.suites.attention_probes import causal_at_low_scores, dropped_weights, is_seen, one_hot_texts, unit_values
-from grader.testing.alike import alike
 from grader.testing.probes import (
     PROBABILITIES,
     Draw,
     Property,
+    alike,
     call,
     has_parameters,
     layers,

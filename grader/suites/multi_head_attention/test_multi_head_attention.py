@@ -19,23 +19,27 @@ import pytest
 import torch
 
 from grader.suites.causal import expect_hidden, expect_no_look_ahead, future, lowered, softmax, texts_with_other_ends
-from grader.testing.cases import case
 from grader.testing.checks import (
+    Weights,
     equals,
     expect_any_error,
     expect_close,
     expect_error,
     expect_gradients,
+    expect_layer,
+    expect_no_bias,
     expect_same,
+    expect_shape,
     expect_tensor,
     expect_true,
     expect_values,
+    no_parameter,
     oracle_gradients,
+    set_layers,
     shown,
 )
 from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
-from grader.testing.inputs import Fresh
-from grader.testing.layers import Weights, expect_layer, expect_no_bias, expect_shape, no_parameter, set_layers
+from grader.testing.inputs import Fresh, case
 from grader.testing.student import Raised, RemoteObject, Student
 from grader.testing.substitutes import MODULE
 

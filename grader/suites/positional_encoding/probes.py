@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from grader.testing.alike import Estimate
-from grader.testing.probes import Draw, Property, call, probe, refusal
+from grader.testing.probes import Draw, Estimate, Property, call, probe, refusal
 
 # The rule allows 1e-4. At position 255 the rounding error of float32 alone is almost a third of that.
 WITHIN = 7e-5

@@ -8,11 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.testing.alike import Estimate, alike
 from grader.testing.probes import (
     DEVIATIONS,
     Draw,
+    Estimate,
     Property,
+    alike,
     call,
     draws_from_generator,
     has_parameters,

@@ -18,12 +18,14 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from grader.testing.cases import case
 from grader.testing.checks import (
+    as_layers,
     expect_close,
     expect_dtype,
     expect_error,
     expect_gradients,
+    expect_layer,
+    expect_no_bias,
     expect_number,
     expect_one_number,
     expect_same,
@@ -31,12 +33,12 @@ from grader.testing.checks import (
     expect_true,
     expect_values,
     oracle_gradients,
+    set_layers,
     shown,
 )
 from grader.testing.contracts import Asking, asking, expect_gradients_of, expect_left_alone
 from grader.testing.draws import Draw, expect_draws_by_state, expect_global_draws, expect_used
-from grader.testing.inputs import Fresh
-from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
+from grader.testing.inputs import Fresh, case
 from grader.testing.student import Raised, RemoteObject, Student
 
 # All different, so that mixed-up dimensions show. No d_k is 4: half of 4 is also its square root. No

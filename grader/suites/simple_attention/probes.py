@@ -7,8 +7,7 @@ from typing import Any
 
 import torch
 
-from grader.testing.alike import Estimate, alike
-from grader.testing.probes import Draw, Property, call, probe, refusal
+from grader.testing.probes import Draw, Estimate, Property, alike, call, probe, refusal
 
 Numbers = Sequence[float] | torch.Tensor
 

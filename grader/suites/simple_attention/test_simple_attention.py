@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 import torch
 
-from grader.testing.cases import case
 from grader.testing.checks import (
     CheckFailed,
     expect_close,
@@ -40,7 +39,7 @@ from grader.testing.contracts import (
     expect_left_alone,
     expect_right,
 )
-from grader.testing.inputs import Fresh
+from grader.testing.inputs import Fresh, case
 from grader.testing.student import Student
 
 # All different, so that mixed-up dimensions show.

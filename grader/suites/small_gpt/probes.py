@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.testing.alike import Estimate
 from grader.testing.probes import (
     PROBABILITIES,
     Draw,
+    Estimate,
     Property,
     draws_from_generator,
     has_parameters,

@@ -8,8 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.testing.alike import Estimate, alike
-from grader.testing.probes import PROBABILITIES, Draw, Property, call, has_parameters, probe, set_to, shares
+from grader.testing.probes import (
+    PROBABILITIES,
+    Draw,
+    Estimate,
+    Property,
+    alike,
+    call,
+    has_parameters,
+    probe,
+    set_to,
+    shares,
+)
 
 
 def with_calm_gradients(seen: Iterator[Property], x: Tensor, eps: float = 1e-5) -> Iterator[Property]:

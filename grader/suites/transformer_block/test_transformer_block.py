@@ -23,7 +23,6 @@ from typing import Any
 import pytest
 import torch
 
-from grader.testing.cases import case
 from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
@@ -38,7 +37,7 @@ from grader.testing.checks import (
     shown,
 )
 from grader.testing.draws import expect_count, expect_own_draws
-from grader.testing.inputs import Fresh
+from grader.testing.inputs import Fresh, case
 from grader.testing.student import Failure, Raised, RemoteObject, Student
 
 # All different, so that mixed-up dimensions show; 4 · C and EXPANSION · C differ too.

@@ -25,8 +25,8 @@ from grader.classes.summary.week import change
 from grader.cli.instructor import app
 from grader.course.model import Course, load_course
 from grader.errors import GraderError
-from grader.quizzes.marking import mark
-from grader.quizzes.source import load_quiz
+from grader.quizzes.items import mark
+from grader.quizzes.quiz_source import load_quiz
 from grader.reports.folder import keep_earlier, write_report
 from grader.reports.model import Message, Quiz, QuizItem, Received, Report, Timing, Unit
 from grader.submissions.names import missing_sheet, missing_unit

@@ -21,8 +21,8 @@ from grader.cli.instructor import app
 from grader.course.model import load_course
 from grader.integrations.github.api import GitHub
 from grader.integrations.github.feedback import to_branch, to_comments
+from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import load_quiz
 
 DUE, EARLY = "2020-01-25T23:59:00+01:00", "2020-01-20T10:00:00Z"
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]

@@ -28,9 +28,9 @@ from grader.engine.messages import Handshake
 from grader.integrations.nbgrader.release import configure_lines, is_configured
 from grader.integrations.nbgrader.update import release_nbgrader
 from grader.integrations.release import ReleaseError
-from grader.quizzes.marking import mark
+from grader.quizzes.items import mark
 from grader.quizzes.questions import fill
-from grader.quizzes.source import load_quizzes
+from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.scoring import Rubric
 
 QUIZZES = load_quizzes(REPOSITORY / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
@@ -211,7 +211,7 @@ def test_a_source_notebook_runs_from_top_to_bottom(course: Path, tmp_path: Path,
 
 @by_unit
 def test_the_quiz_answers_in_the_source_earn_all_points(course: Path, unit: str) -> None:
-    from grader.quizzes.cells import read_cells
+    from grader.quizzes.sheet_reader import read_cells
 
     cells = notebook_in(course / "source" / unit).cells
     answers = [

@@ -23,8 +23,8 @@ from terms import COURSE_ID, run_in_one_process
 
 from grader.audit.cases import completed, definitions_in, needed_by
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem
+from grader.quizzes.quiz_source import Quiz, load_quizzes
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import Quiz, load_quizzes
 from grader.testing.misconceptions import misconceptions_of
 
 pytestmark = pytest.mark.proof(part="full")

@@ -33,9 +33,9 @@ from grader.integrations.release.secrets import COPIED, Secrets
 from grader.integrations.release.texts import signs
 from grader.integrations.release.wheel import received
 from grader.quizzes.items import BugItem, ChoiceItem
-from grader.quizzes.practice import read_practice, to_json
+from grader.quizzes.practice_items import read_practice, to_json
+from grader.quizzes.quiz_source import Quiz, load_quiz, load_quizzes
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import Quiz, load_quiz, load_quizzes
 
 QUIZ = load_quiz(COURSE.solutions / "self_attention_quiz.yml")
 [SENTENCE] = [item.choices[0].sentence for name, item in QUIZ.items.items() if name == "a_new_value"]  # type: ignore[union-attr]

@@ -15,7 +15,7 @@ from grader.engine.signatures import decoded, read_signatures
 from grader.engine.solutions import solution_names
 from grader.integrations.release.secrets import Secrets
 from grader.integrations.release.signatures import signatures_of
-from grader.testing.backend import InProcessBackend
+from grader.testing.student import InProcessBackend
 
 Value = tuple[tuple[int, ...], bytes]
 """The shape and the numbers of a tensor."""

@@ -12,8 +12,8 @@ from courses import REPOSITORY, SMALL_COURSE
 from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
 from grader.course.model import load_course
+from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import load_quiz
 from grader.reports.exporters.gradescope import results
 from grader.reports.model import Change
 from grader.reports.results import Described, Diagnosed, Judged, Result

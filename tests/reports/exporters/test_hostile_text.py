@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from grader.classes.decisions import Decisions
-from grader.cli import check, console
+from grader.cli import check_output, console
 from grader.cli.instructor import class_table
 from grader.course.model import load_course
 from grader.reports.exporters.annotations import annotations as annotations_of
@@ -243,7 +243,7 @@ def test_a_terminal_and_a_log_show_only_our_lines_of_a_class(
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_check_in_a_workflow_prints_no_command(attack: str) -> None:
     console = Console(file=io.StringIO(), width=70, highlight=False)
-    check.print_report(with_text(attack), {}, [], console)
+    check_output.print_report(with_text(attack), {}, [], console)
     made = console.file.getvalue()  # type: ignore[attr-defined]
     assert commands_in(made) == []
     assert all(line.replace("\t", " ").isprintable() for line in made.split("\n"))

@@ -1,24 +1,34 @@
-"""Shows the hints of an exercise one at a time, and remembers which were shown."""
+"""The hints of an exercise, one at a time, and its solution, once the instructor has published it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
+from rich.syntax import Syntax
 from rich.text import Text
 
 from grader.course.guidance import HINT_LEVELS, read_hints
+from grader.errors import GraderError
 from grader.practice.check import unit_of_exercise
-from grader.practice.state import updated_state
+from grader.practice.exercise_code import NotFound, definition
+from grader.practice.progress import updated_state
+from grader.quizzes.quiz_terminal import CODE_THEME
+from grader.submissions.file_text import read_text
+from grader.submissions.names import PUBLISHED_FOLDER, is_published
+from grader.submissions.notebook import CODE_LIMIT
+from grader.submissions.tree import UnreadableError
 
 if TYPE_CHECKING:
+    import datetime
     from pathlib import Path
 
     from rich.console import Console
 
     from grader.course.model import Course
 
-SECTION = "hints"
+
+HINTS = "hints"
 """The section of the state: how many hints of each exercise were shown."""
 
 WIDTH = 88
@@ -44,7 +54,7 @@ def show_next_hint(course: Course, folder: Path, exercise: str, console: Console
         console.print(Text(f"{exercise} has no hints. Read its docstring again, or ask your instructor."))
         return
     with updated_state(folder) as state:
-        seen = state.section(SECTION)
+        seen = state.section(HINTS)
         before = seen.get(exercise)
         before = min(max(before, 0), len(hints)) if isinstance(before, int) else 0
         level = seen[exercise] = min(before + 1, len(hints))
@@ -72,3 +82,46 @@ def _after_the_last(exercise: str, prefix: str) -> str:
         f"This is the last hint. `{prefix}show {exercise}` draws what your code computes, and `grader solution "
         f"{exercise}` prints the solution once your instructor has published it. You can also ask your instructor."
     )
+
+
+def published_solution(course: Course, folder: Path, exercise: str, now: datetime.datetime) -> str:
+    """Return the code of an exercise's solution from the file that the instructor published.
+
+    Args:
+        course: The course.
+        folder: The student's folder.
+        exercise: The exercise's name.
+        now: The time, with a zone.
+
+    Raises:
+        GraderError: There is no such exercise, or its solution is not published; the text says when it is due.
+    """
+    unit = unit_of_exercise(exercise, course)
+    path = f"{PUBLISHED_FOLDER}/{unit}.py"
+    try:
+        text = read_text(folder, path, CODE_LIMIT)
+    except UnreadableError as error:
+        raise GraderError(str(error)) from None
+    if text is None or not is_published(text):
+        due = course.units[unit].due_text
+        if course.is_over(unit, now):
+            raise GraderError(
+                f"{path} is not here: {unit} was due on {due}. Get your instructor's latest files, for example with "
+                "`git pull`, or ask whether the solutions are published."
+            )
+        raise GraderError(
+            f"The solution of {exercise} is not published yet: {unit} is due on {due}, and your instructor publishes "
+            "solutions after that."
+        )
+    try:
+        return definition(text, exercise)
+    except NotFound:
+        raise GraderError(f"{path} has no {exercise}: get your instructor's file again, with `git pull`.") from None
+
+
+def show_code(code: str, console: Console) -> None:
+    """Print code: in colours in a terminal, and as it is elsewhere."""
+    if console.is_terminal:
+        console.print(Syntax(code, "python", theme=CODE_THEME, background_color="default", word_wrap=True))
+    else:
+        console.print(code, end="", markup=False, soft_wrap=True)

@@ -6,9 +6,10 @@ import math
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.rule import Rule
 from rich.text import Text
 
-from grader.practice.pictures.cells import (
+from grader.practice.picture_panels import (
     decimals_of,
     label,
     largest,
@@ -20,12 +21,13 @@ from grader.practice.pictures.cells import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
     from grader.testing.drawings import Drawing, Panel
 
+DRAWS = "Pictures show what exercises return and what forward hooks see on named layers. Nothing else can be drawn."
 INDENT = 4
 MARK = "*"
 MOST_ROWS = 48
@@ -38,6 +40,16 @@ class _Style(NamedTuple):
 
     width: int
     shades: str
+
+
+def print_pictures(drawings: Sequence[Drawing], console: Console) -> None:
+    """Print pictures, each under the name of its exercise."""
+    for drawing in drawings:
+        console.print()
+        console.print(Rule(drawing.exercise, align="left", characters="-"), width=min(console.width, 80))
+        print_picture(drawing, console)
+    console.print()
+    console.print(DRAWS, style="dim")
 
 
 def print_picture(drawing: Drawing, console: Console) -> None:

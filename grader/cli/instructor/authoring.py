@@ -1,8 +1,9 @@
-"""`grader build` and `grader audit`: make the course from its sources, and test its suites."""
+"""`grader build`, `grader audit` and `grader new`: make a course, test its suites, and begin one."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from grader.cli.console import CourseFolder, one_of, out, say, stop, writing
-from grader.cli.instructor.progress_bar import progress
+from grader.cli.console import CourseFolder, Program, one_of, out, progress, say, stop, writing
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:
-    from grader.audit.ticks import Ticks
+    from grader.audit.run import Ticks
     from grader.audit.verdict import UnitTable
     from grader.course.model import Course
 
@@ -95,8 +95,7 @@ def audit(
     from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.quiz_proofs import problems as quiz_problems
     from grader.audit.quiz_proofs import unproved
-    from grader.audit.run import criteria_names, run
-    from grader.audit.ticks import count_ticks
+    from grader.audit.run import count_ticks, criteria_names, run
     from grader.audit.verdict import problems_of, problems_of_a_sample, table_of
     from grader.audit.visible import untried_rules
     from grader.engine import failure_matrix
@@ -181,3 +180,57 @@ def _print_audit(tables: list[UnitTable]) -> None:
         f"{naming.others_named} of {naming.others} other mistakes; "
         f"recall {naming.recall:.1%}, precision {naming.precision:.1%}."
     )
+
+
+NEXT = "Next: grader build, which lists what is still to do"
+
+new = typer.Typer(cls=Program, no_args_is_help=True, help="Write a course, a unit or an exercise to start from.")
+
+
+@new.command("course")
+def write_course(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is empty or does not exist.")],
+    title: Annotated[str | None, typer.Option(help="The course's title.  [default: the folder's name]")] = None,
+) -> None:
+    """Write a small course that works: one unit, two exercises and a quiz."""
+    from grader.course.new import new_course
+
+    with writing("The course could not be written"):
+        _print_written(new_course(folder, title or folder.resolve().name))
+    say(f"Next: cd {shlex.quote(str(folder))} && grader build")
+
+
+@new.command("unit")
+def write_unit(
+    name: Annotated[str, typer.Argument(help="The unit's name, which is that of its file.")],
+    title: Annotated[str | None, typer.Option(help="The unit's title.  [default: its name in words]")] = None,
+    course: CourseFolder = None,
+) -> None:
+    """Write the files of a new unit, with one exercise and a quiz."""
+    from grader.course.model import find_course
+    from grader.course.new import new_unit
+
+    with writing("The unit could not be written"):
+        _print_written(new_unit(find_course(course), name, title or name.replace("_", " ").capitalize()))
+    say(NEXT)
+
+
+@new.command("exercise")
+def write_exercise(
+    unit: Annotated[str, typer.Argument(help="The unit, as autograder.yml names it.")],
+    name: Annotated[str, typer.Argument(help="The exercise's name, which is that of its function.")],
+    course: CourseFolder = None,
+) -> None:
+    """Write all that a new exercise needs: a working example to replace."""
+    from grader.course.model import find_course
+    from grader.course.new import new_exercise
+
+    found = find_course(course)
+    with writing("The exercise could not be written"):
+        _print_written(new_exercise(found, one_of(unit, list(found.units)), name))
+    say(NEXT)
+
+
+def _print_written(paths: list[Path]) -> None:
+    for path in paths:
+        say(f"wrote {path}")

@@ -1,16 +1,18 @@
-"""`grader gradebook`: the grades of a class for a spreadsheet or a learning platform."""
+"""`grader gradebook`, `summary`, `originality` and `forget`: what instructors take from reports and submissions."""
 
 from __future__ import annotations
 
 import datetime
 import enum
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, one_of, say, stop, write_named
+from grader.cli.console import CourseFolder, can_ask, one_of, out, require_folder, say, stop, write_named, writing
+from grader.cli.instructor.grade import Given, Layout, Roster
 from grader.errors import IMPERFECT, GraderError
 from grader.text import listed
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from grader.classes.exports import Column, Export
     from grader.classes.gradebook import Gradebook
     from grader.classes.unit_grades import State, UnitGrade
+
 
 MOST = 20
 
@@ -171,6 +174,110 @@ def _students(found: Gradebook, state: State, note: str | None = None) -> str:
     return listed(students, MOST)
 
 
-def table() -> None:
-    """`grader gradebook` has taken its place."""
-    raise GraderError("`grader table` is `grader gradebook` now: grader gradebook --reports reports --out grades.csv")
+def summary(
+    reports: Annotated[Path, typer.Option(help="The folder of <student>.json, or of <unit>/<student>.json.")],
+    into: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
+    roster: Annotated[
+        Path | None, typer.Option(help="The students, as CSV. Without it, all who have a report.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="This unit alone, even before its due date.")] = None,
+    hides_names: Annotated[bool, typer.Option("--hide-names", help="Count students, and name none.")] = False,
+    folder_of_course: CourseFolder = None,
+) -> None:
+    """Write a page for instructors: open cases, distribution, exercises, misconceptions, quiz items, who needs help.
+
+    Exit 1 if somebody is not graded.
+    """
+    from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.open_cases import NOT_GRADED
+    from grader.classes.summary.page import page, read_class
+    from grader.course.model import find_course
+
+    course = find_course(folder_of_course)
+    if unit is not None:
+        one_of(unit, list(course.units))
+    found = read_class(read_decisions(roster, course) if roster else Decisions(course), reports, unit)
+    write_named(into, page(found, hides_names), "--out")
+    say(f"{into}: {len(found.rows)} students; {', '.join(found.units)}.")
+    if problems := [case.text for case in found.open_cases if case.kind == NOT_GRADED]:
+        raise stop(IMPERFECT, *problems)
+
+
+def originality(
+    submissions: Given,
+    unit: Annotated[str, typer.Option(help="The unit to compare.")],
+    into: Annotated[Path, typer.Option("--out", help="The folder to write, empty or from an earlier export.")],
+    roster: Roster = None,
+    layout: Layout = None,
+    folder_of_course: CourseFolder = None,
+) -> None:
+    """Export what each student wrote of a unit, for Dolos and JPlag. It runs nothing and judges nobody."""
+    from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.hand_ins import hand_ins
+    from grader.classes.originality.export import BASE_CODE, INFO, SUBMISSIONS, read_class, require_own, write
+    from grader.course.model import find_course
+    from grader.submissions.find import find_submissions
+    from grader.submissions.layouts import described
+    from grader.text import in_words
+
+    course = find_course(folder_of_course)
+    one_of(unit, list(course.units))
+    require_own(into)
+    decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
+    came = find_submissions(submissions, course.units, layout=layout, folders=decisions.folders)
+    handed_in = hand_ins(came, decisions)
+    export = read_class(handed_in.of, course, unit)
+    require_folder(into)
+    with writing(f"Not all could be written to {into}"):
+        write(export, into)
+    say(f"Layout: {'; '.join(map(described, came.layouts))}.")
+    students = len(export.code) + sum(len(members) - 1 for members in export.together.values())
+    say(f"{into}: what {students} students wrote of {unit}, without the stub.")
+    if export.together:
+        groups = "; ".join(map(in_words, export.together.values()))
+        say(f"Handed in together, and exported once, as the first one's: {groups}.")
+    if export.without:
+        say(f"Without code of {unit}: {', '.join(export.without)}.")
+    if export.not_python:
+        say(f"Not Python in every line, so that JPlag may leave them out: {', '.join(export.not_python)}.")
+    problems = [*came.problems, *handed_in.problems, *export.problems]
+    failed = stop(IMPERFECT, *problems, "All others were exported.") if problems else None
+    info, base_code, root = (shlex.quote(str(into / name)) for name in (INFO, BASE_CODE, SUBMISSIONS))
+    say(f"Next, with Dolos: dolos run --language python {info}")
+    say(f"Next, with JPlag: java -jar jplag.jar --language python3 --base-code {base_code} {root}")
+    if failed:
+        raise failed
+
+
+MOST_NAMED = 100
+
+
+def forget(
+    student: Annotated[str, typer.Argument(help="The student's name in reports.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders that the grader wrote, and tables.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it without a question.")] = False,
+) -> None:
+    """Remove one student from reports, pages and tables. Exit 1 where the student is still named, or may be.
+
+    It opens the tables that you name, and in the folders that you name what the grader wrote: nothing that was handed
+    in.
+    """
+    from grader.classes.forget import Forgetting
+
+    with writing("Not all could be read"):
+        forgetting = Forgetting(student, paths)
+        changes = forgetting.changes()
+    for change in changes:
+        say(str(change))
+    if changes:
+        if not yes and not can_ask(out):
+            raise GraderError("Nothing was changed: give --yes to do all of this. It cannot be undone.")
+        if not yes and not typer.confirm("Do all of this? It cannot be undone."):
+            say("Nothing was changed.")
+            return
+        with writing("Not all was changed, so give the same command again"):
+            forgetting.run()
+    if left := forgetting.left():
+        more = [f"and {len(left) - MOST_NAMED} more."] if len(left) > MOST_NAMED else []
+        raise stop(IMPERFECT, *left[:MOST_NAMED], *more)
+    say(f"The tables there, and the names of files and folders, do not have {student} now.")
