@@ -153,7 +153,7 @@ class SubmissionExporter(NotebookExporter):
         except UnreadableError as error:
             self.log.warning("%s: %s The release notebook takes its place.", names["student"], error)
         else:
-            notebook = NotebookNode(nbformat=4, nbformat_minor=5, metadata=notebook.metadata, cells=_clean(read.cells))
+            notebook = NotebookNode(nbformat=4, nbformat_minor=5, metadata=notebook.metadata, cells=_clean(read[0]))
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
         converted: tuple[NotebookNode, dict[str, Any]] = self.from_notebook_node(  # type: ignore[no-untyped-call]
             notebook, resources, **settings
