@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from grader.submissions.contents import SubmissionFiles, code_in, defines, other_unit
+from grader.submissions.contents import SubmissionFiles, code_in
 from grader.submissions.file_text import IS_DOCUMENT, MisnamedError, read_text
 from grader.submissions.names import (
     RELEASED,
@@ -23,7 +23,7 @@ from grader.submissions.names import (
     quoted_name,
 )
 from grader.submissions.notebook import answer_lines, code_lines
-from grader.submissions.source import DEFINITION, SHEET_LIMIT, UnitSource, quiz_of, written_lines
+from grader.submissions.source import DEFINITION, SHEET_LIMIT, UnitSource, written_lines
 from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, renamed
 
 # Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
@@ -160,9 +160,7 @@ class Search:
                     candidate = self._candidate(wanted, file, name, {other.path for other in candidates})
                 except UnreadableError as error:
                     unreadable.insert(0, str(error))
-                    what = str(error).removeprefix(f"{quoted_name(file.path)} ").removesuffix(".")
-                    reason, _, advice = what.removeprefix("is ").partition(": ")
-                    self.unreadable.append(Ignored(file.path, advice, reason))
+                    self.unreadable.append(Ignored.because(file.path, str(error), quoted_name(file.path)))
                 else:
                     cells = candidate.source.cells if candidate else ()
                     is_document = name_of == self._exported_name and not wanted.is_quiz
@@ -211,8 +209,7 @@ class Search:
         for file in files[:_MOST_TEXTS]:
             with contextlib.suppress(UnreadableError):
                 text = read_text(file.tree, file.relative, SHEET_LIMIT) or ""
-                if text.startswith("---") or not is_code(file.name):
-                    found[file.path] = quiz_of(text, self.files.units, self.files.course_files)
+                found[file.path] = self.files.quiz_in(file, text)
         return {path: unit for path, unit in found.items() if unit}
 
     @functools.cached_property
@@ -229,14 +226,10 @@ class Search:
         scripts = [file for file in others if is_code(file.name)]
         texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
         most = [*scripts[:_MOST_READ], *texts[:_MOST_TEXTS]]
-        found = [file for file in most if defines(code_in(file), self.files.only, self.files.course_files)]
+        found = [file for file in most if self.files.defines(code_in(file), self.files.only)]
         if found or len(scripts) != 1:
             return found
-        return [
-            one
-            for one in scripts
-            if not other_unit(code_in(one), self.files.only, self.files.units, self.files.course_files)
-        ]
+        return [one for one in scripts if not self.files.other_unit(code_in(one), self.files.only)]
 
 
 _KINDS = {"py": "script", "ipynb": "notebook", "md": "sheet"}

@@ -1,4 +1,4 @@
-"""Reads the code of a notebook and its answers to the quiz, and repairs what a student deleted, copied or left unmerged.
+"""Reads the code of a notebook and its answers to the quiz, and repairs what was deleted, copied or left unmerged.
 
 None of it is run or parsed as Python. Whatever the JSON contains, the result is text and sentences, or an
 UnreadableError.

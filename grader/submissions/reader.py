@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from grader.submissions.archives import Folder, Unopened
 from grader.submissions.candidates import NEVER_READ, Candidate, Search, Wanted, choose, replace_untouched
-from grader.submissions.contents import ANOTHER, SubmissionFiles, Wrong, WrongFiles, other_unit
+from grader.submissions.contents import ANOTHER, SubmissionFiles, Wrong
 from grader.submissions.file_text import code_of, read_remarked, read_text, refuse_others, require_script
 from grader.submissions.names import (
     FOLDER,
@@ -75,7 +75,7 @@ def read_submission(
     )
     # Of a unit that is graded alone, it is said where its file is looked for.
     if names and not (only or is_wrong or any(one.code or one.quiz for one in units.values())):
-        units[names[0]] = dataclasses.replace(units[names[0]], problem=reader.wrong.instead_of(names[0]))
+        units[names[0]] = dataclasses.replace(units[names[0]], problem=reader.files.instead_of(names[0]))
     # An empty submission counts as handed in, so that somebody finds out why.
     handed_in = reader.has_answers or is_wrong or not any(one.code for one in units.values())
     return Submission(student, folder, read_commit(tree), units, siblings, handed_in, ignored=tuple(reader.ignored()))
@@ -135,7 +135,6 @@ class _Reader:
         # Whether anything that was read differs from what students receive.
         self.has_answers = False
         self.named = self.files.seen
-        self.wrong = WrongFiles(self.files)
         self.own_notebook: Callable[[str], Notebook | None] = functools.cache(functools.partial(read_notebook, tree))
 
     def read(self, unit: str, has_quiz: bool) -> UnitSubmission:
@@ -180,7 +179,7 @@ class _Reader:
                 ignored.append(
                     Ignored(f"{path}/" if entry.kind == "folder" else path, f"rename it to {name}" if name else "")
                 )
-        found = [*self.wrong.ignored, *self.search.unreadable, *ignored, *self.tree.refused, *self.files.refused]
+        found = [*self.files.wrong.values(), *self.search.unreadable, *ignored, *self.tree.refused, *self.files.refused]
         return [*dict.fromkeys(found)]
 
     def _choose(self, wanted: Wanted) -> tuple[Candidate, tuple[str, ...]]:
@@ -200,12 +199,12 @@ class _Reader:
         if not found:
             problems = [*of_notebooks, *problems]
             is_missing = wanted.unit == self.files.only and not problems
-            missing = self.wrong.instead_of(wanted.unit, wanted.is_quiz) if is_missing else wanted.missing
+            missing = self.files.instead_of(wanted.unit, wanted.is_quiz) if is_missing else wanted.missing
             raise UnreadableError([*problems, missing][0])
         chosen, remarks = choose(found, problems)
         has_answers = any(one.has_answers for one in (chosen, *misplaced))
         if wanted.unit == self.files.only and not has_answers:
-            elsewhere = [*(beside := self.wrong.beside_stub(wanted.unit, wanted.is_quiz)), *elsewhere]
+            elsewhere = [*(beside := self.files.beside_stub(wanted.unit, wanted.is_quiz)), *elsewhere]
             problems += beside
         self.has_answers |= has_answers or bool(problems)
         self.named.update(one.path for one in found)
@@ -238,8 +237,8 @@ class _Reader:
         if not code_lines(source.cells):
             fault = "holds only comments" if any(cell.strip() for cell in source.cells) else fault
             raise UnreadableError(f"{path} {fault}: write your answers there and save it.")
-        if other := other_unit("\n".join(source.cells), unit, self.units, self.course_files):
-            raise UnreadableError(self.wrong.named([Wrong(path, ANOTHER, other)], f"hand in your answer to {unit}"))
+        if other := self.files.other_unit("\n".join(source.cells), unit):
+            raise UnreadableError(self.files.named([Wrong(path, ANOTHER, other)], f"hand in your answer to {unit}"))
         return repaired(source, stub) if source.is_notebook else source
 
     def _script(self, tree: Files, path: str) -> UnitSource | None:

@@ -141,6 +141,12 @@ class Ignored(NamedTuple):
     instead_of: str = ""
     unit: str = ""
 
+    @classmethod
+    def because(cls, path: str, sentence: str, name: str) -> Ignored:
+        """Make one of a sentence on a file that begins with its name."""
+        reason, _, advice = sentence.removeprefix(f"{name} ").removesuffix(".").partition(": ")
+        return cls(path, advice, reason.removeprefix("is "))
+
     def __str__(self) -> str:
         """Return the name with the reason and the advice."""
         note = ": ".join(filter(None, (self.reason, self.advice)))
@@ -335,8 +341,7 @@ def _root_of_archive(
     except UnreadableError as error:
         problem = renamed(str(error), inside, label)
         result.problems.append(problem)
-        reason, _, advice = problem.removeprefix(f"{label} ").removesuffix(".").partition(": ")
-        result.refused.append(Ignored(label, advice, reason.removeprefix("is ")))
+        result.refused.append(Ignored.because(label, problem, label))
         return []
     result.refused.extend(opened.refused)
     return [(opened, "", label)]
