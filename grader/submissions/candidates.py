@@ -6,11 +6,19 @@ import contextlib
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from grader.submissions.contents import SubmissionFiles, code_in
-from grader.submissions.file_text import IS_DOCUMENT, MisnamedError, read_text
+from grader.submissions.contents import ANOTHER, SubmissionFiles, Wrong, code_in
+from grader.submissions.file_text import (
+    IS_DOCUMENT,
+    MisnamedError,
+    code_of,
+    read_remarked,
+    read_text,
+    refuse_others,
+    require_script,
+)
 from grader.submissions.names import (
     RELEASED,
     exported_name,
@@ -22,9 +30,9 @@ from grader.submissions.names import (
     missing_unit,
     quoted_name,
 )
-from grader.submissions.notebook import answer_lines, code_lines
+from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, answer_lines, code_lines, repaired
 from grader.submissions.source import DEFINITION, SHEET_LIMIT, UnitSource, written_lines
-from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, renamed
+from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, refuse_beyond, renamed
 
 # Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
 NEVER_READ = (
@@ -39,21 +47,17 @@ _MOST_TRIED, _MOST_READ, _MOST_TEXTS = 10, 20, 100
 _TEXT = re.compile(r"[^.]+|.*\.(?:md|markdown|mdown|txt|text|qmd|rmd)", re.IGNORECASE | re.DOTALL)
 
 
+class NoQuizCellsError(UnreadableError):
+    """A notebook has no cells with answers to the quiz."""
+
+
 @dataclass(frozen=True)
 class Wanted:
-    """What is searched for: the code of a unit, or the answers to its quiz.
+    """What is searched for in the files of a submission: the code of a unit, or the answers to its quiz."""
 
-    Attributes:
-        unit: The unit's name.
-        is_quiz: Whether it is the answers to the quiz.
-        stub: The script or the sheet that students receive, if there is one.
-        read: Reads a file; None if there is none or it holds nothing of the kind. Raises UnreadableError.
-    """
-
+    files: SubmissionFiles
     unit: str
     is_quiz: bool
-    stub: str | None
-    read: Callable[[Files, str], UnitSource | None]
 
     @property
     def name(self) -> str:
@@ -67,9 +71,9 @@ class Wanted:
         return missing_sheet(self.unit) if self.is_quiz else missing_unit(self.unit)
 
     def candidate(self, tree: Files, path: str, own_path: str | None = None) -> Candidate | None:
-        """Read a file as a candidate; None if `read` returns None. Raises UnreadableError."""
+        """Read a file as a candidate; None if there is none, or it has no cells of the quiz. Raises UnreadableError."""
         try:
-            source = self.read(tree, path)
+            source = self._answers(tree, path) if self.is_quiz else self._code(tree, path)
         except MisnamedError as error:
             if self.is_quiz:
                 raise
@@ -96,9 +100,56 @@ class Wanted:
     @functools.cached_property
     def _untouched(self) -> list[list[str]]:
         """The lines of the files that students receive."""
-        if self.stub is None:
+        stub = self.files.course_files.text(self.name)
+        if stub is None:
             return [[]] if self.is_quiz else []
-        return [[], written_lines(self.stub)] if self.is_quiz else [code_lines([self.stub])]
+        return [[], written_lines(stub)] if self.is_quiz else [code_lines([stub])]
+
+    def _code(self, tree: Files, path: str) -> UnitSource | None:
+        """Read the code in a script or a notebook; None if there is no file. Raises UnreadableError."""
+        if path.endswith(".ipynb"):
+            notebook = self.files.notebook(tree, path)
+            source, fault = notebook and notebook.code, "has no code in it"
+        else:
+            source, fault = self._script(tree, path), "is empty"
+        if source is None:
+            return None
+        if not code_lines(source.cells):
+            fault = "holds only comments" if any(cell.strip() for cell in source.cells) else fault
+            raise UnreadableError(f"{path} {fault}: write your answers there and save it.")
+        if other := self.files.other_unit("\n".join(source.cells), self.unit):
+            advice = f"hand in your answer to {self.unit}"
+            raise UnreadableError(self.files.named([Wrong(path, ANOTHER, other)], advice))
+        stub = self.files.course_files.text(self.name) or ""
+        return repaired(source, stub) if source.is_notebook else source
+
+    def _script(self, tree: Files, path: str) -> UnitSource | None:
+        read = read_remarked(tree, path, NOTEBOOK_LIMIT)  # it may be a notebook, or an export of one
+        if read is None:
+            return None
+        require_script(read.text, path)
+        refuse_beyond(CODE_LIMIT, len(read.text), path)
+        own = tree.mounts[path].label if isinstance(tree, View) and path in tree.mounts else path
+        text, remarks = code_of(read, path, own)
+        return UnitSource(path, (text,), remarks)
+
+    def _answers(self, tree: Files, path: str) -> UnitSource | None:
+        """Read the answers to a quiz in a sheet, or in a notebook that has any. Raises UnreadableError."""
+        if not path.endswith(".ipynb"):
+            read = read_remarked(tree, path, SHEET_LIMIT)
+            if read is None:
+                return None
+            refuse_others(read.text, path)
+            return UnitSource(path, (read.text,), read.remarks)
+        notebook = self.files.notebook(tree, path)
+        if notebook is None or notebook.quiz.cells:
+            return notebook and notebook.quiz
+        if tree is self.files.tree:
+            raise NoQuizCellsError(
+                f"{path} has no cells like `answer_1 = ...`, and {self.name} is missing: answer the quiz in one of the "
+                "two."
+            )
+        return None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from grader.submissions.names import (
     missing_unit,
     quoted_name,
 )
-from grader.submissions.notebook import NOTEBOOK_LIMIT, code_lines, source_of
+from grader.submissions.notebook import NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, source_of
 from grader.submissions.source import DEFINITION, quiz_of, written_lines
 from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, Walked, walk
 from grader.text import in_words
@@ -77,6 +77,7 @@ class SubmissionFiles:
         self.seen: set[str] = set()
         self.refused: list[Ignored] = []
         self.wrong: dict[str, Ignored] = {}
+        self._own_notebook = functools.cache(functools.partial(read_notebook, tree))
         self._find = functools.cache(self._found)
 
     @functools.cached_property
@@ -85,6 +86,10 @@ class SubmissionFiles:
         walked = walk(self.tree)
         self.refused = walked.refused
         return walked
+
+    def notebook(self, tree: Files, path: str) -> Notebook | None:
+        """Read a notebook, which holds a unit and its quiz, once; None if there is none. Raises UnreadableError."""
+        return self._own_notebook(path) if tree is self.tree else read_notebook(tree, path)
 
     def instead_of(self, unit: str, is_quiz: bool = False) -> str:
         """Return the sentence on a unit, or its quiz, without a file: what is there instead, if something is."""
