@@ -15,8 +15,8 @@ from grader.documents import Model
 from grader.engine.engine_messages import EngineRequest, read_request, result_of, to_line
 from grader.reports.model import Message
 from grader.reports.results import Result
-from grader.sandbox.bounds import ProtocolError, check_values, read_json
 from grader.sandbox.lockdown import LAYERS
+from grader.sandbox.protocol import ProtocolError, check_values, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

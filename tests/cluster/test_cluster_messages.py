@@ -14,7 +14,7 @@ from grader.cluster.messages import Answer, RemoteResult, Task, read_answer, rea
 from grader.engine.engine_messages import EngineReply, EngineRequest, to_line
 from grader.reports.model import Message
 from grader.reports.results import Described, Diagnosed, Judged, Result
-from grader.sandbox.bounds import ProtocolError
+from grader.sandbox.protocol import ProtocolError
 from grader.submissions.source import UnitSource
 
 REQUEST = EngineRequest(

@@ -18,9 +18,9 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from grader.sandbox import audit_hook, import_stubs, lockdown, messages, seccomp, serving, users
-from grader.sandbox.messages import Exited, NotStarted, Ready, Start
-from grader.sandbox.preload import ModuleUnavailable, preload, touch
+from grader.sandbox import audit_hook, lockdown, protocol, serving
+from grader.sandbox.preload import ModuleUnavailable, install_stubs, preload, touch
+from grader.sandbox.protocol import Exited, NotStarted, Ready, Start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,12 +67,12 @@ class Server:
         try:
             preload(self.modules)
             missing = lockdown.missing_layers()
-            self.program = None if "seccomp" in missing else seccomp.build_filter()
+            self.program = None if "seccomp" in missing else lockdown.build_filter()
             self.landlock = lockdown.landlock_version()
             for name in self.modules:
                 self._try_isolated(name)
         except ModuleUnavailable as error:
-            _send(control, NotStarted(str(error)[: messages.MAX_TEXT]))
+            _send(control, NotStarted(str(error)[: protocol.MAX_TEXT]))
             raise SystemExit(1) from error
         audit_hook.originals()
         _forget_folders()
@@ -98,10 +98,10 @@ class Server:
         def works() -> bool:
             memory = lockdown.address_space() + TRIAL_BYTES
             lockdown.lock_in(TRIAL_SECONDS, memory, self.program, self.landlock, None)
-            import_stubs.install(None, self.modules)
+            install_stubs(None, self.modules)
             return touch(sys.modules[name]) == found
 
-        if not seccomp.holds_in_fork(works):
+        if not lockdown.holds_in_fork(works):
             raise ModuleUnavailable(
                 f"The module {name} does not work in an isolated process: it needs files, threads or more modules."
             )
@@ -148,7 +148,7 @@ class Server:
             return None
         if not request:
             return None
-        settings = messages.parse(json.loads(request), Start)
+        settings = protocol.parse(json.loads(request), Start)
         connection, output, lifeline_descriptor = descriptors
         lifeline = socket.socket(fileno=lifeline_descriptor)
         uid, holder = _user()
@@ -228,7 +228,7 @@ def _forget_folders() -> None:
 
 def _send(receiver: socket.socket, message: tuple[Any, ...]) -> None:
     with contextlib.suppress(OSError):  # the grader may be gone
-        receiver.sendall(json.dumps(messages.plain(message)).encode())
+        receiver.sendall(json.dumps(protocol.plain(message)).encode())
 
 
 def _user() -> tuple[int | None, socket.socket | None]:
@@ -236,9 +236,9 @@ def _user() -> tuple[int | None, socket.socket | None]:
     if os.geteuid() != 0:
         return None, None
     with contextlib.suppress(ValueError):
-        if claimed := users.claim():
+        if claimed := lockdown.claim_user():
             return claimed
-    return (lockdown.NOBODY if users.is_mapped(lockdown.NOBODY) else None), None
+    return (lockdown.NOBODY if lockdown.is_mapped(lockdown.NOBODY) else None), None
 
 
 def _keep_only(connection: int, output: int) -> None:
