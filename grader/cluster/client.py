@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from grader.cluster.messages import Answer
     from grader.course.model import Course
     from grader.engine.engine_messages import EngineRequest
-    from grader.reports.results import Described, Result
+    from grader.reports.model import Described, Result
     from grader.submissions.source import Submission
 
 # Between two looks at the workers.

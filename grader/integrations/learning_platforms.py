@@ -1,7 +1,8 @@
-"""The grades of record for Classroom 50: entries of `scores.json` that its web app shows and its collector keeps.
+"""The gradebook as learning platforms import it.
 
-They are what the web app writes for a score that a teacher enters: an entry with `"override": true`, with a record of
-that score first. Below it is what the autograder gave, which counts again when a teacher clears the override.
+Canvas and Moodle read tables. Classroom 50 keeps `scores.json`, of which its web app shows entries and its collector
+keeps them. Ours are what the web app writes for a score that a teacher enters: an entry with `"override": true`, with a
+record of that score first. Below it is what the autograder gave, which counts again when a teacher clears the override.
 """
 
 from __future__ import annotations
@@ -9,25 +10,103 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import re
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
-from grader.classes.exports import TOTAL, Export, require_points
+from grader.classes.exports import EXEMPT, TOTAL, Column, Export, Value, require_points
+from grader.classes.gradebook import Gradebook, Row
+from grader.classes.roster import Entry
 from grader.classes.tables import read_table
 from grader.errors import GraderError
 from grader.text import in_words, listed
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
+HEADINGS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+"""Every other column becomes an assignment."""
+_EXCUSED = "EX"
+_FINAL = re.compile("final", re.IGNORECASE)
 
-    from grader.classes.exports import Column, Value
-    from grader.classes.gradebook import Gradebook, Row
-    from grader.classes.roster import Entry
+
+def canvas_heading(name: str) -> str:
+    """Return what Canvas calls a column: it ignores those with `final` in their name, in any case."""
+    return _FINAL.sub("last", name)
+
+
+def canvas_table(gradebook: Gradebook, columns: Sequence[Column]) -> list[list[Value]]:
+    """Return the table: a row with the possible points, then one for each student.
+
+    Raises:
+        GraderError: Canvas could not tell who a student is, two columns would have the same name, or nobody has points.
+    """
+    require_points(gradebook)
+    headings = [canvas_heading(one.heading) for one in columns]
+    if doubles := [name for name in headings if headings.count(name) > 1]:
+        raise GraderError(
+            f"Canvas ignores a column with `final` in its name, and {doubles[0]} is the name of another unit: export "
+            "one of the two alone with --unit."
+        )
+    entries = [row.entry for row in gradebook.rows]
+    nameless = [one.student for one in entries if not (one.id or one.sis_user_id or one.sis_login_id)]
+    if nameless:
+        raise GraderError(
+            f"Canvas matches students by number, and {listed(nameless, 5)} {'has' if len(nameless) == 1 else 'have'} "
+            "none: add the column id, sis_user_id or sis_login_id to the roster, or use Canvas's own export as roster."
+        )
+    table: list[list[Value]] = [
+        [*HEADINGS, *headings],
+        ["    Points Possible", "", "", "", "", *(one.possible for one in columns)],
+    ]
+    for number, row in enumerate(gradebook.rows):
+        entry = row.entry
+        who = [entry.name or entry.student, entry.id, entry.sis_user_id, entry.sis_login_id, entry.section]
+        own = [one.values[number] for one in columns]
+        table.append([*who, *(_EXCUSED if value == EXEMPT else value for value in own)])
+    return table
+
+
+MOST = 100
+"""The highest grade that Moodle imports, unless an administrator allows more."""
+_NO_GRADE = "-"
+_TOO_MUCH = "that is more than the unit has, so take it out of adjustments.csv, and enter it in Moodle."
+# What the roster calls the fields by which Moodle finds a user, and Moodle.
+_FIELDS = {"email": "Email address", "sis_user_id": "ID number", "sis_login_id": "Username"}
+
+
+def moodle_table(gradebook: Gradebook, columns: Sequence[Column]) -> list[list[Value]]:
+    """Return the table: one row for each student, found by e-mail address, ID number or user name.
+
+    Raises:
+        GraderError: Moodle would refuse the file, or nobody has points.
+    """
+    require_points(gradebook)
+    field = next((name for name in _FIELDS if all(getattr(row.entry, name) for row in gradebook.rows)), None)
+    if field is None:
+        without = [row.entry.student for row in gradebook.rows if not row.entry.email]
+        raise GraderError(
+            f"Moodle refuses a file with a student that it does not find, and {', '.join(without[:5])} "
+            f"{'has' if len(without) == 1 else 'have'} no email in the roster: add it, or sis_user_id or sis_login_id "
+            "for everybody."
+        )
+    for one in columns:
+        for row, value in zip(gradebook.rows, one.values, strict=True):
+            if not isinstance(value, str) and value > min(MOST, one.possible):
+                is_too_much = value > one.possible
+                raise GraderError(
+                    f"Moodle imports no grade above {one.possible if is_too_much else MOST}, and {row.entry.student} "
+                    f"has {value} in {one.heading}: {_TOO_MUCH if is_too_much else 'use --percent.'}"
+                )
+    table: list[list[Value]] = [[_FIELDS[field], *(one.heading for one in columns)]]
+    for number, row in enumerate(gradebook.rows):
+        own = [one.values[number] for one in columns]
+        table.append([getattr(row.entry, field), *(_NO_GRADE if value in ("", EXEMPT) else value for value in own)])
+    return table
+
 
 SCORES, ASSIGNMENTS, ROSTER = "scores.json", "assignments.json", "roster.csv"
 """The files in the folder of a classroom."""
@@ -103,7 +182,7 @@ class _Grade(NamedTuple):
     made: datetime.datetime
 
 
-def update(path: Path, gradebook: Gradebook, columns: Sequence[Column], units: Collection[str]) -> Export:
+def classroom50_scores(path: Path, gradebook: Gradebook, columns: Sequence[Column], units: Collection[str]) -> Export:
     """Return a classroom's `scores.json` with the grades of its students.
 
     An entry of an earlier run is replaced, or removed if there is no grade now. A score that a teacher entered is kept,

@@ -1,18 +1,90 @@
-"""The job's summary: Markdown for students on GitHub, with the next thing to look at first."""
+"""What a job on GitHub shows: a summary in Markdown with the next thing to look at first, and annotations of lines."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from grader.quizzes.questions import as_text
 from grader.reports import reading
-from grader.reports.changes import change_sentences, comments, exercise_comments
-from grader.reports.exporters.escape import code, markdown, sentence
+from grader.reports.model import Message, QuizItem, Report, Unit
+from grader.reports.reading import (
+    ExerciseEntry,
+    Place,
+    change_sentences,
+    comments,
+    entries,
+    exercise_comments,
+    is_missing,
+    meaning,
+    not_run,
+    own_line,
+    points,
+    sentence_of,
+)
+from grader.text import MOST_OF_A_LINE, log_line, plain
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+MOST_OF_AN_ANNOTATION = 1000
+"""The most characters of one line of an annotation."""
 
-    from grader.reports.model import Message, QuizItem, Report, Unit
+# All characters that Markdown, HTML or GitHub's formulas may interpret, in any position. An underscore within a word is
+# safe, and so is a colon in a time of day.
+_MARKUP = re.compile(
+    r"[\\`*\[\]<>&|~^$]|(?<![^\W_])_|_(?![^\W_])|(?<!\d):(?=\S)|:(?!\d\d(?!\w))(?=\S)|^[-+=#]|^\d+(?=[.)])"
+)
+# GitHub turns these into links even if they are written as entities: people, issues and addresses.
+_LINKS = re.compile(r"@(?=\w)|#(?=\w)|(?<![^\W_])(?:GH-(?=\d)|www(?=\.))|:(?=//)", re.IGNORECASE)
+_BREAK = "\u200b"
+_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+
+
+def command(name: str, message: str, **properties: str | int | None) -> str:
+    """Return one workflow command, such as `::error file=a.py,line=3::message`.
+
+    Line ends in the message stay. Properties that are None or empty are left out.
+    """
+    given = {key: _property(str(value)) for key, value in properties.items() if value not in (None, "")}
+    head = " ".join([name, ",".join(f"{key}={value}" for key, value in given.items())]).rstrip()
+    lines = (log_line(line, MOST_OF_AN_ANNOTATION) for line in message.split("\n"))
+    return f"::{head}::" + "%0A".join(map(_data, lines))
+
+
+def markdown(text: str, most: int = MOST_OF_A_LINE) -> str:
+    """Return one line of Markdown that shows this text and nothing else, in a paragraph, a list or a table."""
+    return _escaped(plain(text, most))
+
+
+def sentence(text: str, most: int = MOST_OF_A_LINE) -> str:
+    """Return a sentence of the course as one line of Markdown; `code` in it stays code."""
+    pieces = _CODE.split(plain(text, most))
+    return "".join(code(piece) if number % 2 else _escaped(piece) for number, piece in enumerate(pieces))
+
+
+def code(text: str, most: int = MOST_OF_A_LINE) -> str:
+    """Return text as one line of code in Markdown."""
+    line = plain(text, most)
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    gap = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    return f"{fence}{gap}{line}{gap}{fence}"
+
+
+def _escaped(line: str) -> str:
+    broken = _LINKS.sub(lambda found: found[0] + _BREAK, line)
+    return _MARKUP.sub(lambda found: _entities(found[0]), broken).replace(_BREAK, "&#8203;")
+
+
+def _entities(text: str) -> str:
+    return "".join(f"&#{ord(character)};" for character in text)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25")  # there are no line ends in it
+
+
+def _property(text: str) -> str:
+    return _data(log_line(text)).replace(":", "%3A").replace(",", "%2C")
+
 
 MOST_BYTES = 200_000
 """GitHub accepts a mebibyte per step, but nobody reads that much."""
@@ -66,7 +138,7 @@ def _opening(report: Report) -> Iterator[str]:
     yield _table(report)
 
 
-def next_entry(found: list[reading.Entry]) -> reading.Entry | None:
+def next_entry(found: list[reading.ExerciseEntry]) -> reading.ExerciseEntry | None:
     """Return what to do next: fix an exercise in progress, or else an unreadable file, or else write the next exercise.
 
     In the first such unit, an exercise with a named misconception goes first. Exercises without points go last. None if
@@ -82,7 +154,7 @@ def next_entry(found: list[reading.Entry]) -> reading.Entry | None:
     return None
 
 
-def _pointer(entry: reading.Entry) -> Iterator[str]:
+def _pointer(entry: reading.ExerciseEntry) -> Iterator[str]:
     exercise, state = entry.exercise, entry.state
     yield "### Look at this next" if state in ("in progress", "no answer found") else "### Go on here"
     if state in ("no answer found", "not handed in"):
@@ -114,7 +186,7 @@ def _marked(state: reading.State) -> str:
     return f"{MARKS[state]} {state}"
 
 
-def state_of(own: list[reading.Entry]) -> reading.State:
+def state_of(own: list[reading.ExerciseEntry]) -> reading.State:
     """Return the state of a unit with these exercises."""
     if own and own[0].unit.exempt:
         return "exempt"
@@ -157,7 +229,7 @@ def _details(report: Report) -> Iterator[str]:
         yield f"{head}\n\n{items}\n\n</details>"
 
 
-def _unit(report: Report, name: str, unit: Unit, own: list[reading.Entry]) -> Iterator[str]:
+def _unit(report: Report, name: str, unit: Unit, own: list[reading.ExerciseEntry]) -> Iterator[str]:
     """Yield the exercises with their points, then the remarks."""
     decided = change_sentences(unit, report.timezone)
     is_asked = not unit.exempt or reading.is_handed_in(name, unit)
@@ -194,7 +266,7 @@ def _answer(name: str, item: QuizItem) -> Iterator[str]:
         yield f"  - {sentence(as_text(item.explanation), MOST_OF_AN_EXPLANATION)}"
 
 
-def _exercises(own: list[reading.Entry]) -> str:
+def _exercises(own: list[reading.ExerciseEntry]) -> str:
     """Return a table, with line numbers if they are known: in notebooks they are not."""
     has_lines = any(entry.place.line for entry in own)
     rows = [["State", "Exercise", "Points", *(["Where"] if has_lines else [])]]
@@ -205,7 +277,7 @@ def _exercises(own: list[reading.Entry]) -> str:
     return _rows(rows)
 
 
-def _exercise(entry: reading.Entry) -> list[str]:
+def _exercise(entry: reading.ExerciseEntry) -> list[str]:
     written = exercise_comments(entry.unit, entry.name)
     lines = [f"- {markdown(comment, MOST_OF_AN_EXPLANATION)}" for comment in written]
     for line in entry.feedback():
@@ -214,7 +286,7 @@ def _exercise(entry: reading.Entry) -> list[str]:
     return lines
 
 
-def _where(entry: reading.Entry, message: Message | None) -> str:
+def _where(entry: reading.ExerciseEntry, message: Message | None) -> str:
     """Return where an error came from, unless the table already shows that line."""
     place = reading.place_of(message, entry.unit) if message else None
     return f" ({code(place.words())})" if place and place != entry.place and place.words() else ""
@@ -223,3 +295,65 @@ def _where(entry: reading.Entry, message: Message | None) -> str:
 def _rows(rows: list[list[str]]) -> str:
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
+
+
+# No `from __future__ import annotations` here: it would clash with the function's name.
+
+
+MOST_ANNOTATIONS = 10
+"""GitHub shows at most this many errors of one step."""
+
+
+class _Error(NamedTuple):
+    rank: int
+    """The most useful errors have the lowest rank."""
+    title: str
+    place: Place
+    message: str
+
+
+def annotation_commands(report: Report) -> list[str]:
+    """Return workflow commands: a notice with the points, and an error for each exercise with mistakes.
+
+    An exercise that is not written or not handed in yet is not an error. If there are more errors than GitHub shows, a
+    last notice says so.
+    """
+    errors = sorted(_errors(report), key=lambda error: error.rank)
+    total = f"{report.points} of {points(report.possible)}. {meaning(report)}"
+    commands = [command("notice", total, title="Points")]
+    for error in errors[:MOST_ANNOTATIONS]:
+        path, line = error.place
+        commands.append(command("error", error.message, file=path, line=line, title=error.title))
+    if len(errors) > MOST_ANNOTATIONS:
+        more = f"{len(errors) - MOST_ANNOTATIONS} more to look at: the job's summary has all of them."
+        commands.append(command("notice", more, title="There is more"))
+    return commands
+
+
+def _errors(report: Report) -> list[_Error]:
+    errors = []
+    unread = [unit for name, unit in report.units.items() if unit.path is None and not is_missing(name, unit)]
+    if unread:
+        # One about the folder is in each unit.
+        remarks = dict.fromkeys(remark for unit in unread for remark in unit.remarks)
+        errors.append(_Error(1, "What could not be graded", Place(None, None), "\n".join(remarks)))
+    for unit_name, unit in report.units.items():
+        errors += [_of_line(message, unit) for message in not_run(report, unit_name) if unit.path]
+    errors += [_of_exercise(entry) for entry in entries(report) if entry.state == "in progress"]
+    return errors
+
+
+def _of_exercise(entry: ExerciseEntry) -> _Error:
+    exercise = entry.exercise
+    rank = 0 if exercise.misconceptions else 1 if entry.raised else 2
+    title = f"{entry.name}: {exercise.points} of {points(exercise.possible)}"
+    # Annotations cannot point into a notebook, so the text says where.
+    sources = [one for one in entry.raised if one.file] if (entry.unit.path or "").endswith(".ipynb") else []
+    where = Place(sources[0].file, sources[0].line).in_brackets() if sources else ""
+    return _Error(rank, title, entry.place, entry.main_issue + where)
+
+
+def _of_line(message: Message, unit: Unit) -> _Error:
+    place = own_line(message, unit)
+    where = "" if place else Place(message.file, message.line).in_brackets()
+    return _Error(1, "This line could not be run", place or Place(unit.path, None), sentence_of(message) + where)

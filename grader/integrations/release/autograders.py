@@ -1,6 +1,7 @@
-"""The autograder for Gradescope: its two scripts, the grader and the course.
+"""The autograders for Classroom 50 and Gradescope.
 
-It holds the hidden tests and the solutions. Gradescope shows it only to instructors.
+Everyone who knows the address of Classroom 50's bundle can read it, so it holds only the visible tests. Gradescope's
+autograder holds the hidden tests and the solutions: only instructors see it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,34 @@ from pathlib import Path
 from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.folder import copy, replaced, require_built
-from grader.integrations.release.requirements import LOCK, dependencies, pins
+from grader.integrations.release.leaks import require_none
+from grader.integrations.release.release_folder import copy, replaced, require_built
+from grader.integrations.release.wheel import LOCK, build_wheel, dependencies, pins
+
+_TEMPLATES = Path(__file__).with_name("templates")
+AUTOGRADER = "autograder.py"
+CONSTRAINTS = "constraints.txt"
+"""The versions that pip may choose. It installs nothing by itself."""
+
+
+def release_classroom50(directory: Path, course: Course) -> list[Path]:
+    """Write the bundle to `directory`, for CLASSROOM/autograders/ASSIGNMENT/ in the teacher's repository.
+
+    Returns:
+        The files written.
+
+    Raises:
+        GraderError: The bundle cannot be made; nothing is written.
+        OSError: A file cannot be written.
+    """
+    require_built(course)
+    with replaced(directory, course, (AUTOGRADER, CONSTRAINTS, "*.whl")) as folder:
+        copy(_TEMPLATES / "classroom50" / AUTOGRADER, folder / AUTOGRADER)
+        (folder / CONSTRAINTS).write_text("".join(f"{pin}\n" for pin in pins(course).values()), encoding="utf-8")
+        build_wheel(folder, course)
+        require_none(folder, course)
+    return sorted(directory.iterdir())
+
 
 SCRIPTS = {"setup.sh": "setup.sh", "run_autograder": "run_autograder.py"}
 REQUIREMENTS = "requirements.txt"
@@ -49,7 +76,7 @@ def release_gradescope(directory: Path, course: Course, unit: str | None = None)
     filled_in = {"@PYTHON@": course.python, '"@OPTIONS@"': f'"--unit", "{unit}"' if unit else ""}
     with replaced(directory, course, [*SCRIPTS, *copied, *lists]) as folder:
         for name, template in SCRIPTS.items():
-            script = (Path(__file__).with_name("templates") / template).read_text(encoding="utf-8")
+            script = (_TEMPLATES / "gradescope" / template).read_text(encoding="utf-8")
             for mark, value in filled_in.items():
                 script = script.replace(mark, value)
             (folder / name).write_text(script, encoding="utf-8")

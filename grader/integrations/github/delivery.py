@@ -1,30 +1,49 @@
-"""Sends feedback: to a branch of the student's repository, to comments on an issue there, or to a folder."""
+"""Sends students what their grades of record say: feedback and commit statuses, one after the other."""
 
 from __future__ import annotations
 
 import base64
+import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import NamedTuple
 
 from grader.classes.feedback import feedback, feedback_page
+from grader.classes.record import Grade
+from grader.course.model import Course
+from grader.errors import GraderError, InternalError
 from grader.files import write_atomically
 from grader.integrations.github.api import GitHub, GitHubError
-from grader.integrations.github.sender import Delivery
-from grader.reports.model import Unit
+from grader.reports.model import Report, Unit
+from grader.text import who
 
-if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
-    from grader.classes.record import Grade
-    from grader.course.model import Course
+class Delivery(NamedTuple):
+    """Something to send: for whom, and what sends it. Sent again, it changes nothing; it raises GraderError."""
 
-BRANCH = "grader-feedback"
+    recipient: str
+    deliver: Callable[[], None]
+
+
+def send(deliveries: Iterable[Delivery]) -> Iterator[tuple[str, str | None]]:
+    """Send everything, even after an error. Yield each recipient, and the error or None."""
+    for recipient, deliver in deliveries:
+        problem = None
+        try:
+            deliver()
+        except InternalError:
+            raise
+        except GraderError as error:
+            problem = str(error)
+        yield recipient, problem
+
+
+FEEDBACK_BRANCH = "grader-feedback"
 """GitHub Classroom has a branch `feedback` of its own, the base of its pull request. Each member of a group has one."""
-FILE = "README.md"
+FEEDBACK_FILE = "README.md"
 """GitHub shows it on the page of the branch."""
-TITLE = "Feedback on your grades"
+FEEDBACK_TITLE = "Feedback on your grades"
 MOST_OF_A_COMMENT = 60_000
 """The most bytes of a summary: GitHub accepts 65,536 characters in a comment."""
 
@@ -57,15 +76,15 @@ def to_branch(github: GitHub, course: Course, now: datetime.datetime, grade: Gra
         GraderError: It cannot be written, or somebody else made the branch; nothing is changed.
     """
     repository = grade.student.repository
-    branch = f"{BRANCH}-{grade.student.student}" if grade.is_shared else BRANCH
+    branch = f"{FEEDBACK_BRANCH}-{grade.student.student}" if grade.is_shared else FEEDBACK_BRANCH
     text = f"{_MARK}\n{feedback(grade, grade.units, course, now)}"
     github.require_private(repository)
     if github.ask("GET", repository, f"git/ref/heads/{branch}", _CONTENTS):
         _replace(github, repository, branch, text)
         return
-    entry = {"path": FILE, "mode": "100644", "type": "blob", "content": text}
+    entry = {"path": FEEDBACK_FILE, "mode": "100644", "type": "blob", "content": text}
     tree = github.ask("POST", repository, "git/trees", _CONTENTS, {"tree": [entry]})
-    commit = {"message": TITLE, "tree": tree["sha"], "parents": []}
+    commit = {"message": FEEDBACK_TITLE, "tree": tree["sha"], "parents": []}
     made = github.ask("POST", repository, "git/commits", _CONTENTS, commit)
     github.ask("POST", repository, "git/refs", _CONTENTS, {"ref": f"refs/heads/{branch}", "sha": made["sha"]})
 
@@ -84,7 +103,7 @@ def to_comments(github: GitHub, course: Course, now: datetime.datetime, grade: G
     ours = (one["number"] for one in found if "pull_request" not in one and _text(one).startswith(_MARK))
     number = next(ours, None)
     if number is None:
-        issue = {"title": TITLE, "body": f"{_MARK}\n{_OPENING}"}
+        issue = {"title": FEEDBACK_TITLE, "body": f"{_MARK}\n{_OPENING}"}
         number = github.ask("POST", repository, "issues", _ISSUES, issue, once=True)["number"]
     comments = list(github.entries(repository, f"issues/{number}/comments", _ISSUES))
     for unit, text in texts.items():
@@ -99,7 +118,7 @@ def to_comments(github: GitHub, course: Course, now: datetime.datetime, grade: G
 
 def _replace(github: GitHub, repository: str, branch: str, text: str) -> None:
     """Replace the file of the branch, unless it has this text."""
-    path = f"contents/{FILE}"
+    path = f"contents/{FEEDBACK_FILE}"
     present = github.ask("GET", repository, f"{path}?ref={branch}", _CONTENTS) or {}
     earlier = base64.b64decode(present.get("content", "")).decode("utf-8", "replace")
     if not earlier.startswith(_MARK):
@@ -107,10 +126,32 @@ def _replace(github: GitHub, repository: str, branch: str, text: str) -> None:
             f"{repository} has a branch {branch} that is not from this command: rename it, then run the command again."
         )
     if earlier != text:
-        content = {"message": TITLE, "content": base64.b64encode(text.encode()).decode(), "branch": branch}
+        content = {"message": FEEDBACK_TITLE, "content": base64.b64encode(text.encode()).decode(), "branch": branch}
         github.ask("PUT", repository, path, _CONTENTS, {**content, "sha": present["sha"]})
 
 
 def _text(entry: Mapping[str, str | None]) -> str:
     """Return the text of an issue or comment, with the line ends that were sent."""
     return (entry["body"] or "").replace("\r\n", "\n").strip()
+
+
+def statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[Delivery]:
+    """Yield the points of each unit, as a status of the graded commit; in a group's repository, one for each member."""
+    now = datetime.datetime.now(datetime.UTC)
+    for grade in grades:
+        for name, report in grade.reports.items():
+            if isinstance(report, Report) and report.commit:
+                unit = report.units[name]
+                student, repository = grade.student.student, grade.student.repository
+                context = f"grade of record/{name}{f'/{student}' if grade.is_shared else ''}"
+                is_due = unit.due is None or datetime.datetime.fromisoformat(unit.due) <= now
+                points = f"{unit.points} of {unit.possible} points{'' if is_due else ', not due yet'}"
+                yield Delivery(
+                    f"{who(student, report.name)}, {name}",
+                    partial(_post, github, repository, report.commit, context, "exempt" if unit.exempt else points),
+                )
+
+
+def _post(github: GitHub, repository: str, commit: str, context: str, description: str) -> None:
+    if github.statuses(repository, commit).get(context) != ("success", description):
+        github.post_status(repository, commit, context, description)

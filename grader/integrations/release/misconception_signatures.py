@@ -8,16 +8,13 @@ import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING
 
+from grader.course.model import Course
 from grader.engine.criteria import visible_criteria_of_unit
 from grader.engine.failure_matrix import Signature, solution_names, start_worker, to_json
 from grader.files import PACKAGE, digest, write_atomically
 from grader.testing.misconceptions import build, misconceptions_of
 from grader.testing.student import InProcessBackend
-
-if TYPE_CHECKING:
-    from grader.course.model import Course
 
 
 def signatures_of(course: Course) -> bytes:
