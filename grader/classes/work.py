@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.engine.client import request_for
-from grader.engine.messages import to_line
-from grader.reports.changes import undated
+from grader.engine.engine_client import request_for
+from grader.engine.engine_messages import to_line
 from grader.reports.folder import SUITE_FAULTS
+from grader.reports.reading import undated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from grader.cluster.connection import INSTALL, connect, start_worker
 from grader.cluster.messages import Task, read_answer
 from grader.cluster.worker import grade
-from grader.engine.client import request_for
+from grader.engine.engine_client import in_turn, request_for
+from grader.engine.engine_messages import EngineReply
 from grader.engine.grading import SandboxUnavailable
-from grader.engine.messages import Reply
-from grader.engine.turns import in_turn
 from grader.errors import InternalError
-from grader.sandbox.bounds import ProtocolError
+from grader.sandbox.protocol import ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
     from grader.cluster.messages import Answer
     from grader.course.model import Course
-    from grader.engine.messages import Request
-    from grader.reports.results import Described, Result
+    from grader.engine.engine_messages import EngineRequest
+    from grader.reports.model import Described, Result
     from grader.submissions.source import Submission
 
 # Between two looks at the workers.
@@ -51,7 +50,7 @@ class Cluster:
             GraderError: The address is refused, or nothing answers there.
         """
         self._finished: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
-        self._sent: dict[Any, tuple[int, Request, Future[bytes]]] = {}  # by the key of the task
+        self._sent: dict[Any, tuple[int, EngineRequest, Future[bytes]]] = {}  # by the key of the task
         self._threads, self._looked = 0, 0.0
         self._connection = connect(scheduler, course, workers)
         self._client = self._connection.client
@@ -98,14 +97,14 @@ class Cluster:
             self._sent[future.key] = number, request, future
             future.add_done_callback(self._finished.put)
 
-        def receive(_running: Iterable[Submission]) -> Reply:
+        def receive(_running: Iterable[Submission]) -> EngineReply:
             future = self._next_finished()
             number, request, _ = self._sent.pop(future.key)
-            return Reply(number, self._result(future, request, criteria))
+            return EngineReply(number, self._result(future, request, criteria))
 
         return in_turn(submissions, self._at_once, send, receive)
 
-    def _result(self, future: Future[bytes], request: Request, criteria: Sequence[Described]) -> Result | str:
+    def _result(self, future: Future[bytes], request: EngineRequest, criteria: Sequence[Described]) -> Result | str:
         """Return the result of a task that has ended, or the reason why there is none. Raises InternalError."""
         with self._connected():
             error = future.exception()  # raises an error of its own if the scheduler has forgotten the task

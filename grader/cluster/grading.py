@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.cluster.client import Cluster
 from grader.cluster.installed import installed
 from grader.cluster.messages import RemoteResult
-from grader.engine.client import Engine
+from grader.engine.engine_client import Engine
 from grader.engine.grading import Graded
 from grader.reports.scoring import Rubric, make_report
 

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from grader.documents import Model
-from grader.engine.messages import Request, read_request, result_of, to_line
-from grader.reports.model import Message
-from grader.reports.results import Result
-from grader.sandbox.bounds import ProtocolError, check_values, read_json
+from grader.engine.engine_messages import EngineRequest, read_request, result_of, to_line
+from grader.reports.model import Message, Result
 from grader.sandbox.lockdown import LAYERS
+from grader.sandbox.protocol import ProtocolError, check_values, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grader.reports.results import Described
+    from grader.reports.model import Described
 
 # An honest answer stays below a tenth of each.
 MAX_BYTES = 64 * 2**20
@@ -47,7 +46,7 @@ class Task:
 
     needed: dict[str, str]
     allow_unisolated: bool
-    request: Request
+    request: EngineRequest
 
     def to_bytes(self) -> bytes:
         """Encode the task."""
@@ -131,7 +130,9 @@ class _Reply(Model):
     result: _Result | Text
 
 
-def read_answer(content: Any, request: Request, criteria: Iterable[Described]) -> tuple[Answer, RemoteResult | str]:
+def read_answer(
+    content: Any, request: EngineRequest, criteria: Iterable[Described]
+) -> tuple[Answer, RemoteResult | str]:
     """Decode the answer to a request, and check each field.
 
     Args:
@@ -172,7 +173,7 @@ def read_answer(content: Any, request: Request, criteria: Iterable[Described]) -
     return answer, RemoteResult(**own, missing=answer.missing, versions=answer.versions)
 
 
-def _check_meaning(result: Result, request: Request, criteria: Iterable[Described]) -> None:
+def _check_meaning(result: Result, request: EngineRequest, criteria: Iterable[Described]) -> None:
     """Check that the result is one of this request. Raises ProtocolError."""
     names = [(one.unit, one.exercise, one.name) for one in result.outcomes]
     expected = {

@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING
 from grader.cluster.installed import differences, installed
 from grader.cluster.messages import MAX_TEXT, Answer, read_task
 from grader.course.model import find_course
-from grader.engine.budget import GRACE_SECONDS, longest_grading
-from grader.engine.client import Engine
+from grader.engine.engine_client import Engine
+from grader.engine.grading_processes import GRACE_SECONDS, longest_grading
 from grader.errors import GraderError, InternalError
-from grader.reports.sanitize import sanitize
+from grader.reports.model import sanitize
 from grader.sandbox import lockdown
 from grader.text import printable
 
 if TYPE_CHECKING:
     from grader.cluster.messages import Kind
     from grader.course.model import Course
-    from grader.engine.messages import Request
+    from grader.engine.engine_messages import EngineRequest
 
 COURSE_VARIABLE = "GRADER_COURSE"
 """The environment variable that names the course's folder, for a worker that is started elsewhere."""
@@ -60,7 +60,7 @@ class SharedEngine:
         """Whether another engine is needed."""
         return self._problem is not None
 
-    def reply(self, request: Request) -> bytes:
+    def reply(self, request: EngineRequest) -> bytes:
         """Return the engine's reply to a request. Raises InternalError if it ended, or hangs."""
         number, mine = next(self._numbers), queue.SimpleQueue[bytes]()
         with self._lock:

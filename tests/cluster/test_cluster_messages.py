@@ -11,13 +11,14 @@ import pytest
 
 from grader.cluster import messages
 from grader.cluster.messages import Answer, RemoteResult, Task, read_answer, read_task
-from grader.engine.messages import Reply, Request, to_line
-from grader.reports.model import Message
-from grader.reports.results import Described, Diagnosed, Judged, Result
-from grader.sandbox.bounds import ProtocolError
+from grader.engine.engine_messages import EngineReply, EngineRequest, to_line
+from grader.reports.model import Described, Diagnosed, Judged, Message, Result
+from grader.sandbox.protocol import ProtocolError
 from grader.submissions.source import UnitSource
 
-REQUEST = Request(3, {"sums": UnitSource("sums.py", ("a = 1\n",))}, {"means": UnitSource("means.py", ("b = 2\n",))})
+REQUEST = EngineRequest(
+    3, {"sums": UnitSource("sums.py", ("a = 1\n",))}, {"means": UnitSource("means.py", ("b = 2\n",))}
+)
 CRITERIA = [Described("sums", "add", "adds", "It adds."), Described("sums", "add", "adds a number", "It adds one.")]
 CRITERIA += [Described("means", "mean", "is a mean", "It is a mean.")]
 RESULT = Result(
@@ -40,7 +41,7 @@ def answer(kind: Any = "graded", **changed: Any) -> Answer:
 
 def graded(change: Callable[[dict[str, Any]], Any] = dict) -> bytes:
     """An answer with the result, changed."""
-    fields = json.loads(to_line(Reply(3, RESULT)))
+    fields = json.loads(to_line(EngineReply(3, RESULT)))
     change(fields["result"])
     return answer().to_bytes(json.dumps(fields).encode())
 
@@ -50,7 +51,7 @@ def test_an_honest_result_arrives_as_it_was_with_what_is_known_of_the_machine() 
     assert found == answer()
     assert isinstance(result, RemoteResult)
     own = {name: getattr(result, name) for name in Result.__dataclass_fields__}
-    assert to_line(Reply(3, Result(**own))) == to_line(Reply(3, RESULT))
+    assert to_line(EngineReply(3, Result(**own))) == to_line(EngineReply(3, RESULT))
     assert (result.missing, result.versions) == ({"landlock": "No."}, {"torch": "2"})
 
 

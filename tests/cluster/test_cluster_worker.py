@@ -14,7 +14,7 @@ import pytest
 from grader.cluster import worker
 from grader.cluster.installed import installed
 from grader.cluster.messages import Answer, RemoteResult, Task, read_answer
-from grader.engine.messages import Handshake, Request
+from grader.engine.engine_messages import EngineHandshake, EngineRequest
 from grader.submissions.source import UnitSource
 
 UNIT = "simple_attention"
@@ -33,12 +33,12 @@ def needed() -> dict[str, str]:
     return installed(courses.COURSE)
 
 
-def request(text: str) -> Request:
-    return Request(7, {UNIT: UnitSource(f"{UNIT}.py", (text,))})
+def request(text: str) -> EngineRequest:
+    return EngineRequest(7, {UNIT: UnitSource(f"{UNIT}.py", (text,))})
 
 
 def test_threads_share_an_engine_and_a_new_one_follows_one_that_was_killed(
-    needed: dict[str, str], handshake: Handshake
+    needed: dict[str, str], handshake: EngineHandshake
 ) -> None:
     def points(text: str) -> int | str:
         task = Task(needed, False, request(text))

@@ -9,10 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.sandbox.cells import fix_indentation
-from grader.sandbox.pieces import split
-from grader.sandbox.statements import NOT_PARSED, Piece
-from grader.sandbox.strays import MAGIC, other_language
+from grader.sandbox.pieces import fix_indentation, split
+from grader.sandbox.statements import MAGIC, NOT_PARSED, Piece, other_language
 from grader.submissions.notebook import code_lines
 
 if TYPE_CHECKING:

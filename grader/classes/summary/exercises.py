@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from grader.classes.gradebook import Gradebook, Row
     from grader.reports.model import Exercise
-    from grader.reports.reading import Entry
+    from grader.reports.reading import ExerciseEntry
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def exercise_rows(gradebook: Gradebook) -> Iterator[ExerciseRow]:
     """Yield each exercise that somebody worked on, in the order of the course."""
     sums = {row.entry.student: _sums(row) for row in gradebook.rows}
     for unit in gradebook.possible:
-        by_name: dict[str, list[tuple[Entry, float | None]]] = {}
+        by_name: dict[str, list[tuple[ExerciseEntry, float | None]]] = {}
         for row in gradebook.hand_ins(unit):
             for entry in _begun(row, unit):
                 rest = _rest(*sums[row.entry.student], entry.exercise)
@@ -66,7 +66,7 @@ def exercise_rows(gradebook: Gradebook) -> Iterator[ExerciseRow]:
             yield _exercise_row(unit, name, students)
 
 
-def _begun(row: Row, unit: str) -> list[Entry]:
+def _begun(row: Row, unit: str) -> list[ExerciseEntry]:
     """Return a student's exercises of a unit; nothing if none is begun, because that says nothing about them."""
     grade = row.grades[unit]
     if grade.state != "graded" or grade.report is None or grade.report.units[unit].path is None:
@@ -75,7 +75,7 @@ def _begun(row: Row, unit: str) -> list[Entry]:
     return found if any(entry.state not in UNTOUCHED for entry in found) else []
 
 
-def _exercise_row(unit: str, name: str, students: list[tuple[Entry, float | None]]) -> ExerciseRow:
+def _exercise_row(unit: str, name: str, students: list[tuple[ExerciseEntry, float | None]]) -> ExerciseRow:
     shares = [_share(entry.exercise) for entry, _ in students]
     pairs = [(share, rest) for share, (_, rest) in zip(shares, students, strict=True) if rest is not None]
     states = [entry.state for entry, _ in students]
