@@ -17,8 +17,8 @@ from grader.classes.adjustments import Adjustment, read_adjustments
 from grader.classes.matcher import Matcher
 from grader.classes.roster import Entry, read_roster
 from grader.classes.times import Time, Times, read_times
-from grader.reports.changes import in_zone
 from grader.reports.model import Change, Received, Report, Unit
+from grader.reports.reading import in_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

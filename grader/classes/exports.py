@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.errors import GraderError
-from grader.reports.exporters.escape import markdown
+from grader.reports.exporters.job_summary import markdown
 from grader.text import in_words
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from grader.classes.decisions import Decisions
 from grader.classes.outdated import Current
 from grader.errors import GraderError
-from grader.reports.changes import in_zone
-from grader.reports.exporters.escape import markdown, sentence
 from grader.reports.exporters.html import Record, page
-from grader.reports.exporters.summary import MOST_BYTES, summary
+from grader.reports.exporters.job_summary import MOST_BYTES, markdown, sentence, summary
 from grader.reports.model import Report
+from grader.reports.reading import in_zone
 from grader.text import who
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ from grader.classes.groups import groups
 from grader.classes.hand_ins import HandIn, combined
 from grader.errors import GraderError
 from grader.files import write_atomically
-from grader.sandbox.cells import fix_indentation
-from grader.sandbox.statements import NOT_PARSED
-from grader.sandbox.strays import MAGIC, other_language
+from grader.sandbox.pieces import fix_indentation
+from grader.sandbox.statements import MAGIC, NOT_PARSED, other_language
 from grader.submissions.names import filenames, missing_unit
 from grader.submissions.notebook import code_lines
 from grader.submissions.reader import read_submission

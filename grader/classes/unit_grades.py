@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from grader.reports.changes import in_zone, is_late, undated
 from grader.reports.model import Report, Unit
+from grader.reports.reading import in_zone, is_late, undated
 from grader.reports.reading import is_handed_in as has_files
 from grader.text import in_words
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.engine.engine_client import request_for
 from grader.engine.engine_messages import to_line
-from grader.reports.changes import undated
 from grader.reports.folder import SUITE_FAULTS
+from grader.reports.reading import undated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -15,7 +15,7 @@ from grader.engine.engine_client import in_turn, request_for
 from grader.engine.engine_messages import EngineReply
 from grader.engine.grading import SandboxUnavailable
 from grader.errors import InternalError
-from grader.sandbox.bounds import ProtocolError
+from grader.sandbox.protocol import ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from grader.cluster.messages import Answer
     from grader.course.model import Course
     from grader.engine.engine_messages import EngineRequest
-    from grader.reports.results import Described, Result
+    from grader.reports.model import Described, Result
     from grader.submissions.source import Submission
 
 # Between two looks at the workers.

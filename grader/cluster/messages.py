@@ -13,15 +13,14 @@ from pydantic import Field, ValidationError
 
 from grader.documents import Model
 from grader.engine.engine_messages import EngineRequest, read_request, result_of, to_line
-from grader.reports.model import Message
-from grader.reports.results import Result
-from grader.sandbox.bounds import ProtocolError, check_values, read_json
+from grader.reports.model import Message, Result
 from grader.sandbox.lockdown import LAYERS
+from grader.sandbox.protocol import ProtocolError, check_values, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grader.reports.results import Described
+    from grader.reports.model import Described
 
 # An honest answer stays below a tenth of each.
 MAX_BYTES = 64 * 2**20

@@ -23,7 +23,7 @@ from grader.course.model import find_course
 from grader.engine.engine_client import Engine
 from grader.engine.grading_processes import GRACE_SECONDS, longest_grading
 from grader.errors import GraderError, InternalError
-from grader.reports.sanitize import sanitize
+from grader.reports.model import sanitize
 from grader.sandbox import lockdown
 from grader.text import printable
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import zoneinfo
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,8 +23,6 @@ from grader.text import in_words
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Mapping
-
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 

@@ -9,8 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.reports.model import Message
-from grader.reports.results import Described, Diagnosed, Judged, Result
+from grader.reports.model import Described, Diagnosed, Judged, Message, Result
 from grader.submissions.source import UnitSource
 from grader.testing.drawings import Drawing, OwnQuestion, Panel
 

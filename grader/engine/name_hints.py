@@ -19,7 +19,7 @@ import torch
 from grader.engine.outcomes import Outcome
 from grader.engine.source_lines import COMPREHENSIONS, DEFINITIONS, SourceLines, bound_by, in_scope, on_html
 from grader.sandbox.failures import FailedStatement
-from grader.sandbox.strays import QUOTES, TYPED, is_note
+from grader.sandbox.statements import QUOTES, TYPED, is_note
 from grader.text import in_words
 
 IMPORTS = {

@@ -17,10 +17,10 @@ from grader.classes.roster import Entry
 from grader.classes.tables import TableError
 from grader.classes.times import CANVAS, Time
 from grader.course.model import Course, Late, Unit
-from grader.reports.changes import change_sentences, exercise_comments
 from grader.reports.exporters.html import page
-from grader.reports.exporters.summary import summary
+from grader.reports.exporters.job_summary import summary
 from grader.reports.model import Report
+from grader.reports.reading import change_sentences, exercise_comments
 
 BERLIN = ZoneInfo("Europe/Berlin")
 # The night of 28 March 2027 has 23 hours: clocks go forward at 02:00.

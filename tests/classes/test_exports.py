@@ -14,7 +14,7 @@ from grader.classes.gradebook import Gradebook, Row
 from grader.classes.roster import Entry
 from grader.classes.unit_grades import UnitGrade
 from grader.errors import GraderError
-from grader.integrations.lms import canvas, moodle
+from grader.integrations import learning_platforms
 
 HOSTILE = "=1+1|</td><script>@ada"
 ANOMALY = "- [x](http://x) `y`\n# z"
@@ -51,18 +51,18 @@ def test_percents_are_rounded_down_and_a_total_leaves_out_what_does_not_count() 
 def test_canvas_gets_no_column_that_it_ignores() -> None:
     grades = {"Final_project": UnitGrade("not handed in"), "semifinals": UnitGrade("exempt")}
     found = gradebook(Row(Entry("ada", id="1"), grades), Final_project=3, semifinals=2)
-    assert canvas.cells(found, columns(found, False, False))[0][5:] == ["last_project", "semilasts"]
+    assert learning_platforms.canvas_table(found, columns(found, False, False))[0][5:] == ["last_project", "semilasts"]
     same = {name: UnitGrade("exempt") for name in ("a_final", "a_last")}
     both = gradebook(Row(Entry("ada", id="1"), same), a_final=1, a_last=1)
     with pytest.raises(GraderError, match="a_last is the name of another unit"):
-        canvas.cells(both, columns(both, False, False))
+        learning_platforms.canvas_table(both, columns(both, False, False))
 
 
 def test_moodle_gets_no_grade_above_the_possible_points() -> None:
     five = UnitGrade("graded", unit=unit({"add": exercise(5)}))
     found = gradebook(Row(Entry("ada", email="a@x.org"), {"sums": five}), sums=4)
     with pytest.raises(GraderError, match="no grade above 4, and ada has 5 in sums: that is more than the unit has"):
-        moodle.cells(found, columns(found, False, False))
+        learning_platforms.moodle_table(found, columns(found, False, False))
 
 
 def test_before_any_unit_is_over_the_table_says_so() -> None:

@@ -20,7 +20,7 @@ from grader.classes.roster import Entry
 from grader.classes.times import Time
 from grader.course.model import Course, load_course
 from grader.errors import GraderError
-from grader.integrations.lms import canvas, moodle
+from grader.integrations import learning_platforms
 from grader.reports.folder import SUITE_FAULTS, record_not_graded, write_report
 from grader.reports.model import Change, Message, Report, Unit
 from grader.submissions.names import missing_unit
@@ -151,7 +151,7 @@ def test_other_possible_points_than_in_the_newest_report_are_no_grade(course: Co
 
 def test_a_platform_gets_no_unit_of_which_nobody_has_points(course: Course) -> None:
     gradebook = gradebook_of(Decisions(course, [Entry("ada", email="a@x.org", id="1")]), {"bob": {}}, NOW)
-    for platform in (canvas, moodle):
+    for platform in (learning_platforms, learning_platforms):
         with pytest.raises(GraderError, match="Nobody is graded in sums and means"):
             platform.cells(gradebook, columns(gradebook, has_total_only=False, is_percent=False))
 

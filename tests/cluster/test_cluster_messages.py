@@ -12,9 +12,8 @@ import pytest
 from grader.cluster import messages
 from grader.cluster.messages import Answer, RemoteResult, Task, read_answer, read_task
 from grader.engine.engine_messages import EngineReply, EngineRequest, to_line
-from grader.reports.model import Message
-from grader.reports.results import Described, Diagnosed, Judged, Result
-from grader.sandbox.bounds import ProtocolError
+from grader.reports.model import Described, Diagnosed, Judged, Message, Result
+from grader.sandbox.protocol import ProtocolError
 from grader.submissions.source import UnitSource
 
 REQUEST = EngineRequest(

@@ -17,7 +17,7 @@ from grader.engine.engine_client import Engine
 from grader.engine.grading_processes import LimitExceeded
 from grader.engine.outcomes import Outcome
 from grader.engine.runner import Runner
-from grader.reports.results import Result
+from grader.reports.model import Result
 from grader.sandbox.processes import ForkServer
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 from grader.testing.student import Student

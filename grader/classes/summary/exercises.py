@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grader.classes.gradebook import Gradebook, Row
-    from grader.reports.reading import Entry
+    from grader.reports.reading import ExerciseEntry
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class MisconceptionRow:
 def exercise_rows(gradebook: Gradebook) -> Iterator[ExerciseRow]:
     """Yield each exercise that somebody worked on, in the order of the course."""
     for unit in gradebook.possible:
-        by_name: dict[str, list[Entry]] = {}
+        by_name: dict[str, list[ExerciseEntry]] = {}
         for row in gradebook.hand_ins(unit):
             for entry in _begun(row, unit):
                 by_name.setdefault(entry.name, []).append(entry)
@@ -72,7 +72,7 @@ def exercise_rows(gradebook: Gradebook) -> Iterator[ExerciseRow]:
             )
 
 
-def _begun(row: Row, unit: str) -> list[Entry]:
+def _begun(row: Row, unit: str) -> list[ExerciseEntry]:
     """Return a student's exercises of a unit; nothing if none is begun, because that says nothing about them."""
     grade = row.grades[unit]
     if grade.state != "graded" or grade.report is None or grade.report.units[unit].path is None:

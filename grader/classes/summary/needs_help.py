@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from grader.reports.changes import undated
+from grader.reports.reading import undated
 from grader.text import in_words
 
 if TYPE_CHECKING:

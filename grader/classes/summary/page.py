@@ -21,11 +21,10 @@ from grader.classes.summary.week import Change, change, newest
 from grader.errors import GraderError
 from grader.quizzes.quiz_source import load_quizzes
 from grader.quizzes.sheet import heading
-from grader.reports.changes import in_zone
-from grader.reports.exporters import course_text
-from grader.reports.exporters.html import STYLE
-from grader.reports.exporters.templates import environment, style
+from grader.reports.exporters import html
+from grader.reports.exporters.html import STYLE, environment, style
 from grader.reports.model import Report
+from grader.reports.reading import in_zone
 from grader.text import printable
 
 if TYPE_CHECKING:
@@ -229,8 +228,8 @@ def _template() -> Any:
     templates.filters |= {
         "at": _at,
         "breakable": lambda text: Markup("_<wbr>").join(printable(text).split("_")),
-        "code": course_text.inline,
-        "course_markdown": course_text.blocks,
+        "code": html.inline,
+        "course_markdown": html.blocks,
         "heading": heading,
         "percent": _percent,
         "first_large": _first_large,

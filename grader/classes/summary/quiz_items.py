@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grader.classes.summary.statistics import Estimate, mean_share
 from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, ShapeItem
 from grader.quizzes.questions import fill
-from grader.reports.sanitize import sanitize
+from grader.reports.model import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -91,7 +91,7 @@ def gradebook(
 def _export(found: Gradebook, grades: Sequence[Column], reader: Format, into: Path, units: Collection[str]) -> Export:
     """Return the file; each format imports only what it needs."""
     from grader.classes.exports import Export, cells, csv_text, markdown_text, xlsx_bytes
-    from grader.integrations.lms import canvas, moodle
+    from grader.integrations import learning_platforms
 
     match reader:
         case Format.csv:
@@ -101,23 +101,27 @@ def _export(found: Gradebook, grades: Sequence[Column], reader: Format, into: Pa
         case Format.xlsx:
             return Export(xlsx_bytes(cells(found, grades)), grades)
         case Format.canvas:
-            return Export(csv_text(canvas.cells(found, grades)), grades)
+            return Export(csv_text(learning_platforms.canvas_table(found, grades)), grades)
         case Format.moodle:
-            return Export(csv_text(moodle.cells(found, grades)), grades)
+            return Export(csv_text(learning_platforms.moodle_table(found, grades)), grades)
         case Format.classroom50:
-            from grader.integrations.classroom50.scores import update
+            from grader.integrations.learning_platforms import classroom50_scores
 
-            return update(into, found, grades, units)
+            return classroom50_scores(into, found, grades, units)
 
 
 def _print_written(found: Gradebook, export: Export, reader: Format, into: Path) -> None:
     """Print what was written, and what an instructor has to know. Raises typer.Exit if somebody lacks a grade."""
-    from grader.integrations.lms import canvas
+    from grader.integrations import learning_platforms
 
     points = {one.heading: str(one.possible) for one in export.columns} | dict.fromkeys(found.unknown, "unknown points")
     headings = [f"{one.heading} of {points[one.heading]}" for one in export.columns]
     say(f"{into}: {len(found.rows)} students; {', '.join(headings) or 'no unit is over yet'}.")
-    renamed = [(one.heading, canvas.heading(one.heading)) for one in export.columns if reader is Format.canvas]
+    renamed = [
+        (one.heading, learning_platforms.canvas_heading(one.heading))
+        for one in export.columns
+        if reader is Format.canvas
+    ]
     for name, heading in renamed:
         if name != heading:
             say(f"Canvas ignores a column with `final` in its name, so {name} is {heading} there.")

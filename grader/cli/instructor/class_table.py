@@ -10,7 +10,7 @@ from rich.table import Table
 
 from grader.cli import console
 from grader.cli.console import say
-from grader.reports.changes import undated
+from grader.reports.reading import undated
 from grader.text import in_words, listed, log_line, who
 
 if TYPE_CHECKING:

@@ -12,30 +12,24 @@ import datetime
 import re
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from grader.classes.collected import COLLECTED, LATE, Collected, CollectError, Student, Work
+from grader.classes.roster import Entry
 from grader.course.model import FILENAME, Course
 from grader.files import held, remove_partial, write_atomically
-from grader.integrations.github.anomalies import anomalies
 from grader.integrations.github.api import GitHub, GitHubError, NotKept
-from grader.integrations.github.checkout import FetchError, Store
-from grader.integrations.github.history import SNAPSHOTS, History, Snapshot, read_snapshots
-from grader.integrations.github.late import late_work
-from grader.integrations.github.release import course_files
-from grader.integrations.github.update import RECORD, checksum, of_students
+from grader.integrations.github.git_repositories import FetchError, Store
+from grader.integrations.github.github_release import RECORD, checksum, course_files, of_students
+from grader.integrations.github.history import SNAPSHOTS, History, Snapshot, anomalies, late_work, read_snapshots
 from grader.submissions.names import SHEET_SUFFIX
 from grader.submissions.tree import MEGABYTE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from grader.classes.roster import Entry
 
 AT_ONCE = 8
 

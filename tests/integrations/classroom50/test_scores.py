@@ -17,7 +17,7 @@ from grader.classes.gradebook import Gradebook, Row
 from grader.classes.roster import Entry
 from grader.classes.unit_grades import UnitGrade
 from grader.errors import GraderError
-from grader.integrations.classroom50.scores import OF_RECORD, update
+from grader.integrations.learning_platforms import OF_RECORD, classroom50_scores
 
 UNITS = ("sums", "of_means")
 ROSTER = """\
@@ -103,7 +103,7 @@ def write(classroom: Path, *rows: Row, heading: str = "sums", possible: int = 18
     """Write the column of a unit, and check the file by the collector's rules."""
     values = [_value(row, heading) for row in rows]
     book = Gradebook(dict.fromkeys(rows[0].grades, possible), rows)
-    done = update(classroom / "scores.json", book, [Column(heading, possible, values)], UNITS)
+    done = classroom50_scores(classroom / "scores.json", book, [Column(heading, possible, values)], UNITS)
     assert isinstance(done.content, str)
     (classroom / "scores.json").write_text(done.content, encoding="utf-8")
     load(classroom / "scores.json")
@@ -189,22 +189,22 @@ def test_the_total_is_the_assignment_that_is_named_after_no_unit(classroom: Path
     book, total = Gradebook({"sums": 18, "of_means": 18}, rows), Column("total", 36, [11, ""])
     assign(classroom, assignment("sums"), assignment("course"), assignment("exam"))
     with pytest.raises(GraderError, match="course and exam in Spring are not named after a unit"):
-        update(classroom / "scores.json", book, [total], UNITS)
+        classroom50_scores(classroom / "scores.json", book, [total], UNITS)
     assign(classroom, assignment("sums"))
     with pytest.raises(GraderError, match=r"assignments\.json has no assignment for total\. Name one after the unit"):
-        update(classroom / "scores.json", book, [total], UNITS)
+        classroom50_scores(classroom / "scores.json", book, [total], UNITS)
 
 
 def test_a_unit_without_an_assignment_is_named(classroom: Path) -> None:
     book = Gradebook({"sums": 18, "of_means": 18}, [of("bob", sums=5, of_means=6)])
-    done = update(classroom / "scores.json", book, [Column(name, 18, [5]) for name in UNITS], UNITS)
+    done = classroom50_scores(classroom / "scores.json", book, [Column(name, 18, [5]) for name in UNITS], UNITS)
     assert [one.heading for one in done.columns] == ["sums"]
     assert done.noticed == [f"{classroom / 'assignments.json'} has no assignment for of_means."]
 
 
 def test_percent_is_rounded_down(classroom: Path) -> None:
     book = Gradebook({"sums": 18}, [of("bob", sums=5)])
-    done = update(classroom / "scores.json", book, [Column("sums", 100, [99.99])], UNITS)
+    done = classroom50_scores(classroom / "scores.json", book, [Column("sums", 100, [99.99])], UNITS)
     assert isinstance(done.content, str)
     (classroom / "scores.json").write_text(done.content, encoding="utf-8")
     assert points(classroom) == {"bob": (99, 100)}
@@ -344,12 +344,12 @@ def test_another_place_than_a_classroom_is_refused(classroom: Path, tmp_path: Pa
         tmp_path / "scores.json": r"assignments.json cannot be read \(No such file or directory\): give CLASSROOM",
     }.items():
         with pytest.raises(GraderError, match=message):
-            update(path, Gradebook({"sums": 18}, book), [Column("sums", 18, [9])], UNITS)
+            classroom50_scores(path, Gradebook({"sums": 18}, book), [Column("sums", 18, [9])], UNITS)
     with pytest.raises(GraderError, match="Nobody is graded in sums"):
-        update(classroom / "scores.json", Gradebook({"sums": 0}, [of("bob", sums=None)]), [], UNITS)
+        classroom50_scores(classroom / "scores.json", Gradebook({"sums": 0}, [of("bob", sums=None)]), [], UNITS)
 
 
 def test_an_exempt_student_has_no_entry(classroom: Path) -> None:
     book = Gradebook({"sums": 18}, [of("bob", sums=9)])
-    done = update(classroom / "scores.json", book, [Column("sums", 18, [EXEMPT])], UNITS)
+    done = classroom50_scores(classroom / "scores.json", book, [Column("sums", 18, [EXEMPT])], UNITS)
     assert json.loads(done.content)["assignments"]["sums"]["entries"] == []

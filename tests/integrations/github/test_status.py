@@ -14,8 +14,7 @@ from made_reports import unit as made_unit
 from grader.classes.collected import Student, Work
 from grader.classes.record import Grade
 from grader.integrations.github.api import GitHub
-from grader.integrations.github.sender import send
-from grader.integrations.github.status import statuses
+from grader.integrations.github.delivery import send, statuses
 from grader.reports.model import Unit
 
 COMMIT = "a" * 40
