@@ -14,11 +14,12 @@ import csv
 import io
 import shutil
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from grader.classes.groups import groups
-from grader.classes.hand_ins import HandIn, combined
+from grader.classes.hand_ins import HandIn, combined, groups
+from grader.course.model import Course
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.sandbox.pieces import fix_indentation
@@ -26,13 +27,7 @@ from grader.sandbox.statements import MAGIC, NOT_PARSED, other_language
 from grader.submissions.names import filenames, missing_unit
 from grader.submissions.notebook import code_lines
 from grader.submissions.reader import read_submission
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from grader.course.model import Course
-    from grader.submissions.source import UnitSource, UnitSubmission
+from grader.submissions.source import UnitSource, UnitSubmission
 
 INFO, SUBMISSIONS, BASE_CODE = "info.csv", "submissions", "base-code"
 COLUMNS = ["filename", "full_name", "ignored"]

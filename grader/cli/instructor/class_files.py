@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from grader.classes.exports import Column, Export
-    from grader.classes.gradebook import Gradebook
-    from grader.classes.unit_grades import State, UnitGrade
+    from grader.classes.gradebook import Gradebook, State, UnitGrade
 
 
 MOST = 20
@@ -194,7 +193,7 @@ def summary(
     """
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.open_cases import NOT_GRADED
-    from grader.classes.summary.page import page, read_class
+    from grader.classes.summary_page import page, read_class
     from grader.course.model import find_course
 
     course = find_course(folder_of_course)

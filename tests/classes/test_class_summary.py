@@ -19,9 +19,8 @@ from typer.testing import CliRunner
 
 from grader.classes.decisions import Decisions
 from grader.classes.gradebook import Reports, gradebook_of
-from grader.classes.roster import Entry
-from grader.classes.summary.page import Summary, page, read_class
-from grader.classes.summary.week import change
+from grader.classes.roster import RosterEntry
+from grader.classes.summary_page import Summary, change, page, read_class
 from grader.cli.instructor import app
 from grader.course.model import Course, load_course
 from grader.errors import GraderError
@@ -159,7 +158,7 @@ def test_the_header_counts_who_handed_in_and_who_did_not(course: Course, folder:
         of("chen", missing("sums", answered(course, {})), missing("means")),
         of("dina", sums(course), means(), started=WEEK_AGO).model_copy(update={"suites": "visible"}),
         of("emil", sums(course), means()),
-        entries=[Entry(name) for name in ("ada", "bela", "chen", "dina")],
+        entries=[RosterEntry(name) for name in ("ada", "bela", "chen", "dina")],
     )
     assert made.tiles == {
         "students": "4",
@@ -265,7 +264,7 @@ def test_misconceptions_have_their_sentence_and_students_the_most_frequent_first
         folder,
         *(of(name, unit({"mean": exercise(0, 2, mistake="Not so.")}, path="means.py")) for name in ("ada", "bela")),
         of("chen", sums(course, 0, mistake="`add` subtracts."), missing("means")),
-        entries=[Entry("ada", name="Ada Lovelace"), Entry("bela"), Entry("chen")],
+        entries=[RosterEntry("ada", name="Ada Lovelace"), RosterEntry("bela"), RosterEntry("chen")],
     )
     text = made.section("misconceptions")
     assert "2 students A mistake mean , means Not so. Who Ada Lovelace (ada) bela 1 student A mistake add" in text
@@ -385,7 +384,10 @@ def test_without_names_no_student_is_on_the_page(course: Course, folder: Path) -
         of("ada", named, missing("means"), messages=quoting),
         of("bela", missing("sums", answered(course, {})), missing("means")),
     ]
-    entries = [Entry("ada", name="Ada Lovelace", id="9917", email=NAMES[2], sis_login_id="lovelace"), Entry("bela")]
+    entries = [
+        RosterEntry("ada", name="Ada Lovelace", id="9917", email=NAMES[2], sis_login_id="lovelace"),
+        RosterEntry("bela"),
+    ]
     assert "Ada Lovelace (ada)" in shown(course, folder, *reports, entries=entries).html
     made = shown(course, folder, *reports, names=False, entries=entries)
     words = made.html.replace(made.soup.style.get_text(), "").casefold()  # type: ignore[union-attr]
@@ -411,7 +413,7 @@ def test_text_of_students_is_escaped_and_printable(course: Course, folder: Path,
         item = hostile.quiz.items["mean_of_two"].model_copy(update={"points": 0, "sentences": [text]})  # type: ignore[union-attr]
         quiz = hostile.quiz.model_copy(update={"items": hostile.quiz.items | {"mean_of_two": item}})  # type: ignore[union-attr]
         one = of("ada", hostile.model_copy(update={"quiz": quiz}), missing("means"), messages=[attempt(text)])
-        made = shown(course, into, one, entries=[Entry("ada", name=text)])
+        made = shown(course, into, one, entries=[RosterEntry("ada", name=text)])
         return made, [(tag.name, tag.attrs) for tag in made.soup.find_all(True) if tag.name not in ("code", "p")]
 
     made, found = structure(attack, folder / "hostile")

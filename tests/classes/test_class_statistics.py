@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from grader.classes.summary.statistics import histogram, mean_share, quartiles
+from grader.classes.statistics import histogram, mean_share, quartiles
 
 
 def test_quartiles_are_those_of_numpy() -> None:
