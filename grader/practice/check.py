@@ -6,9 +6,11 @@ import contextlib
 import dataclasses
 import datetime
 import re
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from grader.course.model import Course
 from grader.course.root import current_folder
 from grader.documents import nearest
 from grader.errors import GraderError
@@ -17,14 +19,11 @@ from grader.quizzes.questions import FILENAME, read_questions
 from grader.quizzes.sheet_reader import too_few_decimals
 from grader.submissions.names import is_published, require_folder, require_name
 from grader.submissions.reader import read_submission
+from grader.submissions.source import Submission
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from grader.course.model import Course
     from grader.engine.grading import Graded, Grading
-    from grader.submissions.source import Submission
 
 _MARK = re.compile(r"^@picture\(\s*[\"'](\w+)[\"']", re.MULTILINE)
 
