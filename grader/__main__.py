@@ -24,7 +24,7 @@ def main() -> None:
     if code is not None:
         sys.exit(code)
     if sys.argv[1:2] and sys.argv[1] in GRADING:
-        from grader.engine.process import start_early
+        from grader.engine.engine_server import start_early
 
         # Loading the command line takes a third of the time that the engine takes to import torch.
         with contextlib.suppress(OSError):

@@ -11,13 +11,12 @@ import pytest
 from courses import COURSE, REPOSITORY
 from example_class import make_class
 
-from grader.engine.client import Engine
-from grader.engine.messages import Handshake
+from grader.engine.engine_client import Engine
+from grader.engine.engine_messages import EngineHandshake
 from grader.quizzes.quiz_source import Quiz, load_quiz
-from grader.sandbox.client import SandboxClient
 from grader.sandbox.limits import Limits
 from grader.sandbox.processes import ForkServer
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import SandboxClient, Source
 
 # A check in a test leaves no spare process for the next one: as in CI, but tests that ask for CI take "" for no.
 os.environ.setdefault("CI", "")
@@ -57,19 +56,19 @@ def open_client(server: ForkServer) -> Iterator[Callable[..., SandboxClient]]:
 
 
 @pytest.fixture(scope="session")
-def started_engine() -> Iterator[tuple[Engine, Handshake]]:
+def started_engine() -> Iterator[tuple[Engine, EngineHandshake]]:
     with Engine(COURSE) as engine:
         yield engine, engine.handshake()
 
 
 @pytest.fixture
-def engine(started_engine: tuple[Engine, Handshake]) -> Engine:
+def engine(started_engine: tuple[Engine, EngineHandshake]) -> Engine:
     """The engine of this repository's own course, after its handshake."""
     return started_engine[0]
 
 
 @pytest.fixture
-def handshake(started_engine: tuple[Engine, Handshake]) -> Handshake:
+def handshake(started_engine: tuple[Engine, EngineHandshake]) -> EngineHandshake:
     return started_engine[1]
 
 

@@ -12,8 +12,8 @@ from courses import COURSE
 from grader.audit.cases import completed
 from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion, criteria_of_unit, hidden_substitutes
+from grader.engine.failure_matrix import names_in, with_imports
 from grader.engine.outcomes import Outcome
-from grader.engine.solutions import names_in, with_imports
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
 from grader.testing.student import InProcessBackend
 

@@ -15,8 +15,8 @@ from grader.audit.mutation.mutants import Mutant, mutants_of
 from grader.course.left_out import left_out
 from grader.course.model import Course
 from grader.course.modules import shown
-from grader.engine.solutions import names_in as names_of_sources
-from grader.engine.solutions import with_imports
+from grader.engine.failure_matrix import names_in as names_of_sources
+from grader.engine.failure_matrix import with_imports
 from grader.errors import GraderError
 from grader.testing import rows
 from grader.testing.misconceptions import misconceptions_of

@@ -22,8 +22,7 @@ from typing import Any
 import torch
 
 from grader.course.modules import SuiteError, described
-from grader.engine.criteria import Criterion
-from grader.engine.replay import Recorded
+from grader.engine.criteria import Criterion, ReplayBackend
 from grader.sandbox import values
 from grader.sandbox.failures import Failure, Raised
 from grader.testing.checks import REFUSALS
@@ -131,7 +130,7 @@ def derived_probes(criteria: Iterable[Criterion]) -> list[tuple[Probe, int]]:
 
 def _probe(criterion: Criterion) -> Probe:
     def probe(unit: Any, draw: Draw) -> Iterator[Property]:
-        recorded = Recorded(InProcessBackend(criterion.unit, vars(unit)))
+        recorded = ReplayBackend(InProcessBackend(criterion.unit, vars(unit)))
         outcome = replace(criterion, version=f"{criterion.version}/{draw.number}").run(recorded)
         for number, (operation, answer) in enumerate(recorded.answers, 1):
             yield f"answer {number}, to {operation}", _comparable(operation, answer)

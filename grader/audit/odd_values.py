@@ -13,14 +13,11 @@ import numpy
 import torch
 
 from grader.course.model import Course
-from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
-from grader.engine.failure_matrix import start_worker
-from grader.engine.replay import Recorded
-from grader.engine.solutions import solution_names
+from grader.engine.criteria import Criterion, ReplayBackend, criteria_of_unit, visible_criteria_of_unit
+from grader.engine.failure_matrix import solution_names, start_worker
 from grader.errors import InternalError
 from grader.sandbox.failures import Ended, Raised
-from grader.sandbox.tensors import TENSORS
-from grader.sandbox.values import Handle
+from grader.sandbox.values import TENSORS, Handle
 from grader.testing.student import InProcessBackend
 
 FIRST_ANSWERS = 4
@@ -46,7 +43,7 @@ class _Ended:
     load = forget = notify = nothing
 
 
-class _Answers(Recorded):
+class _Answers(ReplayBackend):
     """Records which answers are lists of the values of a repeated call."""
 
     def __init__(self, backend: Any) -> None:

@@ -20,14 +20,12 @@ from grader.course.modules import import_file
 from grader.documents import Model
 from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
 from grader.engine.diagnosis import diagnose
-from grader.engine.failure_matrix import start_worker
+from grader.engine.failure_matrix import names_in, solution_names, start_worker
 from grader.engine.outcomes import MISSING, Outcome
-from grader.engine.solutions import names_in, solution_names
 from grader.errors import InternalError
 from grader.sandbox import lockdown
-from grader.sandbox.client import SandboxClient
 from grader.sandbox.processes import ForkServer, PracticeServer, Server
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import SandboxClient, Source
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.probes import Probe, probes_of
 from grader.testing.student import InProcessBackend

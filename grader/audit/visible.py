@@ -19,9 +19,9 @@ from grader.engine.criteria import (
     visible_criteria_of_unit,
     visible_substitutes,
 )
-from grader.engine.drawing import pictures_of_unit
+from grader.engine.failure_matrix import failed_by_solution, solution_names
 from grader.engine.outcomes import Outcome
-from grader.engine.solutions import failed_by_solution, solution_names
+from grader.engine.runner import pictures_of_unit
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.testing import expected_values, substitutes

@@ -244,7 +244,7 @@ def doctor(course: CourseFolder = None) -> None:
     """Show versions, and whether each layer of isolation works here. Exit 1 where student code cannot be isolated."""
     from rich.table import Table
 
-    from grader.engine.doctor import course_notes, layers, versions
+    from grader.engine.grading import course_notes, layers, versions
 
     for name, version in versions().items():
         out.print(f"{name:20} {version}")

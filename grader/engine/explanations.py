@@ -8,25 +8,37 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from grader.engine.characters import hint_on_characters
-from grader.engine.definitions import on_undefined, with_replacement
-from grader.engine.forms import on_form
-from grader.engine.hints import hint_for
-from grader.engine.names import MISSING_IMPORT, MISSING_NAME, NEAR, RELATIVE, attributes_of, similar
-from grader.engine.source_hints import LOOPS, MOST_PLACES, line_of_variable, on_draws, on_loops, on_methods, on_return
+from grader.engine.definition_hints import (
+    LOOPS,
+    MOST_PLACES,
+    line_of_variable,
+    on_draws,
+    on_form,
+    on_loops,
+    on_methods,
+    on_return,
+    on_undefined,
+    with_replacement,
+)
+from grader.engine.error_hints import hint_for
+from grader.engine.name_hints import (
+    MISSING_IMPORT,
+    MISSING_NAME,
+    NEAR,
+    RELATIVE,
+    attributes_of,
+    hint_on_characters,
+    similar,
+)
+from grader.engine.outcomes import Outcome
+from grader.engine.source_lines import Definition, SourceLines
 from grader.engine.tensor_hints import uncalled
+from grader.sandbox.failures import FailedStatement
 from grader.testing.draws import UNUSED_GENERATOR
 from grader.text import in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from grader.engine.outcomes import Outcome
-    from grader.engine.source_lines import Definition, SourceLines
-    from grader.sandbox.failures import FailedStatement
 
 # As the hidden and the visible checks say it.
 GAVE_NONE = re.compile(r"\byours (?:gave|gives|is|returns) None\b")

@@ -1,46 +1,133 @@
-"""The failure matrix: the outcome of each criterion for each misconception.
+"""The failure matrix: the outcome of each criterion for the solution, which passes, and for each misconception.
 
 `grader build` runs each misconception on the criteria of its exercise, and keeps the outcomes in build/failures/, one
 file per exercise. The diagnosis compares submissions with them, so grading runs no misconception. The audit and the
 tests read the same files. A file that was made with other suites, checks, substitutes, solutions or another torch is
 outdated, and is not read.
+
+Signatures are the same for the visible tests: `grader check` names a student's mistake by them. `grader release` makes
+them, and they are part of the students' grader. They hold no code and no hidden input. The name and the sentence of a
+misconception can be read only with its signature, from which their key is made. That keeps them from being read by
+chance. It is no secret: the signatures are in the same file.
 """
 
 from __future__ import annotations
 
+import ast
+import base64
 import contextlib
 import functools
 import hashlib
+import json
 import math
 import multiprocessing
 import os
 import sys
+import types
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from filelock import FileLock
 
-from grader.course.modules import SuiteError, described
-from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded
-from grader.engine.criteria import criteria_of_unit
+from grader.course.model import Course
+from grader.course.modules import SuiteError, described, shown
+from grader.engine.criteria import Criterion, criteria_of_unit
+from grader.engine.grading_processes import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.engine.outcomes import MISSING, Outcome
-from grader.engine.solutions import failed_by_solution, solution_names
 from grader.errors import GraderError, SuiteFault
-from grader.files import PACKAGE, write_atomically
+from grader.files import PACKAGE, mixed, write_atomically
 from grader.sandbox import protocol, values
 from grader.testing.misconceptions import MisconceptionError, made_file, misconceptions_of
 from grader.testing.recorder import Observation
 from grader.testing.student import InProcessBackend
 from grader.text import ended
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
 
-    from grader.course.model import Course
-    from grader.engine.criteria import Criterion
+def with_solution(course: Course, criterion: Criterion, outcome: Outcome) -> str:
+    """Return a sentence for the instructor on a test that raised with a student's answer; "" if it did not.
+
+    Raises:
+        SuiteFault: It raises with the solution too, or asks for a name that the solution has not, so the answer is not
+            the cause.
+    """
+    if not criterion.file.is_relative_to(course.suites):
+        return outcome.fault  # visible tests are proved by `grader build`, and students have no solutions
+    try:
+        names = solution_names(course, criterion.unit)
+    except SuiteError as error:
+        raise SuiteFault(str(error)) from error
+    right = criterion.run(InProcessBackend(criterion.unit, names), outcome.substitutes)
+    if right.fault or right.kind == "not defined":
+        raise SuiteFault(failed_by_solution(criterion, right))
+    return outcome.fault and (
+        f"{outcome.fault} The test {criterion.name} raises this with an answer and not with the solution, so the point "
+        "is lost: check the value in the test first."
+    )
+
+
+def failed_by_solution(criterion: Criterion, outcome: Outcome) -> str:
+    """Return a sentence for the author of a test that the solution fails."""
+    place = f"{shown(criterion.file)}:{criterion.line}: {outcome.reason} {outcome.detail}".rstrip()
+    return f"{outcome.fault or ended(place)} This is so with the solution too: correct the test {criterion.name}."
+
+
+def solution_names(course: Course, unit: str) -> dict[str, Any]:
+    """Run the solution of a unit in this process, and return the names in it.
+
+    Raises:
+        SuiteError: It raises an error.
+        LimitExceeded: This process has no memory or time left for it.
+    """
+    path = course.solutions / f"{unit}.py"
+    try:
+        texts = with_imports(unit, path.read_text(encoding="utf-8"), course.solutions)
+        return names_in(unit, texts, course.solutions)
+    except LimitExceeded:
+        raise
+    except Exception as error:
+        if ran_out_of_memory(error):
+            raise LimitExceeded(OUT_OF_MEMORY) from error
+        raise SuiteError(f"{described(error, path)} Correct it.") from error
+
+
+def with_imports(unit: str, text: str, siblings: Path) -> dict[str, str]:
+    """Return the texts of the units that a unit imports from the folder `siblings`, directly or not, then its own.
+
+    The folder also has the units that autograder.yml leaves out and a solution needs.
+    """
+    sources: dict[str, str] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.module and (path := siblings / f"{node.module}.py").is_file():
+            sources |= with_imports(node.module, path.read_text(encoding="utf-8"), siblings)
+    return {**sources, unit: text}
+
+
+def names_in(unit: str, sources: Mapping[str, str], folder: Path = Path()) -> dict[str, Any]:
+    """Run these sources in this process, and return the names in the last one, the unit's file.
+
+    folder: where the sources are, for the traces of errors.
+
+    Raises:
+        Exception: Anything that they raise.
+    """
+    before = {name: sys.modules[name] for name in sources if name in sys.modules}
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            for name, text in sources.items():
+                module = sys.modules[name] = types.ModuleType(name)
+                exec(compile(text, str(folder / f"{name}.py"), "exec", dont_inherit=True), module.__dict__)
+        return vars(sys.modules[unit])
+    finally:
+        for name in sources:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)  # the packages of suites may have the names of units
+
 
 Rows = dict[str, dict[str, Outcome]]
 """The outcome of each criterion, by the misconception's name and the criterion's."""
@@ -234,3 +321,45 @@ def start_worker() -> None:
     """Prepare a process that runs misconceptions and other answers: one thread, and no output."""
     torch.set_num_threads(1)
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
+
+
+FILENAME = "signatures.json"
+Coded = tuple[str, str]
+"""The outcomes of a signature, and its name and sentence."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The visible tests that a misconception fails, with its outcomes, by their names."""
+
+    exercise: str
+    name: str
+    sentence: str
+    row: Mapping[str, Outcome]
+
+
+def to_json(signatures: Iterable[Signature]) -> bytes:
+    """Return the file of these signatures."""
+    entries = []
+    for one in signatures:
+        row = packed({"": dict(one.row)})
+        text = mixed(json.dumps([one.name, one.sentence]).encode(), row)
+        coded = [base64.b64encode(data).decode() for data in (row, text)]
+        entries.append([one.exercise, *coded])
+    return (json.dumps(entries, indent=0) + "\n").encode()
+
+
+def read_signatures(path: Path) -> dict[str, list[Coded]]:
+    """Return the signatures in a file, by exercise, still encoded. There are none if the file does not exist."""
+    found: dict[str, list[Coded]] = {}
+    for exercise, row, text in json.loads(path.read_bytes()) if path.is_file() else ():
+        found.setdefault(exercise, []).append((row, text))
+    return found
+
+
+@functools.cache
+def decoded(exercise: str, coded: Coded) -> Signature:
+    """Return a signature of an exercise that `to_json` encoded."""
+    row, text = map(base64.b64decode, coded)
+    name, sentence = json.loads(mixed(text, row))
+    return Signature(exercise, name, sentence, unpacked(row)[""])

@@ -1,28 +1,35 @@
-"""Makes reports of submissions: starts the engine when it is needed, and marks what it returns."""
+"""Makes reports of submissions: starts the engine when it is needed, and marks what it returns.
+
+Also says what this machine has and lacks for grading.
+"""
 
 from __future__ import annotations
 
+import datetime
+import importlib.metadata
 import itertools
+import platform
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
 
-from grader.engine.client import Engine
+from grader.course.left_out import describe_left_out
+from grader.course.model import Course, find_course
+from grader.course.root import RECEIVED
+from grader.documents import CourseError
+from grader.engine.engine_client import Engine
+from grader.engine.engine_messages import EngineHandshake
 from grader.errors import InternalError
+from grader.quizzes.questions import Questions
+from grader.quizzes.quiz_source import Quiz
+from grader.reports.model import Report, Suites
 from grader.reports.scoring import Rubric, make_report
 from grader.sandbox import lockdown
-
-if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from types import TracebackType
-
-    from grader.course.model import Course
-    from grader.engine.messages import Handshake
-    from grader.quizzes.questions import Questions
-    from grader.quizzes.quiz_source import Quiz
-    from grader.reports.model import Report, Suites
-    from grader.submissions.source import Submission
-    from grader.testing.drawings import Drawing, OwnQuestion
+from grader.submissions.source import Submission
+from grader.testing.drawings import Drawing, OwnQuestion
 
 
 class SandboxUnavailable(InternalError):
@@ -72,7 +79,7 @@ class Grading:
         self._units = units
         self._engine: Engine | None = None
         self._is_aborted = False
-        self._handshake: Handshake | None = None
+        self._handshake: EngineHandshake | None = None
 
     def __enter__(self) -> Grading:
         return self
@@ -149,3 +156,51 @@ class Grading:
         if not lockdown.is_enough(missing) and not self._allow_unisolated:
             raise SandboxUnavailable(lockdown.missing_sentences(missing))
         return Rubric(self._handshake.criteria, self._quizzes, self._suites)
+
+
+USED_BY_STUDENTS = ("torch", "numpy", "pytest", "pytest-json-report", "pydantic")
+PACKAGES = (*USED_BY_STUDENTS, "jupytext", "nbgrader")
+WHAT_LAYERS_DO = {
+    "limits": "bounds memory, processor time and files",
+    "no_new_privileges": "no program can raise its rights",
+    "seccomp": "refuses files, processes and sockets",
+    "landlock": "refuses files once more, by other means",
+    "user": "student code runs as another user",
+    "own_user": "each process has a user id of its own",
+}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of isolation. fix: what to do if it does not work here."""
+
+    name: str
+    purpose: str
+    is_needed: bool
+    fix: str | None
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and the packages that grading uses, or 'not installed'."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in PACKAGES if not RECEIVED.is_dir() else USED_BY_STUDENTS:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def course_notes(named: Path | None) -> list[str]:
+    """Return what autograder.yml leaves out of the solutions, or its errors. On a student's machine there are none."""
+    try:
+        return describe_left_out(find_course(named))
+    except CourseError as error:
+        return str(error).split("\n")
+
+
+def layers() -> list[Layer]:
+    """Try every layer on this machine."""
+    missing = lockdown.missing_layers()
+    purposes = {**WHAT_LAYERS_DO, "own_user": f"{WHAT_LAYERS_DO['own_user']} ({lockdown.user_ids_text()})"}
+    return [Layer(name, purposes[name], name in lockdown.NEEDED, missing.get(name)) for name in lockdown.LAYERS]

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import torch
+
 from grader.course.modules import described
-from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
+from grader.engine.grading_processes import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.errors import InternalError
 from grader.reports.model import NOT_WRITTEN
 from grader.sandbox.failures import Ended, FailedStatement, Failure, NotDefined, Raised, TimedOut
 from grader.sandbox.replies import ALWAYS_TRUE
 from grader.testing.checks import NO_ERROR, RAISED, REFUSALS, CheckFailed
-from grader.testing.recorder import Observation, Recorder
+from grader.testing.properties import Comparison
+from grader.testing.recorder import Observation, Recorder, Sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
-
     import torch
 
-    from grader.testing.properties import Comparison
-    from grader.testing.recorder import Sizes
 
 # What torch advises and this course does not, what only torch's developers can use, what its allocator says beside the
 # size, and the text of `exit()`.

@@ -1,36 +1,40 @@
-"""Runs the criteria of one submission, for grading and for `pytest` by hand, and keeps their outcomes."""
+"""Runs the criteria of one submission, for grading and for `pytest` by hand, and keeps their outcomes.
+
+Pictures and questions run as criteria too, whose outcome is what they draw and ask.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import traceback
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from grader.engine.characters import hint_on_characters
+from grader.course.left_out import left_out, tests_left_out
+from grader.course.model import Course
+from grader.course.modules import import_file
+from grader.engine.criteria import Criterion
+from grader.engine.error_hints import hint_for_statement
 from grader.engine.explanations import advice, explained, lacks_import, trace_of
-from grader.engine.failure_matrix import require_proof
-from grader.engine.newer_python import hint_for_missing, needing_newer_python
+from grader.engine.failure_matrix import require_proof, with_solution
+from grader.engine.name_hints import hint_on_characters
+from grader.engine.newer_python import hint_for_missing
 from grader.engine.outcomes import ADVICE, CAUSE, Outcome
-from grader.engine.solutions import with_solution
 from grader.engine.source_lines import SourceLines
-from grader.engine.statement_hints import hint_for_statement
 from grader.engine.tensor_hints import without_lists
 from grader.errors import InternalError
 from grader.reports.model import Message
-from grader.sandbox.client import SandboxClient
+from grader.reports.scoring import depends_on
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement, Failure
-from grader.sandbox.settings import SETTINGS
-from grader.sandbox.sources import Source
-from grader.text import in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from grader.course.model import Course
-    from grader.engine.criteria import Criterion
-    from grader.sandbox.processes import Server
-    from grader.submissions.source import UnitSource
+from grader.sandbox.processes import Server
+from grader.sandbox.sandbox_client import SandboxClient, Source
+from grader.sandbox.units import SETTINGS
+from grader.submissions.source import UnitSource
+from grader.testing.drawings import Drawing, OwnQuestion
+from grader.testing.expected_values import FILENAME, read_values
+from grader.testing.pictures import UPLOADED, collecting, pictures_of
+from grader.text import ended, in_words
 
 
 @contextlib.contextmanager
@@ -199,7 +203,7 @@ class Runner:
         """Return the statements of a unit that failed, each with the newer Python that it needs if it needs one."""
         found = self.client.failures.get(unit, [])
         with explaining():
-            return [needing_newer_python(one, self.lines, self._course.python) for one in found]
+            return [self.lines.needing_newer_python(one, self._course.python) for one in found]
         return found
 
     def _use_budget(self, unit: str, name: str) -> None:
@@ -297,3 +301,87 @@ class Runner:
         message = Message(unit=unit, exercise=exercise, kind=kind, text=text, file=file, line=line, **more)
         if message not in self.messages:
             self.messages.append(message)
+
+
+class Drawn(NamedTuple):
+    """What was drawn and asked."""
+
+    drawings: list[Drawing]
+    questions: list[OwnQuestion]
+
+
+def pictures_of_unit(course: Course, unit: str) -> list[Criterion]:
+    """Return the pictures and questions of a unit, without those that need an exercise that the course leaves out.
+
+    A criterion's name begins with "picture" or "question", and its sentence is the caption.
+    """
+    path = course.exercises / f"pictures_{unit}.py"
+    if not path.is_file():
+        return []
+    missing = left_out(course).get(unit, [])
+    removed = tests_left_out(path.read_text(encoding="utf-8"), missing) if missing else {}
+    return [
+        Criterion(
+            unit,
+            exercise,
+            f"{what}_{name}",
+            " ".join((function.__doc__ or "").split()),
+            (),
+            function,
+            course.version,
+            UPLOADED,
+        )
+        for name, (what, exercise, function) in pictures_of(import_file(path)).items()
+        if name not in removed
+    ]
+
+
+def draw(runner: Runner, course: Course, units: Collection[str], exercises: Collection[str]) -> Drawn:
+    """Draw the pictures of these exercises, and answer the questions on them, after the tests of their units.
+
+    Args:
+        runner: The runner, which knows by the tests which exercises are right.
+        course: The course.
+        units: The units that were tested.
+        exercises: The exercises to draw.
+    """
+    drawn = Drawn([], [])
+    for unit in [unit for unit in course.units if unit in units]:
+        if set(course.units[unit].exercises).isdisjoint(exercises):
+            continue
+        known = read_values(course.exercises / FILENAME).get(unit, {})
+        for criterion in pictures_of_unit(course, unit):
+            if criterion.exercise not in exercises:
+                continue
+            with collecting() as collected:
+                outcome = _run(runner, criterion)
+            if criterion.name.startswith("question"):
+                asked = collected.questions if outcome.passed else []
+                drawn.questions.extend(replace(one, exercise=criterion.exercise) for one in asked)
+                continue
+            values = known.get(criterion.name, {})
+            panels = [
+                replace(panel, expected=values.get(panel.name)) if panel.name in collected.solved else panel
+                for panel in collected.panels.values()
+            ]
+            problem = _problem(outcome)
+            drawn.drawings.append(Drawing(criterion.exercise, criterion.name, criterion.sentence, panels, problem))
+    return drawn
+
+
+def _run(runner: Runner, criterion: Criterion) -> Outcome:
+    """Run a criterion that earns nothing: its outcome and messages are no part of the result."""
+    known = len(runner.messages)
+    runner.run(criterion)
+    del runner.messages[known:]
+    return runner.outcomes.pop(criterion)
+
+
+def _problem(outcome: Outcome) -> str:
+    """Return what is wrong, in the words of a check."""
+    if outcome.passed:
+        return ""
+    if outcome.kind == "waiting":
+        return depends_on(list(outcome.substitutes))
+    place = f"{outcome.file}, line {outcome.line}: " if outcome.file else ""
+    return place + " ".join(filter(None, [ended(outcome.reason), outcome.detail and ended(outcome.detail)]))

@@ -4,22 +4,66 @@ from __future__ import annotations
 
 import ast
 import bisect
+import functools
+import html
 import itertools
 import re
-from typing import TYPE_CHECKING
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from grader.engine.newer_syntax import Statement, newer_statements
-from grader.engine.unread import lines_with, would_define
-from grader.sandbox.cells import fix_indentation
-from grader.sandbox.pieces import split
-from grader.sandbox.strays import is_text
+from grader.engine.newer_python import Statement, needing, newer_statements
+from grader.sandbox.failures import NOT_PYTHON, FailedStatement
+from grader.sandbox.pieces import fix_indentation, split
+from grader.sandbox.sandbox_client import Source
+from grader.sandbox.statements import Piece, is_code, is_text, typed
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+# Strings and comments. A quote behind a backslash begins no string: a string before it that is not closed would be read
+# to the end of the source again for each such quote.
+NO_CODE = re.compile(
+    r'(?<!\\)(?:("""|' r"'''" r')(?:\\.|[^\\])*?\1|"(?:\\.|[^"\\\n])*"' r"|'(?:\\.|[^'\\\n])*')" r"|#[^\n]*",
+    re.DOTALL,
+)
+# What begins a definition, or is meant to.
+BEGINNING = r"(?i:(?:async[ \t]+)?def(?:ine)?|class|fn|func?|function)"
+# Names that HTML has for signs.
+ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,4});")
 
-    from grader.sandbox.failures import FailedStatement
-    from grader.sandbox.sources import Source
-    from grader.sandbox.statements import Piece
+
+@functools.lru_cache(maxsize=8)
+def lines_with(character: str, source: str) -> int:
+    """Return how many lines of code have a character: it is allowed in strings and comments, and usual in texts."""
+    code = NO_CODE.sub(lambda found: "\n" * found[0].count("\n"), source)
+    return sum(character in line and not is_text(line) for line in code.split("\n"))
+
+
+def is_indented_together(lines: Sequence[str]) -> bool:
+    """Return whether lines have several statements that are all indented alike, and nothing to the left of them."""
+    code = [line for line in lines if is_code(line)]
+    margin = code[0][: -len(code[0].lstrip())] if code else ""
+    begins = [line for line in code if not line.removeprefix(margin)[:1].isspace()]
+    return bool(margin) and len(begins) > 1 and all(line.startswith(margin) for line in code)
+
+
+def would_define(text: str, name: str, is_indented: bool) -> bool:
+    """Return whether a line of a text defines or imports a name, although it may be no Python: `Def name():`.
+
+    is_indented: Whether the line may be indented, quoted as in a mail, or a line of a notebook's file.
+    """
+    if not text.isascii():
+        text = typed("".join(one for one in text if unicodedata.category(one) != "Cf"))
+    name = re.escape(name)
+    begin = r"^[ \t>\"']*" if is_indented else "^"
+    header = rf"{BEGINNING}[ \t]+{name}\b|\w+[ \t]+{name}[ \t]*\(.*:[ \t]*$"
+    line = rf"{begin}(?:{header}|{name}[ \t]*[:=]|(?:from|import)\b.*\b{name}\b)"
+    return re.search(line, text, re.MULTILINE) is not None
+
+
+def on_html(code: str) -> str:
+    """Return a sentence on a sign that is written as in HTML, or ""."""
+    found = list(dict.fromkeys(ENTITY.findall(NO_CODE.sub("", code))))
+    signs = (f"`{one}` is HTML for `{html.unescape(one)}`".replace("\xa0", " ") for one in found)
+    return f"{', and '.join(signs)}: type that." if found else ""
+
 
 LONGEST_LINE = 120
 # In characters. A larger source, which no exercise needs, takes long to parse.
@@ -207,13 +251,18 @@ class SourceLines:
         for label in source.labels if source else ():
             yield from ((label, node) for node in self._of(label))
 
-    def newer(self, file: str | None, line: int | None) -> Statement | None:
-        """Return the statement at a line, if only a newer Python can read it."""
-        if not file or not line:
-            return None
+    def needing_newer_python(self, failed: FailedStatement, grades: str) -> FailedStatement:
+        """Return a failed statement with the newer Python that it needs, or unchanged if it needs none.
+
+        grades: The version of Python that the course is graded with.
+        """
+        file = failed.file or ""
+        if failed.reason != NOT_PYTHON or not failed.line:
+            return failed
         if file not in self._newer:
             self._newer[file] = newer_statements(*self._source(file))
-        return self._newer[file].get(line)
+        statement = self._newer[file].get(failed.line)
+        return needing(statement, failed, grades) if statement else failed
 
     def _source(self, file: str) -> tuple[str, bool]:
         """Return a source, "" if there is none or it is too large, and whether it is a cell of a notebook."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 import traceback
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from types import ModuleType, TracebackType
+from typing import Any
 
 import pytest
 
@@ -18,23 +19,17 @@ from grader.course.left_out import deselect
 from grader.course.model import find_course
 from grader.engine.criteria import criteria_of
 from grader.engine.explanations import advice, explained
-from grader.engine.outcomes import judge
+from grader.engine.outcomes import Outcome, judge
 from grader.engine.source_lines import SourceLines
-from grader.sandbox.errors import students_places
 from grader.sandbox.failures import Failure, Raised
-from grader.sandbox.sources import Source
+from grader.sandbox.protocol import Error
+from grader.sandbox.sandbox_client import Source
+from grader.sandbox.units import students_places
 from grader.sandbox.worker import Worker
 from grader.testing.checks import CheckFailed
 from grader.testing.recorder import Recorder
 from grader.testing.student import InProcessBackend, Student
 from grader.text import ended
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-    from types import ModuleType
-
-    from grader.engine.outcomes import Outcome
-    from grader.sandbox.messages import Error
 
 __all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_makereport", "student"]
 
@@ -52,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         deselect(items, find_course(around=items[0].path.parent))
 
 
-class _Worker(Worker):
+class _PytestWorker(Worker):
     """A worker that keeps the student's last error, and lets those through that end pytest."""
 
     error: BaseException | None = None
@@ -67,7 +62,7 @@ class _Worker(Worker):
 class _Backend(InProcessBackend):
     """A backend whose failures have the student's own error as their cause."""
 
-    worker: _Worker
+    worker: _PytestWorker
 
     def repeat(self, times: int, operation: str, **details: Any) -> list[Any]:
         try:
@@ -80,7 +75,7 @@ class _Backend(InProcessBackend):
 def student(request: pytest.FixtureRequest) -> Iterator[Student]:
     """Return your answers to the unit that the test file is named after."""
     unit = request.path.stem.removeprefix("test_")
-    backend = _Backend(unit, vars(_imported(unit, request.path.parent)), _Worker())
+    backend = _Backend(unit, vars(_imported(unit, request.path.parent)), _PytestWorker())
     # Errors name a line in these files.
     backend.worker.units.labels.update(_files(request.path.parent))
     cases = request.node.callspec.indices.values() if hasattr(request.node, "callspec") else ()

@@ -13,9 +13,8 @@ from itertools import filterfalse
 from typing import NamedTuple
 
 from grader.engine.source_lines import is_for_a_program
-from grader.sandbox.cells import fix_indentation
-from grader.sandbox.pieces import split
-from grader.sandbox.strays import is_text
+from grader.sandbox.pieces import fix_indentation, split
+from grader.sandbox.statements import is_text
 from grader.submissions.source import DEFINITION, UnitSource
 
 

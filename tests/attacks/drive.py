@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.course.model import load_course
-from grader.engine.client import Engine
+from grader.engine.engine_client import Engine
 from grader.files import PACKAGE
 from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.folder import write_report

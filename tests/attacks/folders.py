@@ -213,8 +213,8 @@ def tabs_and_spaces(folder: Path, _: Path) -> None:
 BESIDE = """\
 conftest.py pytest.ini tox.ini setup.cfg pyproject.toml .env sitecustomize.py usercustomize.py site.py torch.py
 torch/__init__.py numpy.py json.py struct.py safetensors.py pydantic.py typer.py random.py grader.py grader/__init__.py
-grader/engine/server.py __init__.py __main__.py autograder.yml self_attention/__init__.py solutions/self_attention.py
-exercises/conftest.py test_self_attention.py .coveragerc .python-version PYTEST.ini
+grader/engine/engine_server.py __init__.py __main__.py autograder.yml self_attention/__init__.py
+solutions/self_attention.py exercises/conftest.py test_self_attention.py .coveragerc .python-version PYTEST.ini
 """.split()  # noqa: SIM905 - a table to read
 
 

@@ -11,7 +11,7 @@ from example_class import CLASS
 from units import SUITES
 
 from grader.audit.cases import completed
-from grader.engine.client import Engine
+from grader.engine.engine_client import Engine
 from grader.submissions.reader import read_submission
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 

@@ -20,7 +20,7 @@ from grader.audit.cases import (
     sample,
     standing_alone,
 )
-from grader.engine.solutions import names_in
+from grader.engine.failure_matrix import names_in
 
 
 @functools.cache

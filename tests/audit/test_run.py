@@ -10,7 +10,7 @@ from units import SUITES
 
 from grader.audit.cases import Case, cases_of
 from grader.audit.run import Result, criteria_names, run
-from grader.engine.solutions import names_in
+from grader.engine.failure_matrix import names_in
 from grader.errors import InternalError
 
 UNIT, EXERCISE = "causal_attention", "causal_mask"

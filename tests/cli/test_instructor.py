@@ -20,10 +20,10 @@ from typer.testing import CliRunner
 
 from grader import __version__
 from grader.cli.instructor import app
-from grader.engine.hints import END
+from grader.engine.error_hints import END
 from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
-from grader.sandbox.sources import PUT_BELOW
+from grader.sandbox.sandbox_client import PUT_BELOW
 
 Done = subprocess.CompletedProcess[str]
 

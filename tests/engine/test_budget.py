@@ -12,7 +12,7 @@ import courses
 import pytest
 from users import as_ordinary_user
 
-from grader.engine.budget import OUT_OF_MEMORY
+from grader.engine.grading_processes import OUT_OF_MEMORY
 
 pytestmark = pytest.mark.proof(part="grading")
 
@@ -71,7 +71,7 @@ CROWDED = """\
 import resource, sys
 from pathlib import Path
 from grader.course.model import find_course
-from grader.engine.client import Engine
+from grader.engine.engine_client import Engine
 from grader.submissions.reader import read_submission
 
 def children(pid):

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import pytest
 from courses import COURSE, REPOSITORY
 
-from grader.engine import hints, statement_hints
-from grader.engine.client import Engine
+from grader.engine import error_hints
+from grader.engine.engine_client import Engine
+from grader.reports.model import Result
 from grader.reports.reading import entries, sentence_of
-from grader.reports.results import Result
 from grader.reports.scoring import Rubric, make_report
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
@@ -324,15 +324,15 @@ ROWS = [
         Answer("class Other:\n    size = nothing\n"),
     ),
     *(
-        Row(hints.STDIN, Answer(f"import sys\n{one}\n"), Answer(f"import sys\nsys.stdin.read()\n{other}\n"))
+        Row(error_hints.STDIN, Answer(f"import sys\n{one}\n"), Answer(f"import sys\nsys.stdin.read()\n{other}\n"))
         for one, other in [
             ("int(sys.stdin.readline())", "int('one')"),
             ("x = sys.stdin.read()\nfloat(x)", "float('x')"),
         ]
     ),
-    Row(hints.STDIN, Answer("import sys\nint(sys.stdin.readline())\n"), Answer("int('')\n")),
+    Row(error_hints.STDIN, Answer("import sys\nint(sys.stdin.readline())\n"), Answer("int('')\n")),
     Row(
-        statement_hints.RUNS_AT_ONCE,
+        error_hints.RUNS_AT_ONCE,
         Answer("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\n"),
         Answer("import threading, time\ntime.sleep(60)\n"),
     ),
@@ -615,27 +615,27 @@ ROWS = [
     ),
     # -- errors ---------------------------------------------------------------------------------------------------
     Row(
-        hints.CALLS["open"],
+        error_hints.CALLS["open"],
         of("open('scores.txt')"),
         of("import numpy as np\nreturn np.load('scores.npy')  # not open()"),
     ),
-    Row(hints.CALLS["input"], of("input()"), of("raise EOFError  # as of input()")),
-    Row(hints.CALLS["input"], Answer("name = input()\n"), Answer("raise EOFError  # as of input()\n")),
+    Row(error_hints.CALLS["input"], of("input()"), of("raise EOFError  # as of input()")),
+    Row(error_hints.CALLS["input"], Answer("name = input()\n"), Answer("raise EOFError  # as of input()\n")),
     Row(
-        hints.CALLS["input"],
+        error_hints.CALLS["input"],
         Answer("import sys\nsys.stdin.close()\ninput()\n"),
         Answer("import io\nfile = io.StringIO()\nfile.close()\nfile.read()  # not input()\n"),
     ),
-    Row(hints.END, Answer("exit()\n"), Answer("raise ValueError('SystemExit')\n")),
-    Row(hints.END, Answer("import os\nos._exit(0)\n"), Answer("raise ValueError('exit code')\n")),
-    Row(hints.END, of("raise SystemExit"), of("raise KeyboardInterrupt")),
+    Row(error_hints.END, Answer("exit()\n"), Answer("raise ValueError('SystemExit')\n")),
+    Row(error_hints.END, Answer("import os\nos._exit(0)\n"), Answer("raise ValueError('exit code')\n")),
+    Row(error_hints.END, of("raise SystemExit"), of("raise KeyboardInterrupt")),
     Row(
         "A tensor in this line is too large for the memory: check its sizes.",
         of("return torch.ones(10**6, 10**6)"),
         of("raise RuntimeError('you tried to allocate it')"),
     ),
     Row(
-        hints.BREAKPOINT,
+        error_hints.BREAKPOINT,
         of("breakpoint()\nreturn scores"),
         of("from pathlib import Path\nPath('breakpoint()').read_text()"),
     ),
@@ -782,12 +782,12 @@ ROWS = [
     ),
     Row("Something in this line is a list: make a tensor", of("return [1, 2].sum()"), of("return {1: 2}.sum()")),
     Row(
-        hints.NUMPY,
+        error_hints.NUMPY,
         of("import numpy as np\nreturn scores / np.sum(scores, axis=0, keepdims=True)"),
         of("import numpy as np\nreturn scores.sum(total=1) / np.sqrt(2)"),
     ),
     Row(
-        hints.NO_GPU[1],
+        error_hints.NO_GPU[1],
         of("return (scores / scores.sum()).cuda()"),
         of("cuda = scores.sum(1)\nreturn scores / cuda"),
     ),
@@ -1227,7 +1227,11 @@ def test_a_sentence_that_was_untrue_of_an_answer_is_not_said(
 
 
 def test_the_table_has_every_hint() -> None:
-    known = [sentence for _, sentence in hints.TEXTS] + [*hints.CALLS.values(), hints.NUMPY, statement_hints.COMMENT]
-    known += [sentence for *_, sentence in statement_hints.STATEMENTS]
+    known = [sentence for _, sentence in error_hints.TEXTS] + [
+        *error_hints.CALLS.values(),
+        error_hints.NUMPY,
+        error_hints.COMMENT,
+    ]
+    known += [sentence for *_, sentence in error_hints.STATEMENTS]
     lacking = [one for one in known if not any(row.sentence in one or row.sentence.endswith(one) for row in ROWS)]
     assert lacking == []

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from grader.engine.characters import hint_on_characters
 from grader.engine.explanations import explained
+from grader.engine.name_hints import hint_on_characters
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import SourceLines
-from grader.engine.unread import lines_with
-from grader.sandbox.sources import Source
+from grader.engine.source_lines import SourceLines, lines_with
+from grader.sandbox.sandbox_client import Source
 from grader.sandbox.worker import Worker
 
 SCRIPT = "answers.py"

@@ -7,20 +7,20 @@ import platform
 import torch
 from courses import REPOSITORY, run_grader
 
-from grader.engine import doctor
+from grader.engine import grading
 from grader.sandbox import lockdown
 
 
 def test_versions_name_python_and_what_grading_uses() -> None:
-    versions = doctor.versions()
+    versions = grading.versions()
     assert versions["python"] == platform.python_version()
     # The name of a build with CUDA is not in its package's metadata.
     assert versions["torch"] == (torch.__version__.partition("+")[0] if torch.version.cuda else torch.__version__)
-    assert set(doctor.PACKAGES) < set(versions)
+    assert set(grading.PACKAGES) < set(versions)
 
 
 def test_every_layer_is_tried_and_described() -> None:
-    layers = doctor.layers()
+    layers = grading.layers()
     missing = lockdown.missing_layers()
     assert [layer.name for layer in layers] == list(lockdown.LAYERS)
     assert {layer.name for layer in layers if layer.is_needed} == set(lockdown.NEEDED)

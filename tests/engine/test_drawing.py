@@ -12,11 +12,11 @@ from courses import COURSE
 from grader.audit.visible import files_of
 from grader.course import left_out
 from grader.course.model import load_course
-from grader.engine.client import Engine
-from grader.engine.drawing import pictures_of_unit
-from grader.engine.solutions import solution_names
+from grader.engine.engine_client import Engine
+from grader.engine.failure_matrix import solution_names
+from grader.engine.runner import pictures_of_unit
 from grader.errors import GraderError
-from grader.reports.results import Result
+from grader.reports.model import Result
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 from grader.testing.drawings import Drawing, Panel
 from grader.testing.pictures import collecting

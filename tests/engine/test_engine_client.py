@@ -14,12 +14,12 @@ import processes
 import pytest
 from courses import COURSE
 
-from grader.engine import client
-from grader.engine.client import Engine
+from grader.engine import engine_client
+from grader.engine.engine_client import Engine
+from grader.engine.engine_messages import EngineHandshake
 from grader.engine.grading import Graded, Grading
-from grader.engine.messages import Handshake
 from grader.errors import InternalError
-from grader.reports.results import Result
+from grader.reports.model import Result
 from grader.sandbox import lockdown
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
@@ -51,7 +51,7 @@ def passed(result: Result) -> int:
     return sum(outcome.passed for outcome in result.outcomes)
 
 
-def test_the_handshake_has_every_criterion_in_the_order_of_the_course(handshake: Handshake) -> None:
+def test_the_handshake_has_every_criterion_in_the_order_of_the_course(handshake: EngineHandshake) -> None:
     exercises = list(dict.fromkeys((one.unit, one.exercise) for one in handshake.criteria))
     course = COURSE
     assert exercises == [(unit, exercise) for unit in course.units for exercise in course.units[unit].exercises]
@@ -60,7 +60,7 @@ def test_the_handshake_has_every_criterion_in_the_order_of_the_course(handshake:
     assert handshake.missing.keys() <= {"landlock", "user", "own_user"}
 
 
-def test_every_criterion_comes_back_with_an_outcome(engine: Engine, handshake: Handshake) -> None:
+def test_every_criterion_comes_back_with_an_outcome(engine: Engine, handshake: EngineHandshake) -> None:
     found = results(engine, [submission("ada", RIGHT), submission("gus", STUB)], at_once=2)
     names = [(one.exercise, one.name) for one in handshake.criteria if one.unit == "self_attention"]
     for result in found.values():
@@ -122,8 +122,8 @@ def test_an_engine_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         engine.handshake()
         [pid] = set(processes.children(os.getpid())) - set(before)
         os.kill(pid, signal.SIGSTOP)
-        monkeypatch.setattr(client, "longest_grading", lambda _limits, _units: 0.1)
-        monkeypatch.setattr(client, "GRACE_SECONDS", 0)
+        monkeypatch.setattr(engine_client, "longest_grading", lambda _limits, _units: 0.1)
+        monkeypatch.setattr(engine_client, "GRACE_SECONDS", 0)
         with pytest.raises(InternalError, match="said nothing for 0 s, so it was ended"):
             list(engine.grade([large], 1))
     assert processes.children(os.getpid()) == before
@@ -215,7 +215,7 @@ def test_results_of_a_stopped_batch_are_not_mistaken_for_later_ones() -> None:
 
 
 @pytest.mark.proof(part="grading")
-def test_eight_units_of_the_largest_size_are_graded_together(engine: Engine, handshake: Handshake) -> None:
+def test_eight_units_of_the_largest_size_are_graded_together(engine: Engine, handshake: EngineHandshake) -> None:
     texts = {
         unit: (courses.REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8") for unit in COURSE.units
     }

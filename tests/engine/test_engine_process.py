@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from courses import COURSE
 
-from grader.engine import process
-from grader.engine.client import Engine
+from grader.engine import engine_server
+from grader.engine.engine_client import Engine
 from grader.sandbox.processes import start_module
 
 
@@ -22,15 +22,15 @@ def test_the_process_that_was_started_early_is_the_engine_s(monkeypatch: pytest.
         started.append(arguments)
         return start_module(*arguments, **options)
 
-    monkeypatch.setattr(process, "start_module", noted)
-    process.start_early()
+    monkeypatch.setattr(engine_server, "start_module", noted)
+    engine_server.start_early()
     with Engine(COURSE) as engine:
         assert engine.handshake().criteria
-    assert started == [("grader.engine.server",)]
+    assert started == [("grader.engine.engine_server",)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_program_that_needs_no_engine_ends_the_early_process() -> None:
-    program = "from grader.engine import process; process.start_early(); print(process._early[0].pid)"
+    program = "from grader.engine import engine_server; engine_server.start_early(); print(engine_server._early[0].pid)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not Path(f"/proc/{int(done.stdout)}").exists()

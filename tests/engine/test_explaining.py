@@ -12,12 +12,12 @@ import pytest
 from courses import COURSE, REPOSITORY
 
 from grader.engine import plugin, runner
-from grader.engine.budget import LimitExceeded
-from grader.engine.client import Engine
 from grader.engine.criteria import Criterion
+from grader.engine.engine_client import Engine
+from grader.engine.grading_processes import LimitExceeded
 from grader.engine.outcomes import Outcome
 from grader.engine.runner import Runner
-from grader.reports.results import Result
+from grader.reports.model import Result
 from grader.sandbox.processes import ForkServer
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 from grader.testing.student import Student

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 import torch
 
+from grader.engine.error_hints import NO_GPU, hint_for_statement
 from grader.engine.explanations import advice, explained, trace_of, with_own_names
-from grader.engine.hints import NO_GPU
 from grader.engine.outcomes import Outcome, judge
 from grader.engine.source_lines import SourceLines
-from grader.engine.statement_hints import hint_for_statement
 from grader.sandbox.failures import FailedStatement, Failure
 from grader.sandbox.replies import values_of
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import Source
 from grader.sandbox.worker import Worker
 from grader.testing.checks import expect_tensor
 from grader.testing.recorder import Recorder

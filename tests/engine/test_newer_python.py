@@ -7,12 +7,12 @@ from textwrap import indent
 
 import pytest
 
-from grader.engine.newer_python import hint_for_missing, needing_newer_python
+from grader.engine.newer_python import hint_for_missing
 from grader.engine.source_lines import SourceLines
 from grader.machine import RUNNING
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
 from grader.sandbox.pieces import split
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import Source
 
 BEFORE_3_14 = pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python has it")
 OTHER = "3.14" if RUNNING != "3.14" else "3.13"
@@ -24,7 +24,7 @@ def failures(source: str, file: str = "answers.py") -> list[FailedStatement]:
     [label] = Source.of(file, [source]).labels
     found = [piece for piece in split(source, file.endswith(".ipynb")) if piece.tree is None]
     lost = [FailedStatement(one.names, NOT_PYTHON, str(one.problem), one.line, label) for one in found]
-    return [needing_newer_python(one, lines, RUNNING) for one in lost]
+    return [lines.needing_newer_python(one, RUNNING) for one in lost]
 
 
 def needed(source: str, file: str = "answers.py") -> set[tuple[str, int | None]]:
@@ -157,7 +157,7 @@ def test_the_sentence_says_what_is_new_who_grades_and_what_to_do() -> None:
 def test_where_another_python_grades_the_one_that_runs_the_code_is_named() -> None:
     source = Source.of("answers.py", ["try: pass\nexcept A, B: pass"])
     lost = FailedStatement((), NOT_PYTHON, "invalid syntax", 2, "answers.py")
-    failed = needing_newer_python(lost, SourceLines({"answers": source}), OTHER)
+    failed = SourceLines({"answers": source}).needing_newer_python(lost, OTHER)
     assert failed.hint == f"Python {RUNNING} runs your code here: write `except (A, B):`."
 
 
@@ -182,7 +182,7 @@ def test_a_hostile_source_is_read_to_its_end(text: str) -> None:
     source = f'f"{text * 25_000}'
     lost = FailedStatement((), NOT_PYTHON, "invalid syntax", 1, "answers.py")
     lines = SourceLines({"answers": Source.of("answers.py", [source])})
-    assert needing_newer_python(lost, lines, RUNNING).reason in {NOT_PYTHON, "It needs Python 3.12 or later."}
+    assert lines.needing_newer_python(lost, RUNNING).reason in {NOT_PYTHON, "It needs Python 3.12 or later."}
 
 
 @pytest.mark.parametrize(

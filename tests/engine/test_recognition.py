@@ -8,8 +8,8 @@ from typing import Any
 from courses import REPOSITORY
 from units import SUITES, defined_in
 
+from grader.engine.diagnosis import recognized
 from grader.engine.outcomes import Outcome
-from grader.engine.recognition import recognized
 from grader.testing.student import InProcessBackend
 
 LAYERS = """

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 
-from grader.engine.replay import Recorded
+from grader.engine.criteria import ReplayBackend
 from grader.testing.student import InProcessBackend, Student
 
 
 def test_all_answers_come_again_in_their_order() -> None:
     numbers = itertools.count()
-    recorded = Recorded(InProcessBackend("answers", {"next_one": lambda: next(numbers)}))
+    recorded = ReplayBackend(InProcessBackend("answers", {"next_one": lambda: next(numbers)}))
 
     def asked() -> list[object]:
         student = Student(recorded, "answers")

@@ -9,8 +9,9 @@ from pathlib import Path
 import torch
 
 from grader.engine.criteria import Criterion
+from grader.engine.diagnosis import recognize
+from grader.engine.failure_matrix import Signature, read_signatures, to_json
 from grader.engine.outcomes import Outcome
-from grader.engine.signatures import Signature, read_signatures, recognize, to_json
 from grader.testing.recorder import Observation
 
 RIGHT = Outcome(True)

@@ -9,8 +9,8 @@ import courses
 import pytest
 from courses import COURSE, REPOSITORY
 
-from grader.engine.client import Engine
-from grader.reports.results import Judged
+from grader.engine.engine_client import Engine
+from grader.reports.model import Judged
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
 pytestmark = pytest.mark.proof(part="substitutes")

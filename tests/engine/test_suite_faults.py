@@ -16,10 +16,10 @@ from courses import environment, grader_command
 
 from grader.course.model import Course, load_course
 from grader.course.new import new_course
-from grader.engine.budget import LimitExceeded
 from grader.engine.criteria import Criterion
+from grader.engine.failure_matrix import names_in
+from grader.engine.grading_processes import LimitExceeded
 from grader.engine.runner import Runner
-from grader.engine.solutions import names_in
 from grader.errors import SuiteFault
 from grader.reports.folder import SUITE_FAULTS, suite_faults, write_report
 from grader.reports.model import Report

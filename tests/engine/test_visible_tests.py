@@ -9,7 +9,7 @@ import torch
 from courses import COURSE
 
 from grader.engine.criteria import visible_criteria_of_unit
-from grader.engine.solutions import solution_names
+from grader.engine.failure_matrix import solution_names
 from grader.testing.student import InProcessBackend
 
 

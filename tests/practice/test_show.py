@@ -15,8 +15,8 @@ import pytest
 from courses import COURSE, REPOSITORY
 from rich.console import Console
 
-from grader.engine.drawing import pictures_of_unit
-from grader.engine.solutions import solution_names
+from grader.engine.failure_matrix import solution_names
+from grader.engine.runner import pictures_of_unit
 from grader.errors import GraderError
 from grader.practice.check import exercises_to_draw
 from grader.practice.picture_files import require_picture, to_svg, write_picture

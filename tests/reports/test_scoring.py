@@ -15,15 +15,14 @@ from courses import COURSE, REPOSITORY, SMALL_COURSE
 from courses import graded as graded_by
 
 from grader.course.model import Course, load_course
-from grader.engine.client import Engine
-from grader.engine.messages import Handshake
+from grader.engine.engine_client import Engine
+from grader.engine.engine_messages import EngineHandshake
 from grader.quizzes.quiz_source import Quiz, load_quiz
 from grader.quizzes.sheet import write_sheet
 from grader.reports import fingerprint, scoring
-from grader.reports.model import Exercise, Message, Report
+from grader.reports.model import Described, Diagnosed, Exercise, Judged, Message, Report, Result
 from grader.reports.model import Quiz as QuizReport
 from grader.reports.reading import entries
-from grader.reports.results import Described, Diagnosed, Judged, Result
 from grader.sandbox.lockdown import LAYERS
 from grader.submissions.reader import read_submission
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
@@ -541,7 +540,7 @@ def test_a_report_is_outdated_if_the_date_changes_the_feedback() -> None:
 
 
 def test_a_unit_is_graded_with_the_results_of_earlier_units(
-    engine: Engine, handshake: Handshake, tmp_path: Path
+    engine: Engine, handshake: EngineHandshake, tmp_path: Path
 ) -> None:
     """The report equals that of one run, even if a wrong answer calls a right one of an earlier unit."""
     course, first, second = COURSE, "causal_attention", "multi_head_attention"

@@ -13,7 +13,7 @@ from courses import COURSE, REPOSITORY
 from torch import nn
 from units import SUBSTITUTES, SUITES, defined_in
 
-from grader.engine.client import Engine
+from grader.engine.engine_client import Engine
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
 UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}

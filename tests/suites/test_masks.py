@@ -6,7 +6,7 @@ import pytest
 from courses import REPOSITORY
 from units import SUITES
 
-from grader.engine.solutions import names_in, with_imports
+from grader.engine.failure_matrix import names_in, with_imports
 
 EXERCISES = {
     "mask_then_softmax": "causal_attention",

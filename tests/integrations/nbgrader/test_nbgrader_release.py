@@ -23,10 +23,9 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import PyFileConfigLoader
 
-from grader.engine.client import Engine
-from grader.engine.messages import Handshake
-from grader.integrations.nbgrader.release import configure_lines, is_configured
-from grader.integrations.nbgrader.update import release_nbgrader
+from grader.engine.engine_client import Engine
+from grader.engine.engine_messages import EngineHandshake
+from grader.integrations.nbgrader.nbgrader_release import configure_lines, is_configured, release_nbgrader
 from grader.integrations.release import ReleaseError
 from grader.quizzes.items import mark
 from grader.quizzes.questions import fill
@@ -76,7 +75,7 @@ def generate(directory: Path, unit: str, database: bool = True) -> None:
 
 
 @pytest.fixture(scope="module")
-def rubric(started_engine: tuple[Engine, Handshake]) -> Rubric:
+def rubric(started_engine: tuple[Engine, EngineHandshake]) -> Rubric:
     return Rubric(started_engine[1].criteria, QUIZZES)
 
 

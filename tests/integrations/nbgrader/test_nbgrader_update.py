@@ -17,9 +17,9 @@ from nbgrader.api import Gradebook
 from small_course import marked
 from terms import COURSE_ID, environment_of, exported, hand_in_solved, make_small_term, scores_of
 
-from grader.engine.client import Engine
-from grader.engine.messages import Handshake
-from grader.integrations.nbgrader.update import AS_RELEASED, HISTORY, release_nbgrader
+from grader.engine.engine_client import Engine
+from grader.engine.engine_messages import EngineHandshake
+from grader.integrations.nbgrader.nbgrader_release import AS_RELEASED, HISTORY, release_nbgrader
 from grader.integrations.release import ReleaseError
 from grader.reports.scoring import Rubric
 
@@ -33,7 +33,7 @@ NOTE = "Read chapter 3 first."
 
 
 @pytest.fixture(scope="module")
-def rubric(started_engine: tuple[Engine, Handshake]) -> Rubric:
+def rubric(started_engine: tuple[Engine, EngineHandshake]) -> Rubric:
     return Rubric(started_engine[1].criteria, {})
 
 
