@@ -94,7 +94,7 @@ class SharedEngine:
             self._engine.__exit__(InternalError, error, None)
 
 
-class _Worker:
+class WorkerProcess:
     """This process: its engine, and the course that it grades."""
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class _Worker:
             return self._engine
 
 
-WORKER = _Worker()
+WORKER = WorkerProcess()
 """The worker that this process is; with `--scheduler local`, the command's own process is one."""
 
 
