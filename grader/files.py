@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 PACKAGE = Path(__file__).resolve().parent
 """The grader's own code."""
@@ -56,6 +56,14 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         if isinstance(error, OSError) and error.filename:
             error.filename, error.filename2 = str(path), None  # a message names the file, not the temporary one
         raise
+
+
+def write_outdated(texts: Mapping[Path, str]) -> list[Path]:
+    """Write those of these files that do not have this text yet, and return them. Raises OSError."""
+    outdated = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    for path in outdated:
+        write_atomically(path, texts[path])
+    return outdated
 
 
 def _keep_mode(descriptor: int, path: Path) -> None:

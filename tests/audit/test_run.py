@@ -9,9 +9,10 @@ from courses import COURSE
 from units import SUITES
 
 from grader.audit.cases import Case, cases_of
-from grader.audit.run import Result, criteria_names, run
+from grader.audit.run import Result, criteria_names, run, ticks_of
 from grader.engine.failure_matrix import names_in
 from grader.errors import InternalError
+from grader.testing.misconceptions import build as build_misconceptions
 
 UNIT, EXERCISE = "causal_attention", "causal_mask"
 
@@ -64,3 +65,11 @@ def test_a_process_that_ends_is_an_error_of_the_audit(results: dict[str, Result]
     case = Case(UNIT, EXERCISE, "solution", "ending", {UNIT: ending})
     with pytest.raises(InternalError, match="a process of the audit ended before it was done"):
         list(run(COURSE, [case], jobs=1))
+
+
+def test_every_wrong_answer_to_unit_one_loses_its_tick_and_every_right_one_has_it() -> None:
+    build_misconceptions(COURSE, ["simple_attention"])
+    found = ticks_of(COURSE, "simple_attention", cases_of(COURSE, "simple_attention"))
+    assert (found.ticked, found.refused) == ([], [])
+    assert found.wrong > 200
+    assert found.right > 20
