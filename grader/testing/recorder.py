@@ -44,6 +44,7 @@ class Recorder:
     """The observations of one run, in order, and remarks for the student that cost no points.
 
     is_in_training: whether the test has put a module into training mode. calls: the sizes of each call's arguments.
+    results: those of the last call that gave several, after what is said if they are in another order.
     """
 
     def __init__(self, test: str = "", substituted: Sequence[Any] = ()) -> None:
@@ -59,6 +60,7 @@ class Recorder:
         self.remarks: list[str] = []
         self.is_in_training = False
         self.calls: list[Sizes] = []
+        self.results: tuple[str, Sequence[Any]] = "", ()
 
     def recording(self) -> AbstractContextManager[Recorder]:
         """Record the observations of the checks inside the block."""
