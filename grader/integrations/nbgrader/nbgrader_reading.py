@@ -19,8 +19,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExtractorPlugin
 from traitlets import Bool, Unicode
 
-from grader.classes.hand_ins import hand_ins
-from grader.classes.matches import described_matches
+from grader.classes.hand_ins import described_matches, hand_ins
 from grader.classes.tables import TableError
 from grader.course.model import Course
 from grader.documents import CourseError
