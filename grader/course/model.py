@@ -147,6 +147,11 @@ class Course(Model):
         return hash(self._root)
 
     @property
+    def unit_of(self) -> dict[str, str]:
+        """The unit of each exercise, in the course's order."""
+        return {exercise: unit for unit, described in self.units.items() for exercise in described.exercises}
+
+    @property
     def root(self) -> Path:
         """The folder that autograder.yml is in."""
         return self._root

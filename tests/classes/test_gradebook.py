@@ -150,9 +150,9 @@ def test_other_possible_points_than_in_the_newest_report_are_no_grade(course: Co
 
 def test_a_platform_gets_no_unit_of_which_nobody_has_points(course: Course) -> None:
     gradebook = gradebook_of(Decisions(course, [RosterEntry("ada", email="a@x.org", id="1")]), {"bob": {}}, NOW)
-    for platform in (learning_platforms, learning_platforms):
+    for table in (learning_platforms.canvas_table, learning_platforms.moodle_table):
         with pytest.raises(GraderError, match="Nobody is graded in sums and means"):
-            platform.cells(gradebook, columns(gradebook, has_total_only=False, is_percent=False))
+            table(gradebook, columns(gradebook, has_total_only=False, is_percent=False))
 
 
 def test_the_open_cases_are_one_list(course: Course, tmp_path: Path) -> None:

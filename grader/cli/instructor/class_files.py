@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 import shlex
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,8 +18,6 @@ from grader.errors import IMPERFECT, GraderError
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from grader.classes.exports import Column, Export
     from grader.classes.gradebook import Gradebook, State, UnitGrade
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from grader.reports.reading import undated
 from grader.text import in_words, listed, log_line, who
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from grader.classes.batch import Batch
     from grader.classes.differences import ReportDifference
     from grader.classes.hand_ins import HandIns
