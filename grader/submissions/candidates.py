@@ -16,7 +16,11 @@ from grader.submissions.file_text import (
     refuse_others,
     require_script,
 )
-from grader.submissions.names import (
+from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, answer_lines, code_lines, repaired
+from grader.submissions.submission import (
+    DEFINITION,
+    SHEET_LIMIT,
+    UnitSource,
     exported_name,
     filenames,
     intended_name,
@@ -24,9 +28,8 @@ from grader.submissions.names import (
     missing_sheet,
     missing_unit,
     quoted_name,
+    written_lines,
 )
-from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, answer_lines, code_lines, repaired
-from grader.submissions.source import DEFINITION, SHEET_LIMIT, UnitSource, written_lines
 from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, refuse_beyond, renamed
 
 # So many of the files that have one name are read.

@@ -10,8 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from grader.submissions.file_text import as_notebook, read_text, refuse_others
-from grader.submissions.names import (
+from grader.submissions.notebook import NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, source_of
+from grader.submissions.submission import (
+    DEFINITION,
     RELEASED,
+    SHEET_LIMIT,
     CourseFiles,
     filenames,
     intended_name,
@@ -19,10 +22,10 @@ from grader.submissions.names import (
     is_published,
     missing_sheet,
     missing_unit,
+    quiz_of,
     quoted_name,
+    written_lines,
 )
-from grader.submissions.notebook import NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, source_of
-from grader.submissions.source import DEFINITION, SHEET_LIMIT, quiz_of, written_lines
 from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, Walked, walk
 from grader.text import in_words
 

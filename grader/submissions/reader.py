@@ -23,17 +23,20 @@ from grader.submissions.candidates import (
 )
 from grader.submissions.contents import NEVER_READ, SubmissionFiles
 from grader.submissions.file_text import read_text
-from grader.submissions.names import (
+from grader.submissions.submission import (
     FOLDER,
+    SHEET_LIMIT,
     TIMESTAMP,
     CourseFiles,
+    Submission,
+    UnitSource,
+    UnitSubmission,
     filenames,
     intended_name,
     missing_sheet,
     missing_unit,
     places,
 )
-from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
 from grader.submissions.tree import MEGABYTE, Files, Ignored, UnreadableError, joined
 
 _MOST_NAMES = 1000
