@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grader.reports.model import Message
-    from grader.testing.drawings import Drawing, OwnQuestion
+from grader.reports.model import Message
+from grader.testing.drawings import Drawing, OwnQuestion
 
 
 @dataclass(frozen=True)
