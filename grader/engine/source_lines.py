@@ -19,6 +19,14 @@ from grader.sandbox.sources import Source
 from grader.sandbox.statements import Piece
 from grader.sandbox.strays import is_code, is_text, typed
 
+LONGEST_LINE = 120
+# In characters. A larger source, which no exercise needs, takes long to parse.
+LARGEST_SOURCE = 200_000
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# What has names of its own.
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *COMPREHENSIONS)
+Definition = ast.FunctionDef | ast.ClassDef
 # Strings and comments. A quote behind a backslash begins no string: a string before it that is not closed would be read
 # to the end of the source again for each such quote.
 NO_CODE = re.compile(
@@ -67,14 +75,34 @@ def on_html(code: str) -> str:
     return f"{', and '.join(signs)}: type that." if found else ""
 
 
-LONGEST_LINE = 120
-# In characters. A larger source, which no exercise needs, takes long to parse.
-LARGEST_SOURCE = 200_000
-DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-# What has names of its own.
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *COMPREHENSIONS)
-Definition = ast.FunctionDef | ast.ClassDef
+class _Text:
+    """One source of a submission: a script, or a cell of a notebook."""
+
+    def __init__(self, text: str = "", is_notebook: bool = False) -> None:
+        self.lines = text.split("\n") if text else []
+        self.code = text if len(text) <= LARGEST_SOURCE else ""
+        self.is_notebook = is_notebook
+
+    @functools.cached_property
+    def pieces(self) -> list[Piece]:
+        return split(self.code, self.is_notebook)
+
+    @functools.cached_property
+    def statements(self) -> list[ast.stmt]:
+        return [node for piece in self.pieces if piece.tree for node in piece.tree.body]
+
+    @functools.cached_property
+    def newer(self) -> dict[int, Statement]:
+        return newer_statements(self.code, self.is_notebook)
+
+    @functools.cached_property
+    def names(self) -> list[tuple[str, int]]:
+        nodes = (node for statement in self.statements for node in ast.walk(statement))
+        found = ((getattr(node, name, None), node) for node in nodes for name in ("id", "attr", "arg", "name"))
+        return [(name, node.lineno) for name, node in found if isinstance(name, str)]  # type: ignore[attr-defined]
+
+    def line(self, number: int | None) -> str:
+        return self.lines[number - 1] if number and 0 < number <= len(self.lines) else ""
 
 
 class SourceLines:
@@ -84,56 +112,43 @@ class SourceLines:
         """Take the sources of all units, and the exercises of each unit of the course."""
         self._sources = sources
         self.exercises = exercises or {}
-        self._cells: dict[str, tuple[str, bool]] = {}
-        self._lines: dict[str, list[str]] = {}
-        self._pieces: dict[str, list[Piece]] = {}
-        self._statements: dict[str, list[ast.stmt]] = {}
-        self._newer: dict[str, dict[int, Statement]] = {}
-        self._names: dict[str, list[tuple[str, int]]] = {}
+        self._texts: dict[str | None, _Text] = {}
         self._nested: dict[str, dict[str, tuple[str, ast.stmt, Definition]]] = {}
         self._bindings: dict[str, dict[str, list[tuple[str, ast.stmt, ast.AST]]]] = {}
         for source in sources.values():
             cells = fix_indentation(list(source.cells)) if source.is_notebook else source.cells
             for label, cell in zip(source.labels, cells, strict=False):
-                self._cells[label] = cell, source.is_notebook
-                self._lines[label] = cell.split("\n")
+                self._texts[label] = _Text(cell, source.is_notebook)
+
+    def _of(self, file: str | None) -> _Text:
+        return self._texts.get(file) or _Text()
 
     def text(self, file: str | None, line: int | None) -> str:
         """Return the text of a line, without its indentation; "" if there is no such line."""
-        lines = self._lines.get(file or "", [])
-        text = lines[line - 1].strip() if line and 0 < line <= len(lines) else ""
+        text = self._of(file).line(line).strip()
         return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
 
     def is_text(self, file: str | None, line: int | None) -> bool:
         """Return whether a line is words and no Python."""
-        lines = self._lines.get(file or "", [])
-        return line is not None and 0 < line <= len(lines) and is_text(lines[line - 1])
+        return is_text(self._of(file).line(line))
 
     def column(self, name: str, file: str | None, line: int) -> int:
         """Return the column of a name in a line, from 1; 0 if it is not there."""
-        found = re.search(rf"\b{re.escape(name)}\b", self._lines[file or ""][line - 1])
+        found = re.search(rf"\b{re.escape(name)}\b", self._of(file).line(line))
         return found.start() + 1 if found else 0
 
     def count(self, character: str, file: str | None) -> int:
         """Return how many lines of a source have a character in their code."""
-        return lines_with(character, self._source(file or "")[0])
+        return lines_with(character, self._of(file).code)
 
     def names(self, file: str | None) -> list[tuple[str, int]]:
         """Return the names in the code of a source, each with its line."""
-        if (file or "") not in self._names:
-            nodes = (node for statement in self._of(file or "") for node in ast.walk(statement))
-            found = ((getattr(node, name, None), node) for node in nodes for name in ("id", "attr", "arg", "name"))
-            self._names[file or ""] = [
-                (name, node.lineno)  # type: ignore[attr-defined]
-                for name, node in found
-                if isinstance(name, str)
-            ]
-        return self._names[file or ""]
+        return self._of(file).names
 
     def around(self, file: str | None, line: int | None) -> list[ast.AST]:
         """Return the definitions and statements that contain a line, the outermost first."""
         found: list[ast.AST] = []
-        inside: list[ast.AST] = list(self._of(file)) if file and line else []
+        inside: list[ast.AST] = [*self._of(file).statements] if line else []
         while node := next((one for one in inside if _contains(one, line or 0)), None):
             found.append(node)
             inside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt | ast.excepthandler)]
@@ -141,16 +156,13 @@ class SourceLines:
 
     def is_below_statement(self, file: str | None, line: int | None) -> bool:
         """Return whether what is above a line is a whole statement, or nothing: the line begins a statement."""
-        above = [
-            n
-            for n, text in enumerate(self._lines.get(file or "", [])[: (line or 1) - 1], 1)
-            if re.match(r"[^\s#]", text)
-        ]
-        return not above or bool(self.around(file, above[-1]))
+        above = self._of(file).lines[: (line or 1) - 1]
+        begins = [number for number, text in enumerate(above, 1) if re.match(r"[^\s#]", text)]
+        return not begins or bool(self.around(file, begins[-1]))
 
     def from_line(self, file: str | None, line: int | None) -> list[str]:
         """Return the lines of a source from this one on."""
-        return self._lines.get(file or "", [])[(line or 1) - 1 :]
+        return self._of(file).lines[(line or 1) - 1 :]
 
     def definitions(self, unit: str) -> list[tuple[str, Definition]]:
         """Return the functions and classes of a unit, each with the label of its source."""
@@ -158,25 +170,26 @@ class SourceLines:
 
     def would_define(self, lost: FailedStatement, name: str) -> bool:
         """Return whether a statement that is no Python has a line that would define a name."""
-        lines = self._lines.get(lost.file or "", [])
-        begins = [one.line - 1 for one in self._pieces_of(lost.file or "")]
+        text = self._of(lost.file)
+        begins = [piece.line - 1 for piece in text.pieces]
         place = bisect.bisect_left(begins, lost.line or 1)
-        begin, end = [0, *begins][place], [*begins, len(lines)][place]
-        return would_define("\n".join(lines[begin:end]), name, not lost.names)
+        begin, end = [0, *begins][place], [*begins, len(text.lines)][place]
+        return would_define("\n".join(text.lines[begin:end]), name, not lost.names)
 
     def sources(self, unit: str) -> Iterator[tuple[str, str]]:
         """Yield the label and the text of each source of a unit."""
-        yield from ((label, self._source(label)[0]) for label in self._sources[unit].labels)
+        yield from ((label, self._of(label).code) for label in self._sources[unit].labels)
 
     def classes(self, name: str) -> list[ast.ClassDef]:
         """Return the classes with a name, of all units."""
-        found = [node for unit in self._sources for _, node in self.definitions(unit) if node.name == name]
-        return [node for node in found if isinstance(node, ast.ClassDef)]
+        return [node for node in self._named(name) if isinstance(node, ast.ClassDef)]
 
     def functions(self, name: str) -> list[ast.FunctionDef]:
         """Return the functions with a name, of all units."""
-        found = [node for unit in self._sources for _, node in self.definitions(unit) if node.name == name]
-        return [node for node in found if isinstance(node, ast.FunctionDef)]
+        return [node for node in self._named(name) if isinstance(node, ast.FunctionDef)]
+
+    def _named(self, name: str) -> list[Definition]:
+        return [node for unit in self._sources for _, node in self.definitions(unit) if node.name == name]
 
     def unit_of(self, file: str | None) -> str | None:
         """Return the unit that a source belongs to, if it is one of the submission."""
@@ -251,36 +264,16 @@ class SourceLines:
         """Yield the statements of a unit, each with the label of its source."""
         source = self._sources.get(unit or "")
         for label in source.labels if source else ():
-            yield from ((label, node) for node in self._of(label))
+            yield from ((label, node) for node in self._of(label).statements)
 
     def needing_newer_python(self, failed: FailedStatement, grades: str) -> FailedStatement:
         """Return a failed statement with the newer Python that it needs, or unchanged if it needs none.
 
         grades: The version of Python that the course is graded with.
         """
-        file = failed.file or ""
-        if failed.reason != NOT_PYTHON or not failed.line:
-            return failed
-        if file not in self._newer:
-            self._newer[file] = newer_statements(*self._source(file))
-        statement = self._newer[file].get(failed.line)
+        is_unread = failed.reason == NOT_PYTHON
+        statement = self._of(failed.file).newer.get(failed.line or 0) if is_unread else None
         return needing(statement, failed, grades) if statement else failed
-
-    def _source(self, file: str) -> tuple[str, bool]:
-        """Return a source, "" if there is none or it is too large, and whether it is a cell of a notebook."""
-        cell, is_notebook = self._cells.get(file, ("", False))
-        return (cell if len(cell) <= LARGEST_SOURCE else ""), is_notebook
-
-    def _pieces_of(self, file: str) -> list[Piece]:
-        if file not in self._pieces:
-            self._pieces[file] = split(*self._source(file))
-        return self._pieces[file]
-
-    def _of(self, file: str) -> list[ast.stmt]:
-        if file not in self._statements:
-            trees = [piece.tree for piece in self._pieces_of(file) if piece.tree]
-            self._statements[file] = [node for tree in trees for node in tree.body]
-        return self._statements[file]
 
 
 def _definitions_in(top: ast.stmt) -> Iterator[tuple[ast.stmt, Definition]]:
