@@ -32,7 +32,7 @@ from grader.engine.explanations import with_own_names
 from grader.engine.failure_matrix import FILENAME, Coded, Signature, decoded, read_signatures
 from grader.engine.grading_processes import Budget, Graders, LimitExceeded
 from grader.engine.outcomes import Outcome, judge
-from grader.engine.runner import Drawn, Runner, draw
+from grader.engine.runner import Runner, draw
 from grader.errors import SuiteFault
 from grader.reports.folder import SUITE_FAULTS
 from grader.reports.results import Described, Diagnosed, Judged, Result
@@ -40,6 +40,7 @@ from grader.sandbox import lockdown
 from grader.sandbox.processes import ForkServer, Server
 from grader.submissions.names import SubmissionError, require_folder
 from grader.submissions.reader import read_submission
+from grader.testing.drawings import Drawing, OwnQuestion
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.properties import Property
 from grader.testing.recorder import Recorder
@@ -322,7 +323,8 @@ class EnginePlugin:
         report_plugin.pytest_sessionstart(session)  # restarts its clock
         limited = budget.of_a_unit if budget else contextlib.nullcontext
         exceeded = []
-        drawn = Drawn([], [])
+        drawings: list[Drawing] = []
+        questions: list[OwnQuestion] = []
         try:
             for unit, tests in tested.items():
                 try:
@@ -335,7 +337,7 @@ class EnginePlugin:
                     runner.fail(tests, str(error))
             if request.drawn:
                 with contextlib.suppress(LimitExceeded), limited():
-                    drawn = draw(runner, self.course, request.units, request.drawn)
+                    drawings, questions = draw(runner, self.course, request.units, request.drawn)
         finally:
             runner.client.close()
         outcomes = {one: outcome for one, outcome in runner.outcomes.items() if one in tested.get(one.unit, ())}
@@ -356,8 +358,8 @@ class EnginePlugin:
             messages=runner.messages,
             layers=runner.client.layers,
             exceeded=exceeded,
-            drawings=drawn.drawings,
-            questions=drawn.questions,
+            drawings=drawings,
+            questions=questions,
             seconds=round(time.monotonic() - begun, 3),
             pytest=self.pytest_report | ({SUITE_FAULTS: runner.suite_faults} if runner.suite_faults else {}),
         )
