@@ -28,7 +28,7 @@ from grader.engine.name_hints import (
 )
 from grader.engine.outcomes import Outcome
 from grader.engine.source_lines import SourceLines, is_indented_together, on_html
-from grader.engine.tensor_hints import hint_on_tensors, on_combination, unnamed_generator
+from grader.engine.tensor_hints import by_rule, hint_on_tensors, on_combination, unnamed_generator
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
 from grader.sandbox.statements import parse
 from grader.sandbox.strays import CONTINUING, OUTPUT, WORDS, kind_of
@@ -92,15 +92,12 @@ TEXTS = (
         r"Dimension out of range",
         "Dims count from 0, so the last of two is dim 1, or -1. Counted from the end, they fit any number of dims.",
     ),
+    (r"you tried to allocate \d+ bytes", "A tensor in this line is too large for the memory: check its sizes."),
+    (r"maximum recursion depth", "A function calls itself again and again: call another one, or stop at some point."),
     (
-        r"you tried to allocate \d+ bytes",
-        "A tensor in this line is too large for the memory: check its sizes.",
+        r"'torch\.Size' object is not callable",
+        "`shape` is no function: write `.shape` without brackets, or `.size()`.",
     ),
-    (
-        r"maximum recursion depth",
-        "A function calls itself again and again: call another one, or stop at some point.",
-    ),
-    (r"'torch\.Size' object is not callable", "`shape` is no function: write `.shape` without brackets, or `.size()`."),
     (r"Can't call numpy\(\)", "Use torch's functions in place of numpy's: a numpy array has no gradients."),
     (r"view size is not compatible", "Use `reshape` in place of `view`, or call `.contiguous()` first."),
     (
@@ -168,7 +165,7 @@ def _on_definition(outcome: Outcome, lines: SourceLines) -> str:
         return _on_forward(forward[1], lines)
     if EMPTY_TEXT.search(detail) and "stdin" in dict(lines.names(outcome.file)):
         return STDIN
-    return next((sentence for pattern, sentence in TEXTS if re.search(pattern, detail)), "")
+    return by_rule(TEXTS, detail, "")
 
 
 def on_refusal(reason: str, detail: str, line: int, around: list[ast.AST]) -> str:
@@ -251,41 +248,41 @@ COMMENT = "If it is text and not code, begin it with `#`."
 OF_NOTEBOOK = r'^".*\\n",?$'
 # By the text of the error and the code.
 STATEMENTS = (
-    ("is a Markdown fence|is an HTML tag|is printed output", "", "Delete it."),
-    ("is a blank line with invisible", "", "Delete it, and type an empty line if you need one."),
-    (r"(?:is|are) a pasted error message", "", "Delete it."),
-    (r"(?:is|are) an HTML comment", "", "Delete it, or begin each line of it with `#`."),
-    ("is a prompt", "", "Delete the prompt at the beginning of the line."),
-    ("is a notebook command", r"\b(?:pip3?|conda|mamba)\b", "Delete it, and install packages in the terminal."),
-    ("is a notebook command", "", "Delete it: notebook commands do not work here."),
-    ("is a command for the terminal", "", "Delete it, and run it in the terminal."),
-    ("is a conflict marker", "", "Delete it, after you have decided which version of the code to keep."),
-    ("unfinished merge", "", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
-    ("a cell that begins with", "", "Delete that line if the code below it is part of your answer."),
-    ("inconsistent use of tabs", "", "Indent all lines of this block with spaces, or all of them with tabs."),
+    ("is a Markdown fence|is an HTML tag|is printed output", "Delete it."),
+    ("is a blank line with invisible", "Delete it, and type an empty line if you need one."),
+    (r"(?:is|are) a pasted error message", "Delete it."),
+    (r"(?:is|are) an HTML comment", "Delete it, or begin each line of it with `#`."),
+    ("is a prompt", "Delete the prompt at the beginning of the line."),
+    ("is a notebook command", "Delete it, and install packages in the terminal.", r"\b(?:pip3?|conda|mamba)\b"),
+    ("is a notebook command", "Delete it: notebook commands do not work here."),
+    ("is a command for the terminal", "Delete it, and run it in the terminal."),
+    ("is a conflict marker", "Delete it, after you have decided which version of the code to keep."),
+    ("unfinished merge", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
+    ("a cell that begins with", "Delete that line if the code below it is part of your answer."),
+    ("inconsistent use of tabs", "Indent all lines of this block with spaces, or all of them with tabs."),
     (
         "unexpected indent",
-        OF_NOTEBOOK,
         "If it is from a notebook's file, open the notebook and copy the code from there.",
+        OF_NOTEBOOK,
     ),
-    ("invalid syntax|unterminated", r"^>+(?: |$)", f"If the `>` marks a quotation, delete it. {COMMENT}"),
-    ("invalid syntax", r"^(?:<?https?://|\[[^\[\]]*\]\(https?:)", COMMENT),
+    ("invalid syntax|unterminated", f"If the `>` marks a quotation, delete it. {COMMENT}", r"^>+(?: |$)"),
+    ("invalid syntax", COMMENT, r"^(?:<?https?://|\[[^\[\]]*\]\(https?:)"),
     (
         "invalid syntax|unterminated",
-        r"^/[/*]|\*/$",
         "A comment begins with `#` in each of its lines, not with `//` or `/*`.",
+        r"^/[/*]|\*/$",
     ),
-    ("invalid syntax|unterminated string", r"^(?:[$*]|([-=*_+])\1{2,}$)", COMMENT),
-    ("invalid syntax", r"^[^\w\s()\[\]{}][^\w()\[\]{}]*$", "If it is no part of your code, delete it."),
-    ("invalid syntax", r"[-+*/@%=&|]$", "Is something missing at the end of the line?"),
-    ("unterminated", "", "The quote in it opens a string that does not end: close the string, or delete the quote."),
-    ("after line continuation", "", f"Nothing may follow a `\\`, which joins two lines. {COMMENT}"),
-    (r"'(?:return|yield)' outside", "", OUTSIDE),
-    ("unindent|unexpected indent", "", "Indent it like the other lines of its block."),
-    (r"expected an indented block after .* on line (\d+)", "", "Indent the lines below line {} that belong to it."),
-    ("expected ':'", r"^else\s+if\b", "Write `elif`."),
-    ("expected ':'", r"[^:]$", "Put a colon at the end of the line."),
-    (r"was never closed|unmatched|does not match opening", "", "Count the brackets here and in the lines around."),
+    ("invalid syntax|unterminated string", COMMENT, r"^(?:[$*]|([-=*_+])\1{2,}$)"),
+    ("invalid syntax", "If it is no part of your code, delete it.", r"^[^\w\s()\[\]{}][^\w()\[\]{}]*$"),
+    ("invalid syntax", "Is something missing at the end of the line?", r"[-+*/@%=&|]$"),
+    ("unterminated", "The quote in it opens a string that does not end: close the string, or delete the quote."),
+    ("after line continuation", f"Nothing may follow a `\\`, which joins two lines. {COMMENT}"),
+    (r"'(?:return|yield)' outside", OUTSIDE),
+    ("unindent|unexpected indent", "Indent it like the other lines of its block."),
+    (r"expected an indented block after .* on line (\d+)", "Indent the lines below line {} that belong to it."),
+    ("expected ':'", "Write `elif`.", r"^else\s+if\b"),
+    ("expected ':'", "Put a colon at the end of the line.", r"[^:]$"),
+    (r"was never closed|unmatched|does not match opening", "Count the brackets here and in the lines around."),
 )
 THREAD = re.compile(r"\bThread\(|\.start\(\)")
 RUNS_AT_ONCE = "While grading, the `start()` of a thread runs the thread's function to its end, and then returns."
@@ -329,12 +326,7 @@ def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequen
         return hint
     if not NO_TEXT.match(failed.detail) and lines.is_text(file, line):
         return COMMENT
-    if hint := on_html(code):
-        return hint
-    for error, begins, hint in STATEMENTS:
-        if (found := re.search(error, failed.detail)) and re.search(begins, code):
-            return hint.format(*found.groups())
-    return ""
+    return on_html(code) or by_rule(STATEMENTS, failed.detail, code)
 
 
 def _on_import(detail: str, around: Sequence[ast.AST], lines: SourceLines) -> str:
