@@ -27,7 +27,7 @@ from grader.engine.name_hints import (
     self_of,
 )
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import SourceLines, is_indented_together, on_html
+from grader.engine.source_lines import Place, SourceLines, is_indented_together, on_html
 from grader.engine.tensor_hints import by_rule, hint_on_tensors, on_combination, unnamed_generator
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
 from grader.sandbox.statements import parse
@@ -124,46 +124,44 @@ NO_FORWARD = re.compile(r"Module \[(\w+)\] is missing the required \"forward\"")
 UNBOUND = re.compile(r"local variable '(\w+)'")
 
 
-def hint_for(outcome: Outcome, around: list[ast.AST], lines: SourceLines, lost: Sequence[FailedStatement] = ()) -> str:
+def hint_for(outcome: Outcome, place: Place, lost: Sequence[FailedStatement] = ()) -> str:
     """Return a sentence on what to do about an error, or "".
 
     Args:
         outcome: What was raised.
-        around: The definitions and statements around its line, the outermost first.
-        lines: The submission.
+        place: Its line.
         lost: The statements that failed in the unit of the line.
     """
     if outcome.kind != "raised":
         return ""
-    line, detail = outcome.line or 0, outcome.detail
-    if hint := on_refusal(outcome.reason, detail, line, around):
+    detail = outcome.detail
+    if hint := on_refusal(outcome.reason, detail, place.number, place.around):
         return hint
     if missing := MISSING_NAME.match(detail):
-        return on_missing_name(missing[1], outcome, around, lines, lost)
-    if near := near_import(detail, lines):
+        return on_missing_name(missing[1], place, lost)
+    if near := near_import(detail, place.lines):
         return f"Did you mean `{near}`?"
     if unbound := UNBOUND.search(detail):
         return f"Give `{unbound[1]}` a value before this line, on every way to it."
-    if (refused := ARGUMENTS.match(detail)) and refused[1] in _numpy_calls(line, around):
+    if (refused := ARGUMENTS.match(detail)) and refused[1] in _numpy_calls(place.number, place.around):
         return NUMPY
-    if unnamed := unnamed_generator(detail, lines.text(outcome.file, line)):
-        return unnamed
-    if takes := on_combination(detail):
+    if takes := unnamed_generator(detail, place.text) or on_combination(detail):
         return takes
-    if "NoneType" in detail and not ARGUMENTS.match(detail):
-        return _on_none(line, around)
-    about_tensors = hint_on_tensors(outcome, lines.text(outcome.file, line), lines)
-    return about_tensors or _on_definition(outcome, lines) or on_missing_attribute(detail, lines)
+    if "NoneType" in detail and not refused:
+        return _on_none(place.number, place.around)
+    return (
+        hint_on_tensors(outcome, place) or _on_definition(outcome, place) or on_missing_attribute(detail, place.lines)
+    )
 
 
-def _on_definition(outcome: Outcome, lines: SourceLines) -> str:
+def _on_definition(outcome: Outcome, place: Place) -> str:
     """Return a sentence on an error about a function or class that was called, or on a common error, or ""."""
     detail = outcome.detail
     if call := CALL_DIFFERS.match(detail):
-        return "" if WITHOUT_SELF in outcome.reason else _on_arguments(call, lines, outcome.line is None)
+        return "" if WITHOUT_SELF in outcome.reason else _on_arguments(call, place.lines, outcome.line is None)
     if forward := NO_FORWARD.search(detail):
-        return _on_forward(forward[1], lines)
-    if EMPTY_TEXT.search(detail) and "stdin" in dict(lines.names(outcome.file)):
+        return _on_forward(forward[1], place.lines)
+    if EMPTY_TEXT.search(detail) and "stdin" in dict(place.source.names):
         return STDIN
     return by_rule(TEXTS, detail, "")
 
@@ -306,25 +304,22 @@ def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequen
 
     lost: all statements of its unit that failed.
     """
-    file, line = failed.trace[-1] if failed.trace else (failed.file, failed.line)
+    place = lines.at(*(failed.trace[-1] if failed.trace else (failed.file, failed.line)))
     missing = MISSING_NAME.match(failed.detail) if len(failed.trace) < 2 else None
-    code = lines.text(file, line)
+    code = place.text
     if missing:
         # Some lines happen to be Python, such as `~~~ python`.
         kind = kind_of(code) or ("printed output" if OUTPUT.match(code) else "")
         on_line = f"The line is {kind}, not code: delete it." if kind else ""
         return on_line or on_missing_name_at_top(missing[1], failed, lines, lost)
-    if failed.reason.startswith("Stopped") and THREAD.search(code) and "Thread" in dict(lines.names(file)):
+    if failed.reason.startswith("Stopped") and THREAD.search(code) and "Thread" in dict(place.source.names):
         return RUNS_AT_ONCE
     if failed.reason != NOT_PYTHON:
-        around = lines.around(file, line)
-        raised = Outcome(False, "raised", failed.reason, failed.detail, line, file)
-        return _on_import(failed.detail, around, lines) or hint_for(raised, around, lines, lost)
-    if "unexpected indent" in failed.detail and (hint := _on_margin(code, file, line, lines)):
+        raised = Outcome(False, "raised", failed.reason, failed.detail, place.number or None, place.file)
+        return _on_import(failed.detail, place.around, lines) or hint_for(raised, place, lost)
+    if hint := _on_margin(failed.detail, place) or _on_code(failed.detail, code):
         return hint
-    if hint := _on_code(failed.detail, code):
-        return hint
-    if not NO_TEXT.match(failed.detail) and lines.is_text(file, line):
+    if not NO_TEXT.match(failed.detail) and place.is_text:
         return COMMENT
     return on_html(code) or by_rule(STATEMENTS, failed.detail, code)
 
@@ -353,15 +348,16 @@ def _on_import(detail: str, around: Sequence[ast.AST], lines: SourceLines) -> st
     return ""
 
 
-def _on_margin(code: str, file: str | None, line: int | None, lines: SourceLines) -> str:
+def _on_margin(detail: str, place: Place) -> str:
     """Return a sentence on an indented line that begins a statement, or ""."""
-    if not lines.is_below_statement(file, line) or re.match(OF_NOTEBOOK, code):
+    is_margin = "unexpected indent" in detail and place.source.is_below_statement(place.number)
+    if not is_margin or re.match(OF_NOTEBOOK, place.text):
         return ""
-    if is_indented_together(lines.from_line(file, line)):
+    if is_indented_together(place.source.lines[max(place.number - 1, 0) :]):
         return "All code from this line on is indented: move it to the left margin."
-    if lines.is_text(file, line):
+    if place.is_text:
         return COMMENT
-    return "" if CONTINUING.match(code) else "Begin it at the left margin."
+    return "" if CONTINUING.match(place.text) else "Begin it at the left margin."
 
 
 def _on_code(detail: str, code: str) -> str:

@@ -192,8 +192,8 @@ class Runner:
                 hint = lost.hint or hint_for_missing(lost.detail, self._course.python)
                 with explaining():
                     hint = hint or hint_for_statement(lost, self.lines, failures)
-                    place = lost.trace[-1] if lost.trace else (lost.file, lost.line)
-                    hint = hint_on_characters(hint, lost.detail, *place, self.lines)
+                    place = self.lines.at(*(lost.trace[-1] if lost.trace else (lost.file, lost.line)))
+                    hint = hint_on_characters(hint, lost.detail, place)
                 if lost.kept:
                     hint = f"{hint} An earlier {in_words([f'`{name}`' for name in lost.kept])} is used instead.".strip()
                 text = f"{lost.reason} {ADVICE.sub('', lost.detail)}".strip()
@@ -281,7 +281,7 @@ class Runner:
         hint, detail = hint_for_missing(outcome.detail, self._course.python), outcome.detail
         with explaining():
             hint = hint or advice(outcome, others, self.lines, lost)
-            hint = hint_on_characters(hint, outcome.detail, outcome.file, outcome.line, self.lines)
+            hint = hint_on_characters(hint, outcome.detail, self.lines.at(outcome.file, outcome.line))
             detail = without_lists(outcome.detail, hint)
         text = f"{outcome.reason} {detail}".strip()
         unit, exercise = criterion.unit, criterion.exercise

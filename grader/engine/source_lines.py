@@ -75,34 +75,79 @@ def on_html(code: str) -> str:
     return f"{', and '.join(signs)}: type that." if found else ""
 
 
-class _Text:
-    """One source of a submission: a script, or a cell of a notebook."""
+class SourceText:
+    """One source of a submission: a script, or a cell of a notebook. code: its text; "" if it is too large to parse."""
 
     def __init__(self, text: str = "", is_notebook: bool = False) -> None:
+        """Take the text."""
         self.lines = text.split("\n") if text else []
         self.code = text if len(text) <= LARGEST_SOURCE else ""
-        self.is_notebook = is_notebook
+        self._is_notebook = is_notebook
 
     @functools.cached_property
     def pieces(self) -> list[Piece]:
-        return split(self.code, self.is_notebook)
+        """Its top-level statements, and what is no Python."""
+        return split(self.code, self._is_notebook)
 
     @functools.cached_property
     def statements(self) -> list[ast.stmt]:
+        """Its top-level statements."""
         return [node for piece in self.pieces if piece.tree for node in piece.tree.body]
 
     @functools.cached_property
     def newer(self) -> dict[int, Statement]:
-        return newer_statements(self.code, self.is_notebook)
+        """The statements that only a newer Python can read, by each of their lines."""
+        return newer_statements(self.code, self._is_notebook)
 
     @functools.cached_property
     def names(self) -> list[tuple[str, int]]:
+        """The names in its code, each with its line."""
         nodes = (node for statement in self.statements for node in ast.walk(statement))
         found = ((getattr(node, name, None), node) for node in nodes for name in ("id", "attr", "arg", "name"))
         return [(name, node.lineno) for name, node in found if isinstance(name, str)]  # type: ignore[attr-defined]
 
-    def line(self, number: int | None) -> str:
-        return self.lines[number - 1] if number and 0 < number <= len(self.lines) else ""
+    def line(self, number: int) -> str:
+        """Return a line; "" if there is no such line."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def around(self, number: int) -> list[ast.AST]:
+        """Return the definitions and statements that contain a line, the outermost first."""
+        found: list[ast.AST] = []
+        inside: list[ast.AST] = [*self.statements]
+        while node := next((one for one in inside if _contains(one, number)), None):
+            found.append(node)
+            inside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt | ast.excepthandler)]
+        return found
+
+    def is_below_statement(self, number: int) -> bool:
+        """Return whether what is above a line is a whole statement, or nothing: the line begins a statement."""
+        begins = [place for place, text in enumerate(self.lines[: max(number - 1, 0)], 1) if re.match(r"[^\s#]", text)]
+        return not begins or bool(self.around(begins[-1]))
+
+
+class Place:
+    """A line of a submission, if there is one. unit: its unit, if the source is one of the submission."""
+
+    def __init__(self, lines: SourceLines, file: str | None, number: int | None) -> None:
+        """Take the submission, and where the line is."""
+        self.lines, self.file, self.number = lines, file, number or 0
+        self.source, self.unit = lines.source(file), lines.unit_of(file)
+
+    @property
+    def text(self) -> str:
+        """Its text, without the indentation and of limited length; "" if there is no such line."""
+        text = self.source.line(self.number).strip()
+        return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is words and no Python."""
+        return is_text(self.source.line(self.number))
+
+    @functools.cached_property
+    def around(self) -> list[ast.AST]:
+        """The definitions and statements that contain it, the outermost first."""
+        return self.source.around(self.number)
 
 
 class SourceLines:
@@ -112,57 +157,21 @@ class SourceLines:
         """Take the sources of all units, and the exercises of each unit of the course."""
         self._sources = sources
         self.exercises = exercises or {}
-        self._texts: dict[str | None, _Text] = {}
+        self._texts: dict[str | None, SourceText] = {}
         self._nested: dict[str, dict[str, tuple[str, ast.stmt, Definition]]] = {}
         self._bindings: dict[str, dict[str, list[tuple[str, ast.stmt, ast.AST]]]] = {}
         for source in sources.values():
             cells = fix_indentation(list(source.cells)) if source.is_notebook else source.cells
             for label, cell in zip(source.labels, cells, strict=False):
-                self._texts[label] = _Text(cell, source.is_notebook)
+                self._texts[label] = SourceText(cell, source.is_notebook)
 
-    def _of(self, file: str | None) -> _Text:
-        return self._texts.get(file) or _Text()
+    def source(self, file: str | None) -> SourceText:
+        """Return a source; an empty one if the submission has none with this label."""
+        return self._texts.get(file) or SourceText()
 
-    def text(self, file: str | None, line: int | None) -> str:
-        """Return the text of a line, without its indentation; "" if there is no such line."""
-        text = self._of(file).line(line).strip()
-        return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
-
-    def is_text(self, file: str | None, line: int | None) -> bool:
-        """Return whether a line is words and no Python."""
-        return is_text(self._of(file).line(line))
-
-    def column(self, name: str, file: str | None, line: int) -> int:
-        """Return the column of a name in a line, from 1; 0 if it is not there."""
-        found = re.search(rf"\b{re.escape(name)}\b", self._of(file).line(line))
-        return found.start() + 1 if found else 0
-
-    def count(self, character: str, file: str | None) -> int:
-        """Return how many lines of a source have a character in their code."""
-        return lines_with(character, self._of(file).code)
-
-    def names(self, file: str | None) -> list[tuple[str, int]]:
-        """Return the names in the code of a source, each with its line."""
-        return self._of(file).names
-
-    def around(self, file: str | None, line: int | None) -> list[ast.AST]:
-        """Return the definitions and statements that contain a line, the outermost first."""
-        found: list[ast.AST] = []
-        inside: list[ast.AST] = [*self._of(file).statements] if line else []
-        while node := next((one for one in inside if _contains(one, line or 0)), None):
-            found.append(node)
-            inside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt | ast.excepthandler)]
-        return found
-
-    def is_below_statement(self, file: str | None, line: int | None) -> bool:
-        """Return whether what is above a line is a whole statement, or nothing: the line begins a statement."""
-        above = self._of(file).lines[: (line or 1) - 1]
-        begins = [number for number, text in enumerate(above, 1) if re.match(r"[^\s#]", text)]
-        return not begins or bool(self.around(file, begins[-1]))
-
-    def from_line(self, file: str | None, line: int | None) -> list[str]:
-        """Return the lines of a source from this one on."""
-        return self._of(file).lines[(line or 1) - 1 :]
+    def at(self, file: str | None, line: int | None) -> Place:
+        """Return a line."""
+        return Place(self, file, line)
 
     def definitions(self, unit: str) -> list[tuple[str, Definition]]:
         """Return the functions and classes of a unit, each with the label of its source."""
@@ -170,7 +179,7 @@ class SourceLines:
 
     def would_define(self, lost: FailedStatement, name: str) -> bool:
         """Return whether a statement that is no Python has a line that would define a name."""
-        text = self._of(lost.file)
+        text = self.source(lost.file)
         begins = [piece.line - 1 for piece in text.pieces]
         place = bisect.bisect_left(begins, lost.line or 1)
         begin, end = [0, *begins][place], [*begins, len(text.lines)][place]
@@ -178,7 +187,7 @@ class SourceLines:
 
     def sources(self, unit: str) -> Iterator[tuple[str, str]]:
         """Yield the label and the text of each source of a unit."""
-        yield from ((label, self._of(label).code) for label in self._sources[unit].labels)
+        yield from ((label, self.source(label).code) for label in self._sources[unit].labels)
 
     def classes(self, name: str) -> list[ast.ClassDef]:
         """Return the classes with a name, of all units."""
@@ -207,17 +216,22 @@ class SourceLines:
         return next((f"from {other} import {name}" for other in others), None)
 
     def names_at_top(
-        self, unit: str | None, lost: Sequence[FailedStatement] = (), before: tuple[str, int] | None = None
+        self, unit: str | None, lost: Sequence[FailedStatement] = (), before: Place | None = None
     ) -> set[str]:
         """Return the names that a unit has outside functions and classes when it is imported.
 
         Args:
             unit: The unit.
             lost: The statements of the unit that failed.
-            before: The label and line of a statement, if only the names are wanted that it can use.
+            before: The line of a statement, if only the names are wanted that it can use.
         """
         missing = {name for one in lost for name in one.names if name not in one.kept}
-        statements = itertools.takewhile(lambda one: not before or not _ends_at(*one, *before), self.statements(unit))
+
+        def is_above(statement: tuple[str, ast.stmt]) -> bool:
+            label, node = statement
+            return not before or label != before.file or (node.end_lineno or node.lineno) < before.number
+
+        statements = itertools.takewhile(is_above, self.statements(unit))
         nodes = itertools.chain.from_iterable(on_import(node) for _, node in statements)
         return {name for node in in_scope(nodes) for name in bound_by(node)} - missing
 
@@ -264,7 +278,7 @@ class SourceLines:
         """Yield the statements of a unit, each with the label of its source."""
         source = self._sources.get(unit or "")
         for label in source.labels if source else ():
-            yield from ((label, node) for node in self._of(label).statements)
+            yield from ((label, node) for node in self.source(label).statements)
 
     def needing_newer_python(self, failed: FailedStatement, grades: str) -> FailedStatement:
         """Return a failed statement with the newer Python that it needs, or unchanged if it needs none.
@@ -272,7 +286,7 @@ class SourceLines:
         grades: The version of Python that the course is graded with.
         """
         is_unread = failed.reason == NOT_PYTHON
-        statement = self._of(failed.file).newer.get(failed.line or 0) if is_unread else None
+        statement = self.source(failed.file).newer.get(failed.line or 0) if is_unread else None
         return needing(statement, failed, grades) if statement else failed
 
 
@@ -330,11 +344,6 @@ def _is_main(condition: ast.expr) -> bool:
 def on_import(node: ast.stmt) -> list[ast.stmt]:
     """Return the part of a statement that runs when its file is imported."""
     return node.orelse if isinstance(node, ast.If) and is_for_a_program(node) else [node]
-
-
-def _ends_at(label: str, node: ast.stmt, file: str, line: int) -> bool:
-    """Return whether a statement with this label is at or below a line of a file."""
-    return label == file and (node.end_lineno or node.lineno) >= line
 
 
 def _contains(node: ast.AST, line: int) -> bool:

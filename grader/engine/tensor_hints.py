@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import SourceLines
+from grader.engine.source_lines import Place, SourceLines
 
 # A sum or the like along a dim, and errors that come of the dim that it removes.
 REDUCTION = re.compile(r"\b(sum|mean|max|min|amax|amin|var|std)\((?!\))")
@@ -324,17 +324,12 @@ OUT_OF_BOUNDS = re.compile(r"^index -?\d+ is out of bounds for dimension \d+ wit
 UNNAMED_GENERATOR = re.compile(r"[(,]\s*generator\s*[,)]")
 
 
-def hint_on_tensors(outcome: Outcome, code: str, lines: SourceLines) -> str:
-    """Return a sentence on what to do about an error on tensors, or "".
-
-    Args:
-        outcome: What was raised.
-        code: The text of the line.
-        lines: The submission.
-    """
-    detail = outcome.detail
-    found = uncalled(detail, lines) or by_rule(IN_CODE, detail, code) or hint_on_shapes(detail, code, outcome.shapes)
-    return found or _index(outcome, lines) or by_rule(TEXTS, detail, code)
+def hint_on_tensors(outcome: Outcome, place: Place) -> str:
+    """Return a sentence on what to do about an error on tensors, which was raised in this line, or ""."""
+    detail, code = outcome.detail, place.text
+    found = uncalled(detail, place.lines) or by_rule(IN_CODE, detail, code)
+    found = found or hint_on_shapes(detail, code, outcome.shapes) or _index(detail, place)
+    return found or by_rule(TEXTS, detail, code)
 
 
 def on_combination(detail: str) -> str:
@@ -356,12 +351,12 @@ def without_lists(detail: str, hint: str) -> str:
     return detail.partition(", but expected one of:")[0] if takes and takes in hint else detail
 
 
-def _index(outcome: Outcome, lines: SourceLines) -> str:
+def _index(detail: str, place: Place) -> str:
     """Return what to do about an index that is too large or too small, or ""."""
-    found = OUT_OF_BOUNDS.match(outcome.detail)
+    found = OUT_OF_BOUNDS.match(detail)
     if not found or found[1] == "0":
         return ""
-    function = lines.around(outcome.file, outcome.line)[:1]
+    function = place.around[:1]
     draws = any(isinstance(one, ast.Attribute) and one.attr == "randint" for node in function for one in ast.walk(node))
     drawn = " `torch.randint(high, …)` draws numbers below `high`: choose it so that all indices fit." if draws else ""
     return f"Along a dim of size {found[1]}, the last index is {int(found[1]) - 1}.{drawn}"
