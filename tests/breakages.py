@@ -66,15 +66,15 @@ BREAKAGES = {
     "sandbox": [
         Change(
             "the seccomp filter is left out of the lockdown", "grader/sandbox/lockdown.py",
-            "        seccomp.apply_filter(program)\n", "        pass\n",
+            "        apply_filter(program)\n", "        pass\n",
             "tests/sandbox/test_server.py::test_the_kernel_itself_says_that_the_process_is_filtered"),
         Change(
             "Landlock is left out of the lockdown", "grader/sandbox/lockdown.py",
             "        apply_landlock(landlock)\n", "        pass\n",
             "tests/sandbox/test_lockdown.py::test_without_the_filter_lock_in_still_refuses_to_open_a_file"),
         Change(
-            "clone may start a process or a thread", "grader/sandbox/seccomp.py",
-            '_add(rules, pyseccomp.ERRNO(errno.EAGAIN), "clone")', '_add(rules, pyseccomp.ALLOW, "clone")',
+            "clone may start a process or a thread", "grader/sandbox/lockdown.py",
+            '_add_rule(rules, pyseccomp.ERRNO(errno.EAGAIN), "clone")', '_add_rule(rules, pyseccomp.ALLOW, "clone")',
             "tests/sandbox/test_lockdown.py::test_with_the_filter_alone_no_thread_can_be_started"),
         Change(
             "student code may raise its own limits", "grader/sandbox/lockdown.py",
@@ -86,7 +86,7 @@ BREAKAGES = {
             "        if self.place != len(self._data):", "        if self.place > len(self._data):",
             "tests/sandbox/test_protocol.py::test_tensors_that_do_not_fit_their_bytes_are_refused"),
         Change(
-            "a process can guess the number of the next request", "grader/sandbox/client.py",
+            "a process can guess the number of the next request", "grader/sandbox/sandbox_client.py",
             "self._number = int.from_bytes(os.urandom(NUMBER_BYTES))", "self._number += 1",
             "tests/sandbox/test_client.py::test_a_reply_sent_before_its_request_is_refused"),
     ],
@@ -101,15 +101,15 @@ BREAKAGES = {
             "while len(running) < at_once() and", "while len(running) <= at_once() and",
             "tests/engine/test_engine_client.py::test_no_submission_is_taken_before_a_process_is_free"),
         Change(
-            "a worker's result without all criteria becomes a grade", "grader/cluster/messages.py",
+            "a worker's result without all criteria becomes a grade", "grader/cluster/cluster_messages.py",
             "if len(names) != len(expected) or set(names) != expected:", "if not set(names) <= expected:",
             "tests/cluster/test_cluster_messages.py::test_a_result_of_another_form_is_refused"),
         Change(
-            "grades are sent to other machines without encryption", "grader/cluster/address.py",
+            "grades are sent to other machines without encryption", "grader/cluster/connection.py",
             "if not address.is_encrypted and not address.is_of_this_machine:", "if not address.is_encrypted and False:",
             "tests/cluster/test_addresses.py::test_another_machine_without_tls_is_refused_with_the_command_for_certificates"),
         Change(
-            "a busy machine costs a student time", "grader/sandbox/clock.py",
+            "a busy machine costs a student time", "grader/sandbox/limits.py",
             "return max(passed - (self.clock.waited() - self.waited), passed * LEAST_COUNTED)",
             "return max(passed, passed * LEAST_COUNTED)",
             "tests/sandbox/test_clock.py::test_only_a_share_of_waiting_for_a_processor_is_charged"),
@@ -229,21 +229,21 @@ BREAKAGES = {
     ],
     "nbgrader": [
         Change(
-            "the score and the delay are swapped", "grader/integrations/nbgrader/plugins.py",
+            "the score and the delay are swapped", "grader/integrations/nbgrader/nbgrader_gradebook.py",
             "late.percent(late.days(total_seconds_late))", "late.percent(late.days(score))",
             "tests/integrations/nbgrader/test_plugins.py::test_the_late_penalty_is_a_share_of_the_score"),
         Change(
-            "late work also costs a part of an adjustment", "grader/integrations/nbgrader/scores.py",
+            "late work also costs a part of an adjustment", "grader/integrations/nbgrader/nbgrader_gradebook.py",
             "math.floor(earned * (100 - percent) / 100 + extra)",
             "math.floor((earned + extra) * (100 - percent) / 100)",
             "tests/integrations/nbgrader/test_nbgrader_decisions.py::"
             "test_autograde_gives_the_points_of_reports_and_everybody_a_row"),
         Change(
-            "a release replaces what an instructor has edited", "grader/integrations/nbgrader/merge.py",
+            "a release replaces what an instructor has edited", "grader/integrations/nbgrader/notebook_merge.py",
             "if base is not None and content(own) == content(base):", "if base is not None:",
             "tests/integrations/nbgrader/test_merge.py::test_a_text_that_both_changed_is_the_instructors_and_is_named"),
         Change(
-            "the notebook before a release is not kept", "grader/integrations/nbgrader/update.py",
+            "the notebook before a release is not kept", "grader/integrations/nbgrader/nbgrader_release.py",
             "write_atomically(kept, self._path.read_bytes())", "write_atomically(kept, b'')",
             "tests/integrations/nbgrader/test_nbgrader_update.py::"
             "test_new_points_are_written_beside_a_note_and_the_old_notebook_is_kept"),
@@ -257,20 +257,21 @@ BREAKAGES = {
             "rank = (_lines(theirs) in untouched, not has_id, not defines, -index, number)",
             "tests/integrations/nbgrader/test_repair.py::test_swapped_grade_ids_do_not_swap_the_answers"),
         Change(
-            "a solution inside another is cleared without an error", "grader/integrations/nbgrader/plugins.py",
+            "a solution inside another is cleared without an error", "grader/integrations/nbgrader/generating.py",
             "(?:(?!.*{begin}).*\\n)*?", "(?:.*\\n)*?",
             "tests/integrations/nbgrader/test_plugins.py::test_wrong_markers_are_an_error"),
         Change(
-            "many cells may hold more than the limit together", "grader/integrations/nbgrader/reading.py",
+            "many cells may hold more than the limit together", "grader/integrations/nbgrader/nbgrader_reading.py",
             "        room[kind] -= len(source)\n", "        room[kind] -= 0\n",
             "tests/integrations/nbgrader/test_nbgrader_reading.py::test_cells_beyond_the_limit_for_all_cells_are_left_out"),
         Change(
-            "a damaged notebook is not collected", "grader/integrations/nbgrader/collecting.py",
+            "a damaged notebook is not collected", "grader/integrations/nbgrader/nbgrader_reading.py",
             "chosen.own_paths or _damaged(files.values(), unit)", "chosen.own_paths",
             "tests/integrations/nbgrader/test_collecting.py::"
             "test_each_student_has_the_file_that_is_graded_under_its_right_name"),
         Change(
-            "before the due date each item of a quiz counts as failed", "grader/integrations/nbgrader/plugins.py",
+            "before the due date each item of a quiz counts as failed",
+            "grader/integrations/nbgrader/nbgrader_gradebook.py",
             "grade.auto_score = None", "grade.auto_score = 0",
             "tests/integrations/nbgrader/test_nbgrader_grading.py::"
             "test_until_the_due_date_only_exercises_fail_and_nothing_waits_to_be_graded_by_hand"),
@@ -293,11 +294,11 @@ BREAKAGES = {
             "* denominator <= numerator", "* denominator < numerator",
             "tests/quizzes/test_practice_page.py"),
         Change(
-            "a comma begins another property of an annotation", "grader/reports/exporters/escape.py",
+            "a comma begins another property of an annotation", "grader/reports/exporters/job_summary.py",
             '.replace(":", "%3A").replace(",", "%2C")', '.replace(":", "%3A")',
             "tests/reports/exporters/test_escape.py"),
         Change(
-            "a page shows a student's text as HTML", "grader/reports/exporters/templates.py",
+            "a page shows a student's text as HTML", "grader/reports/exporters/html.py",
             "autoescape=True", "autoescape=False",
             "tests/reports/exporters/test_hostile_text.py"),
         Change(
@@ -305,20 +306,21 @@ BREAKAGES = {
             "  ::details-content { content-visibility: visible; }\n", "",
             "tests/reports/exporters/test_html.py::test_on_paper_everything_is_unfolded"),
         Change(
-            "a formula can have links and styles", "grader/reports/exporters/course_text.py",
+            "a formula can have links and styles", "grader/reports/exporters/html.py",
             " if name in _ATTRIBUTES}", "}",
             "tests/reports/exporters/test_course_text.py"),
         Change(
-            "Gradescope shows partial points as passed", "grader/reports/exporters/gradescope.py",
+            "Gradescope shows partial points as passed", "grader/reports/exporters/autograder_results.py",
             '"status": "passed" if passed else "failed",', '"status": "passed" if score else "failed",',
             "tests/reports/exporters/test_gradescope_results.py"),
         Change(
-            "Gradescope shows the points of a quiz while it takes work", "grader/reports/exporters/gradescope.py",
+            "Gradescope shows the points of a quiz while it takes work",
+            "grader/reports/exporters/autograder_results.py",
             '"visibility": "after_due_date"', '"visibility": "visible"',
             "tests/reports/exporters/test_gradescope_results.py"),
         Change(
             "Gradescope gets an earlier result after a fault",
-            "grader/integrations/gradescope/templates/run_autograder.py",
+            "grader/integrations/release/templates/gradescope/run_autograder.py",
             "RESULTS.unlink(missing_ok=True)", "RESULTS.exists()",
             "tests/integrations/gradescope/test_gradescope.py::"
             "test_a_fault_of_the_grader_leaves_no_result_and_says_why"),
@@ -327,11 +329,11 @@ BREAKAGES = {
             "\\ufffe\\uffff", "",
             "tests/reports/exporters/test_junit.py"),
         Change(
-            "Classroom 50 gets local time for UTC", "grader/reports/exporters/classroom50.py",
+            "Classroom 50 gets local time for UTC", "grader/reports/exporters/autograder_results.py",
             "return moment.astimezone(datetime.UTC).strftime(", "return moment.strftime(",
             "tests/reports/exporters/test_classroom50_results.py::test_the_date_is_the_commits_in_utc"),
         Change(
-            "Classroom 50 collects points over a grade of record", "grader/integrations/classroom50/scores.py",
+            "Classroom 50 collects points over a grade of record", "grader/integrations/learning_platforms.py",
             '{"override": True, ', '{"override": False, ',
             "tests/integrations/classroom50/test_scores.py"),
     ],

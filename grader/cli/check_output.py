@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -10,20 +11,15 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.cli.console import safe
-from grader.course.guidance import efforts
-from grader.practice.progress import next_step
-from grader.reports.reading import NOTHING_YET, Entry, entries, sentence_of
+from grader.course.guidance import Rules, efforts
+from grader.course.model import Course
+from grader.practice.progress import Step, next_step
+from grader.reports.model import Message, Report
+from grader.reports.reading import NOTHING_YET, ExerciseEntry, entries, sentence_of
 from grader.submissions.names import missing_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from rich.console import Console
-
-    from grader.course.guidance import Rules
-    from grader.course.model import Course
-    from grader.practice.progress import Step
-    from grader.reports.model import Message, Report
 
 
 WIDTH = 100
@@ -55,7 +51,7 @@ def print_report(report: Report, rules: Rules, names: Collection[str], console: 
     return count == len(shown)
 
 
-def print_exercises(report: Report, rules: Rules, names: Collection[str], console: Console) -> list[Entry]:
+def print_exercises(report: Report, rules: Rules, names: Collection[str], console: Console) -> list[ExerciseEntry]:
     """Print the state of these exercises, or of those in these units, and return them.
 
     If there are no names, it prints all units that were begun, and names the others.
@@ -84,7 +80,7 @@ def print_exercises(report: Report, rules: Rules, names: Collection[str], consol
 
 
 def _show_unit(
-    report: Report, rules: Rules, unit_name: str, own: list[Entry], names: Collection[str], console: Console
+    report: Report, rules: Rules, unit_name: str, own: list[ExerciseEntry], names: Collection[str], console: Console
 ) -> None:
     """Print the exercises of a unit and where its code failed; for an exercise that was named, also its output."""
     unit = report.units[unit_name]
@@ -107,7 +103,7 @@ def _show_unit(
         )
 
 
-def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message], console: Console) -> None:
+def _show_exercise(entry: ExerciseEntry, rules: dict[str, bool], messages: list[Message], console: Console) -> None:
     """Print one line for an exercise, and below it its cause, the main issue, what its code did, and remarks.
 
     A tick says how many of the rules it is about, because the visible tests may not try all of them.

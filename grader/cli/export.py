@@ -6,6 +6,7 @@ import datetime
 import enum
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +16,6 @@ from grader.cli.console import write_named, writing
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from grader.reports.model import Report
 
 
@@ -60,19 +59,19 @@ def _text(reader: Reader, report: Report) -> str:
 
             return page(report)
         case Reader.annotations:
-            from grader.reports.exporters.annotations import annotations
+            from grader.reports.exporters.job_summary import annotation_commands
 
-            return _joined(annotations(report))
+            return _joined(annotation_commands(report))
         case Reader.gradescope:
-            from grader.reports.exporters.gradescope import results
+            from grader.reports.exporters.autograder_results import gradescope_results
 
-            return _json(results(report))
+            return _json(gradescope_results(report))
         case Reader.junit:
             from grader.reports.exporters.junit import junit
 
             return junit(report)
         case _:
-            from grader.reports.exporters.summary import summary
+            from grader.reports.exporters.job_summary import summary
 
             return summary(report)
 
@@ -80,10 +79,10 @@ def _text(reader: Reader, report: Report) -> str:
 def _write_classroom50(report: Report) -> None:
     """Write ./result.json and ./release-body.md, and status and summary to $GITHUB_OUTPUT."""
     from grader.files import refuse_links, write_atomically
-    from grader.reports.exporters.classroom50 import outputs, result
-    from grader.reports.exporters.summary import opening
+    from grader.reports.exporters.autograder_results import classroom50_result, classroom50_status
+    from grader.reports.exporters.job_summary import opening
 
-    made = result(report, os.environ, _committed(), datetime.datetime.now(datetime.UTC))
+    made = classroom50_result(report, os.environ, _committed(), datetime.datetime.now(datetime.UTC))
     files = {Path("release-body.md"): opening(report), Path("result.json"): _json(made)}
     for path in files:
         refuse_links(path, Path())
@@ -92,7 +91,7 @@ def _write_classroom50(report: Report) -> None:
             write_atomically(path, text)
         if sink := os.environ.get("GITHUB_OUTPUT"):
             with open(sink, "a", encoding="utf-8", newline="\n") as file:
-                file.writelines(f"{name}={value}\n" for name, value in outputs(report).items())
+                file.writelines(f"{name}={value}\n" for name, value in classroom50_status(report).items())
 
 
 def _read(path: Path) -> Report:

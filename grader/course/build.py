@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from grader.submissions.names import SHEET_SUFFIX
 from grader.submissions.source import DEFINITION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from nbformat import NotebookNode
 
 BEGIN_SOLUTION = "BEGIN SOLUTION"

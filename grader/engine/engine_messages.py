@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from grader.reports.results import Described, Result
+from grader.reports.model import Described, Result
 from grader.submissions.source import UnitSource
 
 

@@ -30,8 +30,7 @@ from grader.engine.outcomes import Outcome
 from grader.engine.source_lines import Place, SourceLines, is_indented_together, on_html
 from grader.engine.tensor_hints import by_rule, hint_on_tensors, on_combination, unnamed_generator
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
-from grader.sandbox.statements import parse
-from grader.sandbox.strays import CONTINUING, OUTPUT, WORDS, kind_of
+from grader.sandbox.statements import CONTINUING, OUTPUT, WORDS, kind_of, parse
 
 # By what is called, if the sandbox refused it.
 BREAKPOINT = (

@@ -19,8 +19,7 @@ from typing import NoReturn
 from grader.engine.engine_messages import EngineReply, EngineRequest, read_reply, read_request, to_line
 from grader.errors import GraderError, InternalError
 from grader.sandbox import lockdown
-from grader.sandbox.clock import LEAST_COUNTED
-from grader.sandbox.limits import Limits
+from grader.sandbox.limits import LEAST_COUNTED, Limits
 
 # An honest submission takes less than a tenth of this.
 MEMORY_BYTES = 3 * 2**29

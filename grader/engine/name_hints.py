@@ -27,7 +27,7 @@ from grader.engine.source_lines import (
     on_html,
 )
 from grader.sandbox.failures import FailedStatement
-from grader.sandbox.strays import QUOTES, TYPED, is_note
+from grader.sandbox.statements import QUOTES, TYPED, is_note
 from grader.text import in_words
 
 IMPORTS = {

@@ -26,11 +26,10 @@ from grader.engine.tensor_hints import without_lists
 from grader.errors import InternalError
 from grader.reports.model import Message
 from grader.reports.scoring import depends_on
-from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement, Failure
 from grader.sandbox.processes import Server
-from grader.sandbox.settings import SETTINGS
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import SandboxClient, Source
+from grader.sandbox.units import SETTINGS
 from grader.submissions.source import UnitSource
 from grader.testing.drawings import Drawing, OwnQuestion
 from grader.testing.expected_values import FILENAME, read_values

@@ -12,12 +12,10 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from grader.engine.newer_python import Statement, needing, newer_statements
-from grader.sandbox.cells import fix_indentation
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
-from grader.sandbox.pieces import split
-from grader.sandbox.sources import Source
-from grader.sandbox.statements import Piece
-from grader.sandbox.strays import is_code, is_text, typed
+from grader.sandbox.pieces import fix_indentation, split
+from grader.sandbox.sandbox_client import Source
+from grader.sandbox.statements import Piece, is_code, is_text, typed
 
 LONGEST_LINE = 120
 # In characters. A larger source, which no exercise needs, takes long to parse.

@@ -9,6 +9,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from grader.course.guidance import HINT_LEVELS, read_hints
+from grader.course.model import Course
 from grader.errors import GraderError
 from grader.practice.check import unit_of_exercise
 from grader.practice.exercise_code import NotFound, definition
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
-
-    from grader.course.model import Course
 
 
 HINTS = "hints"

@@ -9,10 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grader.course.model import Course
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.practice.check import answers_folder, unit_of_exercise
@@ -28,11 +30,8 @@ from grader.submissions.tree import UnreadableError, read_bytes
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Collection
 
     from nbformat import NotebookNode
-
-    from grader.course.model import Course
 
 
 def back_up(folder: Path, file: Path, content: bytes, now: datetime.datetime) -> Path:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
-from typing import TYPE_CHECKING
 
-from grader.course.model import FILENAME
+from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, digest
 from grader.quizzes.questions import Questions
-
-if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Iterable, Mapping
-
-    from grader.course.model import Course
-    from grader.quizzes.quiz_source import Quiz
-    from grader.reports.model import Report, Suites
-    from grader.submissions.source import Submission
+from grader.quizzes.quiz_source import Quiz
+from grader.reports.model import Report, Suites
+from grader.submissions.source import Submission
 
 
 def fingerprint(

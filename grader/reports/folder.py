@@ -6,15 +6,13 @@ import contextlib
 import datetime
 import json
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grader.errors import GraderError
 from grader.files import held, remove_partial, write_atomically
 from grader.reports.model import Report
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
 
 INSTRUCTOR = "instructor"
 NOT_GRADED = "not_graded.json"

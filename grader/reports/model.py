@@ -1,16 +1,71 @@
-"""The report: a versioned model of what a submission earned."""
+"""The report: a versioned model of what a submission earned, and the results of the engine that it is made from.
+
+Text that a student may have influenced is sanitized whenever a report is made or read.
+"""
 
 from __future__ import annotations
 
 import datetime
+import functools
 import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from grader.course.model import Level
 from grader.documents import Model
-from grader.reports.sanitize import Line, Text
+from grader.testing.drawings import Drawing, OwnQuestion
+from grader.text import MOST_OF_A_LINE, printable
+
+MOST_OF_A_TEXT = 4000
+"""The most characters of one text in a report."""
+
+# A terminal's escape sequences: colours and movements, and titles with links.
+_SEQUENCE = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)")
+
+
+def sanitize(text: str) -> str:
+    """Make plain text: no control or hidden characters, escape sequences, or paths of this machine; at most so long.
+
+    Line ends and tabs stay. A second call changes nothing.
+    """
+    for folder in _private_folders():
+        text = text.replace(folder, "…")
+    # GitHub's runner obeys `##[name]` anywhere in a line, also if a workflow prints the report.
+    text = printable(_SEQUENCE.sub("", text).replace("\r\n", "\n")).replace("##[", "## [")
+    if len(text) <= MOST_OF_A_TEXT:
+        return text
+    kept = MOST_OF_A_TEXT - 40
+    return f"{text[:kept]}… ({len(text) - kept} more characters)"
+
+
+def sanitize_line(text: str) -> str:
+    """Make one line of plain text, of at most MOST_OF_A_LINE characters."""
+    line = " ".join(sanitize(text).splitlines())
+    return line if len(line) <= MOST_OF_A_LINE else f"{line[: MOST_OF_A_LINE - 1]}…"
+
+
+@functools.cache
+def _private_folders() -> list[str]:
+    """Return the folders of the grader and of Python, and the grader's parent folders except the two outermost."""
+    root = Path(__file__).resolve().parents[2]
+    return [str(root), sys.prefix, sys.base_prefix, *(str(folder) for folder in root.parents[:-2])]
+
+
+def _if_text(clean: Callable[[str], str]) -> BeforeValidator:
+    return BeforeValidator(lambda value: clean(value) if isinstance(value, str) else value)
+
+
+Text = Annotated[str, _if_text(sanitize)]
+"""Text that a student may have influenced, sanitized whenever a report is made or read."""
+Line = Annotated[str, _if_text(sanitize_line)]
+"""The same, of one line: the name of a file, or a line of code."""
+
 
 NOT_WRITTEN = "It is not written yet."
 """The reason of a failed test if the answer still raises the stub's NotImplementedError."""
@@ -231,3 +286,77 @@ def json_schema() -> str:
         **Report.model_json_schema(by_alias=True, mode="serialization"),
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True)
+class Described:
+    """A criterion as reports show it; `sentence` is for students who fail it."""
+
+    unit: str
+    exercise: str
+    name: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The outcome of a criterion.
+
+    Attributes:
+        unit: The criterion's unit.
+        exercise: Its exercise.
+        name: Its name.
+        passed: Whether it passed.
+        reason: Why it failed, for the student; empty if it is waiting, which is reported once for the exercise.
+        waiting: Whether it cannot be judged before other exercises are right.
+        substitutes: The exercises whose substitutes were called, or that it is waiting for.
+        remarks: Notes for the student that cost no points.
+        is_main: Whether it explains most of the failures of its exercise.
+    """
+
+    unit: str
+    exercise: str
+    name: str
+    passed: bool
+    reason: str = ""
+    waiting: bool = False
+    substitutes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    is_main: bool = False
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """A misconception that explains an exercise's outcomes, or a property of its wrong results."""
+
+    unit: str
+    exercise: str
+    name: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """The results of the suites on one submission.
+
+    Attributes:
+        outcomes: The outcomes of all criteria of the graded units.
+        misconceptions: The misconceptions that were recognized.
+        messages: What the student's code printed, raised or attempted.
+        layers: The layers that isolated the student process; empty if there was no such process.
+        exceeded: The units that used more than the grading process may use.
+        drawings: The pictures of the exercises that were to be drawn.
+        questions: The questions on the student's own code for these exercises.
+        seconds: How long grading took.
+        pytest: Pytest's own report, for the instructor only.
+    """
+
+    outcomes: list[Judged] = field(default_factory=list)
+    misconceptions: list[Diagnosed] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    layers: dict[str, bool] = field(default_factory=dict)
+    exceeded: list[str] = field(default_factory=list)
+    drawings: list[Drawing] = field(default_factory=list)
+    questions: list[OwnQuestion] = field(default_factory=list)
+    seconds: float = 0.0
+    pytest: dict[str, Any] = field(default_factory=dict)

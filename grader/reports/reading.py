@@ -1,19 +1,21 @@
-"""What the terminal and all exporters show of a report: the state, main issue and place of each exercise."""
+"""What the terminal and all exporters show of a report: states, main issues, places, and how points became a grade."""
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import re
+import zoneinfo
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from grader.reports.model import NOT_WRITTEN, Exercise, Message, Quiz, Report, Test, Unit
+from grader.course.model import Late
+from grader.reports.model import NOT_WRITTEN, Change, Exercise, Message, Quiz, Received, Report, Test, Unit
 from grader.submissions.names import missing_sheet, missing_unit
 from grader.text import ended, listed, log_line, who
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 State = Literal["done", "in progress", "waiting", "not written yet", "no answer found", "not handed in", "exempt"]
 """Of an exercise or a unit. Waiting: for another exercise. No answer found: no file has one that can be read."""
@@ -39,7 +41,7 @@ class Place(NamedTuple):
         return f" ({self.words()})" if any(self) else ""
 
 
-class Line(NamedTuple):
+class FeedbackLine(NamedTuple):
     """A line of the feedback on an exercise.
 
     Attributes:
@@ -85,7 +87,7 @@ def issues(exercise: Exercise) -> list[Issue]:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ExerciseEntry:
     """One exercise in its unit, and what its code raised."""
 
     unit_name: str
@@ -155,43 +157,43 @@ class Entry:
         """Return the error that a test gives as its reason."""
         return next((one for one in self.raised if reason and f"{one.text} ".startswith(f"{reason} ")), None)
 
-    def feedback(self) -> Iterator[Line]:
+    def feedback(self) -> Iterator[FeedbackLine]:
         """Yield everything to say about the exercise, except that it is not written or could not be graded."""
         if self.state in ("in progress", "waiting"):
-            yield from (Line(one.sentence) for one in self.exercise.misconceptions)
+            yield from (FeedbackLine(one.sentence) for one in self.exercise.misconceptions)
             if self.exercise.waiting_for:
-                yield Line(self.exercise.waiting_for)
+                yield FeedbackLine(self.exercise.waiting_for)
             explained = [self.raised_for(issue.reason) for issue in self.issues]
             for issue, source in zip(self.issues, explained, strict=True):
-                yield Line(self.in_words(issue.reason) or "", is_course_text=False, source=source)
+                yield FeedbackLine(self.in_words(issue.reason) or "", is_course_text=False, source=source)
                 yield from _trace(source)
-                yield from (Line(sentence, is_nested=True) for sentence in issue.sentences)
+                yield from (FeedbackLine(sentence, is_nested=True) for sentence in issue.sentences)
             for one in self.raised:
                 if one not in explained:
-                    yield Line(f"Your code said: {sentence_of(one)}", is_course_text=False, source=one)
+                    yield FeedbackLine(f"Your code said: {sentence_of(one)}", is_course_text=False, source=one)
                     yield from _trace(one)
-        yield from (Line(remark, is_course_text=False) for remark in self.exercise.remarks)
+        yield from (FeedbackLine(remark, is_course_text=False) for remark in self.exercise.remarks)
 
 
-def _trace(message: Message | None) -> Iterator[Line]:
+def _trace(message: Message | None) -> Iterator[FeedbackLine]:
     """Yield the lines that led to an error."""
     for line in message.trace if message else ():
-        yield Line(line, is_course_text=False, is_nested=True)
+        yield FeedbackLine(line, is_course_text=False, is_nested=True)
 
 
-def entries(report: Report) -> Iterator[Entry]:
+def entries(report: Report) -> Iterator[ExerciseEntry]:
     """Yield every exercise that is tested, in the order of the course."""
     for unit_name in report.units:
         yield from entries_of(report, unit_name)
 
 
-def entries_of(report: Report, unit_name: str) -> Iterator[Entry]:
+def entries_of(report: Report, unit_name: str) -> Iterator[ExerciseEntry]:
     """Yield the exercises of one unit that are tested, in the order of the course."""
     unit = report.units[unit_name]
     raised = [one for one in report.messages if one.unit == unit_name and one.kind in ("raised", "not run")]
     for name, exercise in unit.exercises.items():
         if exercise.tests:
-            yield Entry(unit_name, unit, name, exercise, tuple(one for one in raised if one.exercise == name))
+            yield ExerciseEntry(unit_name, unit, name, exercise, tuple(one for one in raised if one.exercise == name))
 
 
 def counted_quizzes(report: Report) -> Iterator[tuple[str, Quiz, int]]:
@@ -297,3 +299,86 @@ def meaning(report: Report) -> str:
         by = "By the visible tests. The grade is made with others, on your instructor's side."
     isolated = "" if report.isolation.enough else "Your code was not isolated while it ran here."
     return " ".join(filter(None, [by, isolated, report.both_pythons]))
+
+
+def change_sentences(unit: Unit, timezone: str = "UTC") -> list[str]:
+    """Return a sentence on an exemption, on when the unit was handed in, on each change of its points and each comment.
+
+    A comment on an exercise is left out if the exercise is shown, because it belongs there.
+    """
+    sentences = ["You are exempt from this unit: it does not count."] if unit.exempt else []
+    if unit.due and (unit.received or unit.extended):
+        sentences.append(_received(unit.received, timezone))
+        due = in_zone(datetime.datetime.fromisoformat(unit.due), timezone)
+        sentences.append(f"Due: {due}{', with your extension' if unit.extended else ''}.")
+    changes = [one for one in unit.changes if one.kind != "comment"]
+    if changes:
+        sentences.append(f"Earned: {unit.earned} of {unit.possible}.")
+    for change in changes:
+        about = f", {change.exercise}" if change.exercise else ""
+        by = f" ({change.by})" if change.by else ""
+        sentences.append(f"{change.points:+g} points{about}: {change.reason}{by}")
+    if changes:
+        sentences.append(f"Together, rounded down: {unit.points} of {unit.possible}.")
+    return [*sentences, *comments(one for one in unit.changes if not _is_at_exercise(one, unit))]
+
+
+def comments(changes: Iterable[Change]) -> list[str]:
+    """Return a sentence for each comment among changes: who wrote it, on which exercise, and what."""
+    return [
+        f"Comment by {one.by}{f' on {one.exercise}' if one.exercise else ''}: {one.reason}"
+        for one in changes
+        if one.kind == "comment"
+    ]
+
+
+def exercise_comments(unit: Unit, exercise: str) -> list[str]:
+    """Return a sentence for each comment on an exercise of a unit."""
+    return [
+        f"Comment by {one.by}: {one.reason}"
+        for one in unit.changes
+        if one.kind == "comment" and one.exercise == exercise
+    ]
+
+
+def _is_at_exercise(change: Change, unit: Unit) -> bool:
+    """Return whether pages show the exercise that a change is about."""
+    exercise = unit.exercises.get(change.exercise or "")
+    return unit.path is not None and exercise is not None and bool(exercise.tests)
+
+
+def is_late(unit: Unit, late: Late) -> bool:
+    """Return whether a unit was handed in after its due date and the grace, or is marked as late without a time."""
+    if unit.received is None or unit.due is None:
+        return any(one.kind == "late" for one in unit.changes)
+    if unit.received.at is None:
+        return unit.received.source == "Canvas"
+    times = (datetime.datetime.fromisoformat(text).astimezone(datetime.UTC) for text in (unit.received.at, unit.due))
+    received, due = times
+    return late.days((received - due).total_seconds()) > 0
+
+
+def in_zone(time: datetime.datetime, timezone: str | None) -> str:
+    """Return a time as text in a zone; in UTC for None, and where the system does not know the zone."""
+    zone: datetime.tzinfo = datetime.UTC
+    with contextlib.suppress(KeyError, ValueError, OSError):  # Windows knows none
+        zone = zoneinfo.ZoneInfo(timezone) if timezone else zone
+    return f"{time.astimezone(zone):%Y-%m-%d %H:%M %Z}"
+
+
+def undated(unit: Unit) -> str:
+    """Return a sentence for the instructor on work that may be late, or is, without a time; "" for all other work."""
+    if unit.exempt or unit.received is None or unit.received.at is not None:
+        return ""
+    source = unit.received.source
+    if source == "times.csv":
+        return "Time unknown: no line of times.csv is surely about it, so it may be late: name its `submission` there."
+    if source == "Canvas":
+        return "Time unknown: Canvas marked it as late, and does not say when it came: add the time to times.csv."
+    return f"Time unknown: {source} does not say when it came, so it may be late: add the time to times.csv."
+
+
+def _received(received: Received | None, timezone: str) -> str:
+    if received is None or received.at is None:
+        return "It is not known when this was handed in, so nothing is taken off for now."
+    return f"Handed in: {in_zone(datetime.datetime.fromisoformat(received.at), timezone)} ({received.source})."

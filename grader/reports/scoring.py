@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from grader import __version__
+from grader.course.model import Course
 from grader.quizzes.items import accepted_answer, explanation, mark
 from grader.quizzes.questions import Questions
 from grader.quizzes.quiz_source import Quiz
@@ -13,17 +15,10 @@ from grader.quizzes.sheet import Sheet
 from grader.quizzes.sheet_reader import read_cells, read_sheet
 from grader.reports import model
 from grader.reports.fingerprint import answers_digest, fingerprint, key_digest, suites_digest, tests_digest
-from grader.reports.results import Judged
+from grader.reports.model import Described, Judged, Result
 from grader.sandbox.lockdown import LAYERS, NEEDED
+from grader.submissions.source import Submission, UnitSource
 from grader.text import in_words
-
-if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Iterable, Mapping
-
-    from grader.course.model import Course
-    from grader.reports.results import Described, Result
-    from grader.submissions.source import Submission, UnitSource
 
 _SUBSTITUTED = "It was tested with a substitute for your"
 

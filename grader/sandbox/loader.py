@@ -12,8 +12,7 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.sandbox.cells import fix_indentation
-from grader.sandbox.pieces import split
+from grader.sandbox.pieces import fix_indentation, split
 from grader.sandbox.statements import DEFINITIONS, Piece, is_definition
 
 if TYPE_CHECKING:

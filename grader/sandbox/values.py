@@ -13,22 +13,78 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import torch
 
-from grader.sandbox import tensors
-from grader.sandbox.bounds import (
+from grader.sandbox.protocol import (
+    MAX_CALLS,
     MAX_DIMENSIONS,
+    MAX_KINDS,
+    MAX_NAME,
     MAX_NESTING,
+    MAX_REQUEST_BYTES,
     MAX_SIZE,
     MAX_TENSOR_BYTES,
     MAX_TENSORS,
+    Call,
     ProtocolError,
+    Request,
     TooLarge,
     check_rows,
 )
-from grader.sandbox.messages import MAX_KINDS, MAX_NAME
-from grader.sandbox.tensors import ARRAYS, NAMES, NUMPY_DTYPES, TENSORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def _dtypes(*names: str) -> dict[str, torch.dtype]:
+    return {name: getattr(torch, name) for name in names}
+
+
+# The dtypes of tensors that can be sent, and those of arrays.
+TENSORS = _dtypes("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
+ARRAYS = {name: dtype for name, dtype in TENSORS.items() if name != "bfloat16"} | _dtypes("uint16", "uint32", "uint64")
+DTYPE_NAMES = {dtype: name for name, dtype in (TENSORS | ARRAYS).items()}
+NUMPY_DTYPES = [torch.empty(0, dtype=dtype).numpy().dtype for dtype in ARRAYS.values()]
+
+
+def write_tensor(tensor: torch.Tensor, data: bytearray) -> list[Any]:
+    """Append the bytes of a tensor to `data`. Return its dtype, its shape and, for a permuted view, the order.
+
+    Args:
+        tensor: A dense tensor of one of these dtypes and of any shape, without gradients.
+        data: The bytes of all tensors of a message.
+    """
+    order: list[Any] = []
+    # A permuted view, such as a transpose, keeps its memory layout: answers must handle it.
+    if not tensor.is_contiguous():
+        dims = sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
+        if tensor.permute(dims).is_contiguous():
+            tensor = tensor.permute(dims)
+            order.append([dims.index(dim) for dim in range(len(dims))])
+    described = [DTYPE_NAMES[tensor.dtype], list(tensor.shape), *order]
+    if tensor.dtype == torch.bfloat16:  # which numpy lacks
+        tensor = tensor.view(torch.int16)
+    # Row by row, whatever the layout. numpy refuses a view that only claims to be negated.
+    data += tensor.resolve_neg().numpy().tobytes()
+    return described
+
+
+def read_tensor(data: memoryview, dtype: torch.dtype, shape: list[int], order: list[Any]) -> torch.Tensor:
+    """Return the tensor of these bytes. Raises ProtocolError if `order` is not empty, and no order of its dimensions.
+
+    Args:
+        data: As many bytes as the shape and the dtype need.
+        dtype: The dtype.
+        shape: The sizes.
+        order: What `write` returned after these.
+    """
+    # A copy, because torch shares the memory of the buffer. And torch.frombuffer refuses zero bytes.
+    flat = torch.frombuffer(bytearray(data), dtype=dtype) if data else torch.empty(0, dtype=dtype)
+    tensor = flat.reshape(shape)
+    match order:
+        case []:
+            return tensor
+        case [list(dims)] if sorted(map(repr, dims)) == sorted(map(repr, range(tensor.dim()))):
+            return tensor.permute(dims)
+    raise ProtocolError("an invalid permutation")
 
 
 PLAIN = (str, int, float, type(None))
@@ -139,7 +195,7 @@ class Encoder:
             raise ProtocolError(f"an array of dtype {value.dtype}")
         self._reserve(torch.Size(value.shape), value.itemsize)
         kind = "array" if isinstance(value, numpy.ndarray) else "scalar"
-        return [kind, *tensors.write(torch.from_numpy(numpy.array(value)), self.data)]
+        return [kind, *write_tensor(torch.from_numpy(numpy.array(value)), self.data)]
 
     def _write_tensor(self, value: torch.Tensor, _: int) -> Any:
         if type(value) in (torch.Tensor, torch.nn.Parameter):
@@ -151,10 +207,10 @@ class Encoder:
     def _write_plain_tensor(self, value: torch.Tensor) -> Any:
         if value.layout != torch.strided or value.is_quantized or value.is_meta or value.is_nested:
             raise ProtocolError("a tensor that is sparse, quantised, nested or without data")
-        if NAMES.get(value.dtype) not in TENSORS:
+        if DTYPE_NAMES.get(value.dtype) not in TENSORS:
             raise ProtocolError(f"a tensor of dtype {value.dtype}")
         self._reserve(value.shape, value.element_size())
-        return ["tensor", *tensors.write(value.detach(), self.data)]
+        return ["tensor", *write_tensor(value.detach(), self.data)]
 
     def _reserve(self, shape: torch.Size, item_bytes: int) -> None:
         """Check the size of one more tensor. Raises ProtocolError."""
@@ -179,6 +235,35 @@ WRITERS: dict[type, Callable[[Encoder, Any, int], Any]] = {
     # Not float64, which is a subclass of float.
     **{dtype.type: Encoder._write_ndarray for dtype in NUMPY_DTYPES if not issubclass(dtype.type, float)},
 }
+
+
+class Calls:
+    """Calls of one request, with all their tensors. They may contain values from a student process."""
+
+    def __init__(self) -> None:
+        self.encoded: list[Call] = []
+        self._encoder = Encoder(most_bytes=MAX_REQUEST_BYTES, most_tensors=math.inf)
+
+    @property
+    def data(self) -> bytearray:
+        """The bytes of all tensors."""
+        return self._encoder.data
+
+    def add(self, operation: str, **details: Any) -> None:
+        """Add a call of this operation with these arguments. Raises ProtocolError if one cannot be sent."""
+        if len(self.encoded) == MAX_CALLS:
+            raise TooLarge(f"more than {MAX_CALLS:,} calls")
+        end = len(self.data)
+        try:
+            encoded = {name: self._encoder.encode(value) for name, value in details.items()}
+        except ProtocolError:
+            del self.data[end:]  # the other calls may still be sent
+            raise
+        self.encoded.append((operation, encoded))
+
+    def request(self, number: int = 0, times: int = 1) -> Request:
+        """Return the request of all these calls, the last one this many times."""
+        return Request(number, self.encoded, times)
 
 
 class Decoder:
@@ -269,7 +354,7 @@ class Decoder:
         name, shape, *order = value[1:] if len(value) > 2 else ("", None)
         if type(name) is not str or name not in dtypes or type(shape) is not list:
             raise ProtocolError("a tensor of an unexpected dtype or shape")
-        return tensors.read(self._take(shape, dtypes[name].itemsize), dtypes[name], shape, order)
+        return read_tensor(self._take(shape, dtypes[name].itemsize), dtypes[name], shape, order)
 
     def _take(self, shape: list[Any], item_bytes: int) -> memoryview:
         """Return the bytes of the next tensor, of this shape. Raises ProtocolError if there are fewer."""
@@ -298,3 +383,9 @@ def _key(value: Any) -> Any:
 READERS: dict[str, Callable[[Decoder, list[Any], int], Any]] = {
     name.removeprefix("_read_"): method for name, method in vars(Decoder).items() if name.startswith("_read_")
 }
+
+
+def cotangent(shape: torch.Size, dtype: torch.dtype) -> torch.Tensor:
+    """Return the weights by which both sides multiply an output before they sum it and take gradients."""
+    count = math.prod(shape)
+    return torch.cos(torch.arange(count, dtype=torch.float64) + 1).to(dtype).reshape(shape)

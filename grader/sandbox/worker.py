@@ -14,18 +14,155 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 import torch
+from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from grader.sandbox import protocol, settings, toolbox
-from grader.sandbox.bounds import ProtocolError
-from grader.sandbox.errors import describe
-from grader.sandbox.messages import MAX_KINDS, MAX_TEXT, Error, Failed, Progress, Reply, Request, cut
-from grader.sandbox.patches import UNBOUND, Patches
-from grader.sandbox.units import Units
-from grader.sandbox.values import Decoder, Encoder, Handle
+from grader.sandbox import units
+from grader.sandbox.protocol import MAX_KINDS, MAX_TEXT, Error, Failed, Progress, ProtocolError, Reply, Request, cut
+from grader.sandbox.units import Units, describe
+from grader.sandbox.values import Decoder, Encoder, Handle, cotangent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from types import ModuleType
+
+
+# Modules and factories that the student process makes, as arguments for exercises that take a module. With these, the
+# tests of such an exercise do not depend on the answer to another exercise. Student code can read them, so none may
+# contain anything that an exercise asks for.
+
+
+class Holder(nn.Module):
+    """Holds tensors (as parameters) and modules under the names of the arguments; its forward mixes them.
+
+    Its members come from outside, so it is not an answer to any exercise. Maps x (…, d_in) to the sum of n·y + y² over
+    its members, where y is x @ tensor or module(x) and n counts from 1, so that each member has a different effect.
+    """
+
+    def __init__(self, **members: torch.Tensor | nn.Module) -> None:
+        super().__init__()
+        self.names = tuple(members)
+        for name, member in members.items():
+            setattr(self, name, nn.Parameter(member) if isinstance(member, torch.Tensor) else member)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the sum of n·y + y² over the members."""
+        members = (getattr(self, name) for name in self.names)
+        parts = [x @ member if isinstance(member, torch.Tensor) else member(x) for member in members]
+        return torch.stack([number * part + part * part for number, part in enumerate(parts, start=1)]).sum(dim=0)
+
+
+class TokenMixer(nn.Module):
+    """Maps (B, T, C) to the same shape: adds to each token the mean over all tokens of its sequence."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return each token plus the mean over all tokens."""
+        return x + x.mean(dim=-2, keepdim=True)
+
+
+class PositionWise(nn.Module):
+    """Maps (…, C) to the same shape, each position independently: a square and a shift."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x² + 1."""
+        return x * x + 1
+
+
+class CountingFactory:
+    """A callable without arguments that returns another module each time and counts its calls.
+
+    First it returns its arguments in order, then a new PositionWise each time.
+    """
+
+    __module__, __qualname__ = "builtins", "function"  # what torch's errors call it: learners are given a function
+
+    def __init__(self, *modules: nn.Module) -> None:
+        self.modules = modules
+        self.calls = 0
+
+    def __call__(self) -> nn.Module:
+        """Return the next module."""
+        self.calls += 1
+        return self.modules[self.calls - 1] if self.calls <= len(self.modules) else PositionWise()
+
+
+BY_NAME: dict[str, type] = {kind.__name__: kind for kind in (Holder, TokenMixer, PositionWise, CountingFactory)}
+
+
+def make_module(name: str, *arguments: Any, **options: Any) -> Any:
+    """Make one of the kinds above, or a module of torch.nn. Raises AttributeError for any other name."""
+    kind = BY_NAME.get(name) or getattr(nn, name)
+    return kind(*arguments, **options)
+
+
+UNBOUND = object()
+
+
+class Patches:
+    """The names that are bound to substitutes.
+
+    Attributes:
+        substitutes: The substitutes by exercise, after they were defined.
+        elsewhere: Other namespaces than the units' modules, in which trusted code looks for exercises.
+    """
+
+    def __init__(self) -> None:
+        self.substitutes: dict[str, Any] = {}
+        self.elsewhere: list[dict[str, Any]] = []
+        # What substitutes replaced, a list for each `patch`: the namespace, the name, and its earlier value.
+        self._replaced: list[list[tuple[dict[str, Any], str, Any]]] = []
+        self._called: set[str] = set()
+
+    def define(self, name: str, source: str) -> None:
+        """Define substitutes: the names of a module with this name and source."""
+        self.substitutes = _defined(name, source)
+
+    def patch(self, exercises: Iterable[str], modules: Iterable[ModuleType]) -> None:
+        """Bind the names of these exercises to their substitutes in these modules, even where a module lacks them."""
+        replaced: list[tuple[dict[str, Any], str, Any]] = []
+        self._replaced.append(replaced)
+        self._called.clear()
+        namespaces = [module.__dict__ for module in modules] + self.elsewhere
+        for exercise in exercises:
+            substitute = self._recorded(exercise)
+            for names in namespaces:
+                replaced.append((names, exercise, names.get(exercise, UNBOUND)))
+                names[exercise] = substitute
+
+    def unpatch(self) -> list[str]:
+        """Undo the last `patch`. Return the exercises whose substitutes were called since then."""
+        for names, exercise, before in reversed(self._replaced.pop() if self._replaced else []):
+            if before is UNBOUND:
+                names.pop(exercise, None)
+            else:
+                names[exercise] = before
+        return sorted(self._called)
+
+    def undo(self) -> None:
+        """Undo every `patch`."""
+        while self._replaced:
+            self.unpatch()
+
+    def _recorded(self, exercise: str) -> Any:
+        """Return an exercise's substitute, which records calls. If there is none, a call raises an error."""
+        substitute = self.substitutes.get(exercise)
+
+        def function(*arguments: Any, **options: Any) -> Any:
+            self._called.add(exercise)
+            if substitute is None:
+                raise NotImplementedError  # without a message: the student is not missing anything
+            return substitute(*arguments, **options)
+
+        return function
+
+
+@functools.cache
+def _defined(name: str, source: str) -> dict[str, Any]:
+    """Return the names that a module with this name and source defines."""
+    names: dict[str, Any] = {"__name__": name}
+    exec(compile(source, name, "exec"), names)
+    return names
+
 
 # Values of repeated calls are sent together until there are so many, with those inside them, or so many bytes of
 # tensors, or until so much time has passed. Far less than a reply may have, because the next value may be large.
@@ -122,7 +259,7 @@ class Worker:
 
     def do_use_settings(self, undone: list[str]) -> None:
         """Use torch's settings as the units have left them, but these as they were before."""
-        settings.apply(self.units.known | {name: self.units.original[name] for name in undone})
+        units.apply_settings(self.units.known | {name: self.units.original[name] for name in undone})
 
     # -- operations on the student's names and objects ------------------------------------------------------
 
@@ -221,7 +358,7 @@ class Worker:
         result = function(*leaves, **options)
         outputs = result if isinstance(result, tuple | list) else (result,)
         total = sum(
-            (output * protocol.cotangent(output.shape, output.dtype)).sum()
+            (output * cotangent(output.shape, output.dtype)).sum()
             for output in outputs
             if isinstance(output, torch.Tensor) and output.is_floating_point()
         )
@@ -266,7 +403,7 @@ class Worker:
 
     def do_make(self, number: int, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
         """Make an object by calling the substitute of this name, or that of the toolbox, and hold it by this number."""
-        make = self.patches.substitutes.get(name, functools.partial(toolbox.make, name))
+        make = self.patches.substitutes.get(name, functools.partial(make_module, name))
         self.held[number] = make(*arguments, **options)
 
     def do_generator(self, number: int, seed: int) -> None:

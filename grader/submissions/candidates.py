@@ -6,11 +6,19 @@ import contextlib
 import dataclasses
 import functools
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.submissions.contents import SubmissionFiles, code_in, defines, other_unit
-from grader.submissions.file_text import IS_DOCUMENT, MisnamedError, read_text
+from grader.submissions.contents import ANOTHER, SubmissionFiles, Wrong, code_in
+from grader.submissions.file_text import (
+    IS_DOCUMENT,
+    MisnamedError,
+    code_of,
+    read_remarked,
+    read_text,
+    refuse_others,
+    require_script,
+)
 from grader.submissions.names import (
     RELEASED,
     exported_name,
@@ -22,16 +30,9 @@ from grader.submissions.names import (
     missing_unit,
     quoted_name,
 )
-from grader.submissions.notebook import answer_lines, code_lines
-from grader.submissions.source import DEFINITION, SHEET_LIMIT, quiz_of, written_lines
-from grader.submissions.tree import Ignored, Mount, UnreadableError, View, renamed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from grader.submissions.source import UnitSource
-    from grader.submissions.tree import Files, Found
-
+from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, answer_lines, code_lines, repaired
+from grader.submissions.source import DEFINITION, SHEET_LIMIT, UnitSource, written_lines
+from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, refuse_beyond, renamed
 
 # Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
 NEVER_READ = (
@@ -46,21 +47,17 @@ _MOST_TRIED, _MOST_READ, _MOST_TEXTS = 10, 20, 100
 _TEXT = re.compile(r"[^.]+|.*\.(?:md|markdown|mdown|txt|text|qmd|rmd)", re.IGNORECASE | re.DOTALL)
 
 
+class NoQuizCellsError(UnreadableError):
+    """A notebook has no cells with answers to the quiz."""
+
+
 @dataclass(frozen=True)
 class Wanted:
-    """What is searched for: the code of a unit, or the answers to its quiz.
+    """What is searched for in the files of a submission: the code of a unit, or the answers to its quiz."""
 
-    Attributes:
-        unit: The unit's name.
-        is_quiz: Whether it is the answers to the quiz.
-        stub: The script or the sheet that students receive, if there is one.
-        read: Reads a file; None if there is none or it holds nothing of the kind. Raises UnreadableError.
-    """
-
+    files: SubmissionFiles
     unit: str
     is_quiz: bool
-    stub: str | None
-    read: Callable[[Files, str], UnitSource | None]
 
     @property
     def name(self) -> str:
@@ -74,9 +71,9 @@ class Wanted:
         return missing_sheet(self.unit) if self.is_quiz else missing_unit(self.unit)
 
     def candidate(self, tree: Files, path: str, own_path: str | None = None) -> Candidate | None:
-        """Read a file as a candidate; None if `read` returns None. Raises UnreadableError."""
+        """Read a file as a candidate; None if there is none, or it has no cells of the quiz. Raises UnreadableError."""
         try:
-            source = self.read(tree, path)
+            source = self._answers(tree, path) if self.is_quiz else self._code(tree, path)
         except MisnamedError as error:
             if self.is_quiz:
                 raise
@@ -103,9 +100,56 @@ class Wanted:
     @functools.cached_property
     def _untouched(self) -> list[list[str]]:
         """The lines of the files that students receive."""
-        if self.stub is None:
+        stub = self.files.course_files.text(self.name)
+        if stub is None:
             return [[]] if self.is_quiz else []
-        return [[], written_lines(self.stub)] if self.is_quiz else [code_lines([self.stub])]
+        return [[], written_lines(stub)] if self.is_quiz else [code_lines([stub])]
+
+    def _code(self, tree: Files, path: str) -> UnitSource | None:
+        """Read the code in a script or a notebook; None if there is no file. Raises UnreadableError."""
+        if path.endswith(".ipynb"):
+            notebook = self.files.notebook(tree, path)
+            source, fault = notebook and notebook.code, "has no code in it"
+        else:
+            source, fault = self._script(tree, path), "is empty"
+        if source is None:
+            return None
+        if not code_lines(source.cells):
+            fault = "holds only comments" if any(cell.strip() for cell in source.cells) else fault
+            raise UnreadableError(f"{path} {fault}: write your answers there and save it.")
+        if other := self.files.other_unit("\n".join(source.cells), self.unit):
+            advice = f"hand in your answer to {self.unit}"
+            raise UnreadableError(self.files.named([Wrong(path, ANOTHER, other)], advice))
+        stub = self.files.course_files.text(self.name) or ""
+        return repaired(source, stub) if source.is_notebook else source
+
+    def _script(self, tree: Files, path: str) -> UnitSource | None:
+        read = read_remarked(tree, path, NOTEBOOK_LIMIT)  # it may be a notebook, or an export of one
+        if read is None:
+            return None
+        require_script(read.text, path)
+        refuse_beyond(CODE_LIMIT, len(read.text), path)
+        own = tree.mounts[path].label if isinstance(tree, View) and path in tree.mounts else path
+        text, remarks = code_of(read, path, own)
+        return UnitSource(path, (text,), remarks)
+
+    def _answers(self, tree: Files, path: str) -> UnitSource | None:
+        """Read the answers to a quiz in a sheet, or in a notebook that has any. Raises UnreadableError."""
+        if not path.endswith(".ipynb"):
+            read = read_remarked(tree, path, SHEET_LIMIT)
+            if read is None:
+                return None
+            refuse_others(read.text, path)
+            return UnitSource(path, (read.text,), read.remarks)
+        notebook = self.files.notebook(tree, path)
+        if notebook is None or notebook.quiz.cells:
+            return notebook and notebook.quiz
+        if tree is self.files.tree:
+            raise NoQuizCellsError(
+                f"{path} has no cells like `answer_1 = ...`, and {self.name} is missing: answer the quiz in one of the "
+                "two."
+            )
+        return None
 
 
 @dataclass(frozen=True)
@@ -167,9 +211,7 @@ class Search:
                     candidate = self._candidate(wanted, file, name, {other.path for other in candidates})
                 except UnreadableError as error:
                     unreadable.insert(0, str(error))
-                    what = str(error).removeprefix(f"{quoted_name(file.path)} ").removesuffix(".")
-                    reason, _, advice = what.removeprefix("is ").partition(": ")
-                    self.unreadable.append(Ignored(file.path, advice, reason))
+                    self.unreadable.append(Ignored.because(file.path, str(error), quoted_name(file.path)))
                 else:
                     cells = candidate.source.cells if candidate else ()
                     is_document = name_of == self._exported_name and not wanted.is_quiz
@@ -179,7 +221,7 @@ class Search:
                         candidates.append(candidate)
         return candidates, unreadable + problems
 
-    def _candidate(self, wanted: Wanted, file: Found, name: str, taken: Collection[str]) -> Candidate | None:
+    def _candidate(self, wanted: Wanted, file: FoundFile, name: str, taken: Collection[str]) -> Candidate | None:
         path = f"{file.folder}{name}"
         while path in taken:  # each gets a path of its own, which ends in the course's name
             path = f"_/{path}"
@@ -188,10 +230,10 @@ class Search:
         except UnreadableError as error:
             raise UnreadableError(renamed(str(error), path, quoted_name(file.path))) from None
 
-    def _own_name(self, _: Wanted, file: Found) -> str:
+    def _own_name(self, _: Wanted, file: FoundFile) -> str:
         return file.name
 
-    def _near_name(self, wanted: Wanted, file: Found) -> str | None:
+    def _near_name(self, wanted: Wanted, file: FoundFile) -> str | None:
         """Return the name that a misnamed file should have. In the folder of a unit, any notebook is the unit's."""
         if file.path in self._sheets:
             return filenames(self._sheets[file.path])[2]
@@ -200,12 +242,12 @@ class Search:
         is_the_units = file.path.startswith(f"{wanted.unit}/") and file.name.lower().endswith(".ipynb")
         return intended_name(file.name, self.files.units) or (f"{wanted.unit}.ipynb" if is_the_units else None)
 
-    def _only_name(self, wanted: Wanted, file: Found) -> str | None:
+    def _only_name(self, wanted: Wanted, file: FoundFile) -> str | None:
         """Return the name that a file of any name should have, if one unit is graded and no other file fits."""
         suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
         return f"{wanted.unit}.{suffix}" if wanted.unit == self.files.only and file in self._unnamed else None
 
-    def _exported_name(self, _: Wanted, file: Found) -> str | None:
+    def _exported_name(self, _: Wanted, file: FoundFile) -> str | None:
         """Return the name of what a document was made of, so that a sentence says what it is."""
         is_known = file.name in self.files.course_files or file.path in self._sheets
         return None if is_known else exported_name(file.name, self.files.units)
@@ -218,12 +260,11 @@ class Search:
         for file in files[:_MOST_TEXTS]:
             with contextlib.suppress(UnreadableError):
                 text = read_text(file.tree, file.relative, SHEET_LIMIT) or ""
-                if text.startswith("---") or not is_code(file.name):
-                    found[file.path] = quiz_of(text, self.files.units, self.files.course_files)
+                found[file.path] = self.files.quiz_in(file, text)
         return {path: unit for path, unit in found.items() if unit}
 
     @functools.cached_property
-    def _unnamed(self) -> list[Found]:
+    def _unnamed(self) -> list[FoundFile]:
         """The files of other names that define an exercise; if there are none, the only script or notebook."""
         assert self.files.only
         known = {
@@ -236,14 +277,10 @@ class Search:
         scripts = [file for file in others if is_code(file.name)]
         texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
         most = [*scripts[:_MOST_READ], *texts[:_MOST_TEXTS]]
-        found = [file for file in most if defines(code_in(file), self.files.only, self.files.course_files)]
+        found = [file for file in most if self.files.defines(code_in(file), self.files.only)]
         if found or len(scripts) != 1:
             return found
-        return [
-            one
-            for one in scripts
-            if not other_unit(code_in(one), self.files.only, self.files.units, self.files.course_files)
-        ]
+        return [one for one in scripts if not self.files.other_unit(code_in(one), self.files.only)]
 
 
 _KINDS = {"py": "script", "ipynb": "notebook", "md": "sheet"}

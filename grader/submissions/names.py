@@ -6,16 +6,12 @@ import functools
 import re
 import stat
 import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from grader.errors import GraderError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from grader.submissions.tree import Files
+from grader.submissions.tree import Files
 
 SHEET_SUFFIX = "_quiz.md"
 TIMESTAMP = "timestamp.txt"

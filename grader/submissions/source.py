@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grader.submissions.names import SHEET_SUFFIX
+from grader.submissions.names import SHEET_SUFFIX, CourseFiles
+from grader.submissions.tree import Files, Ignored
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from grader.submissions.names import CourseFiles
-    from grader.submissions.tree import Files, Ignored
-
 
 SHEET_LIMIT = 256 * 1024
 """The most bytes of a quiz's sheet: it is a few pages of text."""

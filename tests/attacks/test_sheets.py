@@ -19,8 +19,7 @@ from grader.quizzes.items import BugItem, ChoiceItem, Item, NumberItem, OrderIte
 from grader.quizzes.questions import rendered
 from grader.quizzes.quiz_source import Quiz, load_quizzes
 from grader.quizzes.sheet import write_sheet
-from grader.reports.model import Report
-from grader.reports.results import Result
+from grader.reports.model import Report, Result
 from grader.reports.scoring import Rubric, make_report
 from grader.submissions.reader import read_submission
 

@@ -17,10 +17,9 @@ from received import make_environment, run
 from grader.course.build import build
 from grader.course.model import Course, load_course
 from grader.course.new import NewError, new_course, new_exercise, new_unit, to_do
-from grader.integrations.classroom50.release import release_classroom50
-from grader.integrations.github.release import release_github
-from grader.integrations.gradescope.release import release_gradescope
+from grader.integrations.github.github_release import release_github
 from grader.integrations.release import GradingMode, ReleaseError
+from grader.integrations.release.autograders import release_classroom50, release_gradescope
 
 TITLE = 'Plain "Python": lists'
 WRONG = """\

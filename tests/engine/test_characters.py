@@ -8,7 +8,7 @@ from grader.engine.explanations import explained
 from grader.engine.name_hints import hint_on_characters
 from grader.engine.outcomes import Outcome
 from grader.engine.source_lines import SourceLines, lines_with
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import Source
 from grader.sandbox.worker import Worker
 
 SCRIPT = "answers.py"

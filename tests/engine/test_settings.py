@@ -8,7 +8,7 @@ import courses
 import pytest
 
 from grader.engine.engine_client import Engine
-from grader.reports.results import Result
+from grader.reports.model import Result
 from grader.sandbox.audit_hook import IGNORED
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 

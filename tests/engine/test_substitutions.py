@@ -10,7 +10,7 @@ import pytest
 from courses import COURSE, REPOSITORY
 
 from grader.engine.engine_client import Engine
-from grader.reports.results import Judged
+from grader.reports.model import Judged
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
 pytestmark = pytest.mark.proof(part="substitutes")

@@ -10,8 +10,7 @@ from courses import COURSE
 from grader.engine.criteria import visible_criteria_of_unit, visible_substitutes
 from grader.engine.failure_matrix import names_in, with_imports
 from grader.engine.outcomes import Outcome
-from grader.integrations.release.secrets import SHORTEST_PART, Secrets
-from grader.integrations.release.texts import signs
+from grader.integrations.release.secrets import SHORTEST_PART, Secrets, signs
 from grader.testing.student import InProcessBackend
 from grader.testing.substitutes import PUBLISHED
 

@@ -13,7 +13,7 @@ import pytest
 
 import grader.integrations
 
-TEMPLATES = Path(grader.integrations.__file__).parent
+TEMPLATES = Path(grader.integrations.__file__).parent / "release" / "templates"
 SIGNALLED = """
 import os, runpy, subprocess, sys, time
 
@@ -36,7 +36,7 @@ runpy.run_path(script, run_name="__main__")
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("moment", ["start", "wait"])
-@pytest.mark.parametrize("template", ["classroom50/templates/autograder.py", "gradescope/templates/run_autograder.py"])
+@pytest.mark.parametrize("template", ["classroom50/autograder.py", "gradescope/run_autograder.py"])
 def test_it_leaves_no_process_and_no_folder(template: str, moment: str, number: int, tmp_path: Path) -> None:
     script, temporary, begun = tmp_path / Path(template).name, tmp_path / "temporary", tmp_path / "begun"
     shutil.copy(TEMPLATES / template, script)

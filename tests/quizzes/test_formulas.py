@@ -11,7 +11,7 @@ from grader.course.model import load_course
 from grader.quizzes.items import explanation
 from grader.quizzes.questions import as_text
 from grader.quizzes.quiz_source import load_quizzes
-from grader.reports.exporters.course_text import blocks
+from grader.reports.exporters.html import blocks
 
 
 @pytest.mark.parametrize(

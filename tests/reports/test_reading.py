@@ -10,11 +10,10 @@ from rich.console import Console
 
 from grader.cli.check_output import print_report
 from grader.cli.instructor.class_table import _issues
-from grader.integrations.nbgrader.feedback import of_exercise
-from grader.reports.exporters import annotations as annotating
-from grader.reports.exporters.classroom50 import outputs
-from grader.reports.exporters.gradescope import results
-from grader.reports.exporters.summary import summary
+from grader.integrations.nbgrader.nbgrader_grading import of_exercise
+from grader.reports.exporters import job_summary as annotating
+from grader.reports.exporters.autograder_results import classroom50_status, gradescope_results
+from grader.reports.exporters.job_summary import summary
 from grader.reports.model import Message
 from grader.reports.reading import State, entries, sentence_of
 
@@ -50,10 +49,12 @@ def test_the_text_of_an_error_belongs_to_its_first_sentence(cause: str) -> None:
 
 
 def test_every_exporter_accepts_a_report_without_points() -> None:
-    assert annotating.annotations(WITHOUT_POINTS)[0].endswith("::0 of 0 points. By the hidden tests of the course.")
+    assert annotating.annotation_commands(WITHOUT_POINTS)[0].endswith(
+        "::0 of 0 points. By the hidden tests of the course."
+    )
     assert summary(WITHOUT_POINTS).startswith("## 0 of 0 points\n\nBy the hidden tests")
-    assert outputs(WITHOUT_POINTS)["status"] == "success"
-    shown = results(WITHOUT_POINTS)
+    assert classroom50_status(WITHOUT_POINTS)["status"] == "success"
+    shown = gradescope_results(WITHOUT_POINTS)
     assert [(one["score"], one["max_score"], one["status"]) for one in shown["tests"]] == [
         (0, 0, "failed"),
         (0, 0, "passed"),
@@ -78,7 +79,7 @@ def test_the_main_issue_explains_most_or_else_costs_most_and_comes_first_everywh
     [entry] = entries(graded)
     assert [issue.reason for issue in entry.issues] == [first, second]
     assert entry.main_issue == f"{first} They should be right."
-    assert first in annotating.annotations(graded)[1]
+    assert first in annotating.annotation_commands(graded)[1]
     assert summary(graded).index(f"> {first}") < summary(graded).index(second)
     feedback = of_exercise(graded, "sums", "add").plain()
     assert feedback.index(first) < feedback.index(second)

@@ -20,10 +20,9 @@ from grader.engine.engine_messages import EngineHandshake
 from grader.quizzes.quiz_source import Quiz, load_quiz
 from grader.quizzes.sheet import write_sheet
 from grader.reports import fingerprint, scoring
-from grader.reports.model import Exercise, Message, Report
+from grader.reports.model import Described, Diagnosed, Exercise, Judged, Message, Report, Result
 from grader.reports.model import Quiz as QuizReport
 from grader.reports.reading import entries
-from grader.reports.results import Described, Diagnosed, Judged, Result
 from grader.sandbox.lockdown import LAYERS
 from grader.submissions.reader import read_submission
 from grader.submissions.source import Submission, UnitSource, UnitSubmission

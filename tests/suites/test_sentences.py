@@ -16,7 +16,7 @@ from units import SUITES, defined_in
 from grader.engine.criteria import visible_criteria_of_unit
 from grader.engine.diagnosis import diagnose
 from grader.engine.engine_client import Engine
-from grader.reports.results import Result
+from grader.reports.model import Result
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
 from grader.testing.student import InProcessBackend
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from courses import COURSE, REPOSITORY
 
-from grader.integrations.github import release
+from grader.integrations.github import github_release
 
 WORKFLOWS = REPOSITORY / ".github" / "workflows"
 GRADER = "some-course/grader"
@@ -14,4 +14,4 @@ GRADE_SHARDS = _PAGE.partition('grade-shards.yml"\n')[2].partition("```\n")[0]
 
 
 def students_workflow(mode: str) -> str:
-    return release.render("classroom.yml.j2", COURSE, mode=mode, grader_repository=GRADER)
+    return github_release.render("classroom.yml.j2", COURSE, mode=mode, grader_repository=GRADER)

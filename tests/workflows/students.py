@@ -14,7 +14,7 @@ from rendered import GRADER
 from runner import Push
 
 from grader.course.model import load_course
-from grader.integrations.github.release import release_github
+from grader.integrations.github.github_release import release_github
 from grader.integrations.release import GradingMode
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nthe only way into the grader\n-----END OPENSSH PRIVATE KEY-----\n"

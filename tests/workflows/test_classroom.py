@@ -21,8 +21,8 @@ from students import KEY, answers, git, hand_in, host, make_instructors, release
 
 from grader.integrations.release import GradingMode
 from grader.integrations.release.leaks import scan
-from grader.reports.exporters import annotations as annotating
-from grader.reports.exporters.summary import summary
+from grader.reports.exporters import job_summary as annotating
+from grader.reports.exporters.job_summary import summary
 from grader.reports.model import Report
 
 REPORT_SCHEMA = json.loads((REPOSITORY / "docs" / "report.schema.json").read_text(encoding="utf-8"))
@@ -165,7 +165,7 @@ def test_the_artifact_is_only_the_report(graded: Grade, kind: str) -> None:
 def test_the_summary_and_the_annotations_are_those_of_the_report(graded: Grade, kind: str) -> None:
     found = graded(kind)
     assert found.runner.summary == summary(found.report).rstrip("\n") + "\n"
-    made = annotating.annotations(found.report)
+    made = annotating.annotation_commands(found.report)
     shown = found.runner.step("Grade")
     assert shown.log[-len(made) :] == made
     assert len(shown.commands) == len(made)

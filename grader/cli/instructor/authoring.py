@@ -26,7 +26,7 @@ def build(course: CourseFolder = None) -> None:
     from grader.course.left_out import describe_left_out
     from grader.course.model import find_course
     from grader.course.new import to_do
-    from grader.integrations.github.release import write_workflows
+    from grader.integrations.github.github_release import write_workflows
     from grader.testing.misconceptions import build as build_misconceptions
 
     with writing("Not all could be written"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 import shlex
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,11 +18,8 @@ from grader.errors import IMPERFECT, GraderError
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from grader.classes.exports import Column, Export
-    from grader.classes.gradebook import Gradebook
-    from grader.classes.unit_grades import State, UnitGrade
+    from grader.classes.gradebook import Gradebook, State, UnitGrade
 
 
 MOST = 20
@@ -91,7 +89,7 @@ def gradebook(
 def _export(found: Gradebook, grades: Sequence[Column], reader: Format, into: Path, units: Collection[str]) -> Export:
     """Return the file; each format imports only what it needs."""
     from grader.classes.exports import Export, cells, csv_text, markdown_text, xlsx_bytes
-    from grader.integrations.lms import canvas, moodle
+    from grader.integrations import learning_platforms
 
     match reader:
         case Format.csv:
@@ -101,23 +99,27 @@ def _export(found: Gradebook, grades: Sequence[Column], reader: Format, into: Pa
         case Format.xlsx:
             return Export(xlsx_bytes(cells(found, grades)), grades)
         case Format.canvas:
-            return Export(csv_text(canvas.cells(found, grades)), grades)
+            return Export(csv_text(learning_platforms.canvas_table(found, grades)), grades)
         case Format.moodle:
-            return Export(csv_text(moodle.cells(found, grades)), grades)
+            return Export(csv_text(learning_platforms.moodle_table(found, grades)), grades)
         case Format.classroom50:
-            from grader.integrations.classroom50.scores import update
+            from grader.integrations.learning_platforms import classroom50_scores
 
-            return update(into, found, grades, units)
+            return classroom50_scores(into, found, grades, units)
 
 
 def _print_written(found: Gradebook, export: Export, reader: Format, into: Path) -> None:
     """Print what was written, and what an instructor has to know. Raises typer.Exit if somebody lacks a grade."""
-    from grader.integrations.lms import canvas
+    from grader.integrations import learning_platforms
 
     points = {one.heading: str(one.possible) for one in export.columns} | dict.fromkeys(found.unknown, "unknown points")
     headings = [f"{one.heading} of {points[one.heading]}" for one in export.columns]
     say(f"{into}: {len(found.rows)} students; {', '.join(headings) or 'no unit is over yet'}.")
-    renamed = [(one.heading, canvas.heading(one.heading)) for one in export.columns if reader is Format.canvas]
+    renamed = [
+        (one.heading, learning_platforms.canvas_heading(one.heading))
+        for one in export.columns
+        if reader is Format.canvas
+    ]
     for name, heading in renamed:
         if name != heading:
             say(f"Canvas ignores a column with `final` in its name, so {name} is {heading} there.")
@@ -190,7 +192,7 @@ def summary(
     """
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.open_cases import NOT_GRADED
-    from grader.classes.summary.page import page, read_class
+    from grader.classes.summary_page import page, read_class
     from grader.course.model import find_course
 
     course = find_course(folder_of_course)
@@ -211,10 +213,10 @@ def originality(
     layout: Layout = None,
     folder_of_course: CourseFolder = None,
 ) -> None:
-    """Export what each student wrote of a unit, for Dolos and JPlag. It runs nothing and judges nobody."""
+    """Export each student's code of a unit, for Dolos and JPlag. It runs nothing and judges nobody."""
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.hand_ins import hand_ins
-    from grader.classes.originality.export import BASE_CODE, INFO, SUBMISSIONS, read_class, require_own, write
+    from grader.classes.originality import BASE_CODE, INFO, SUBMISSIONS, read_code, require_own
     from grader.course.model import find_course
     from grader.submissions.find import find_submissions
     from grader.submissions.layouts import described
@@ -226,13 +228,13 @@ def originality(
     decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
     came = find_submissions(submissions, course.units, layout=layout, folders=decisions.folders)
     handed_in = hand_ins(came, decisions)
-    export = read_class(handed_in.of, course, unit)
+    export = read_code(handed_in.of, course, unit)
     require_folder(into)
     with writing(f"Not all could be written to {into}"):
-        write(export, into)
+        export.write(into)
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     students = len(export.code) + sum(len(members) - 1 for members in export.together.values())
-    say(f"{into}: what {students} students wrote of {unit}, without the stub.")
+    say(f"{into}: the code of {students} students in {unit}, and the stub, which both programs leave out.")
     if export.together:
         groups = "; ".join(map(in_words, export.together.values()))
         say(f"Handed in together, and exported once, as the first one's: {groups}.")

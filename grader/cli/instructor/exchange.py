@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import enum
 import shlex
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,10 +18,8 @@ from grader.errors import IMPERFECT, GraderError
 from grader.integrations.release import GradingMode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from grader.course.model import Course
-    from grader.integrations.github.update import Released
+    from grader.integrations.github.github_release import ReleasedRepository
 
 
 release = typer.Typer(cls=Program, no_args_is_help=True, help="Write the course as others receive it.")
@@ -37,9 +36,13 @@ def release_nbgrader(
     """
     from grader.course.model import find_course
     from grader.engine.grading import Grading
-    from grader.integrations.nbgrader.release import CONFIGURATION, configure_lines, is_configured
-    from grader.integrations.nbgrader.update import next_commands
-    from grader.integrations.nbgrader.update import release_nbgrader as write
+    from grader.integrations.nbgrader.nbgrader_release import (
+        CONFIGURATION,
+        configure_lines,
+        is_configured,
+        next_commands,
+    )
+    from grader.integrations.nbgrader.nbgrader_release import release_nbgrader as write
     from grader.quizzes.quiz_source import load_quizzes
 
     with writing(f"The release could not be written to {directory}"):
@@ -83,8 +86,8 @@ def release_github(
 ) -> None:
     """Write the repository that students receive. Where it is already there, update all but students' answers."""
     from grader.course.model import find_course
-    from grader.integrations.github.release import release_github as write
-    from grader.integrations.github.update import is_release
+    from grader.integrations.github.github_release import is_release
+    from grader.integrations.github.github_release import release_github as write
 
     found = find_course(course)
     if not update and len(directories) > 1:
@@ -108,7 +111,7 @@ def release_github(
         raise failed
 
 
-def _print_released(directory: Path, released: Released) -> None:
+def _print_released(directory: Path, released: ReleasedRepository) -> None:
     """Print what happened to each file of a release, and how to push it."""
     if released.is_new:
         say(f"wrote {directory}: {len(released.written)} files in one commit")
@@ -134,7 +137,7 @@ def release_classroom50(
     course: CourseFolder = None,
 ) -> None:
     """Write the bundle of an assignment in Classroom 50: an autograder by the visible tests, for all to read."""
-    from grader.integrations.classroom50.release import release_classroom50 as write
+    from grader.integrations.release.autograders import release_classroom50 as write
 
     found = _write(directory, course, write)
     say("Next: copy what is in it to CLASSROOM/autograders/ASSIGNMENT/ in your classroom50 repository.")
@@ -148,7 +151,7 @@ def release_gradescope(
     course: CourseFolder = None,
 ) -> None:
     """Write an autograder for Gradescope, by the hidden tests, which it holds: for instructors alone."""
-    from grader.integrations.gradescope.release import release_gradescope as write
+    from grader.integrations.release.autograders import release_gradescope as write
 
     _write(directory, course, lambda into, found: write(into, found, unit and one_of(unit, list(found.units))))
     say(f"Next: cd {shlex.quote(str(directory))} && rm -f ../autograder.zip && zip -r ../autograder.zip .")
@@ -162,7 +165,7 @@ def release_solutions(
 ) -> None:
     """Publish the solutions of units after their due date: DIR/solutions/UNIT.py, for `grader solution`."""
     from grader.course.model import find_course
-    from grader.integrations.release.solutions import release_solutions as write
+    from grader.integrations.release.release_folder import release_solutions as write
 
     found = find_course(course)
     now = datetime.datetime.now(datetime.UTC)
@@ -258,8 +261,7 @@ def status(
     from grader.classes.collected import read_collected
     from grader.classes.record import grades
     from grader.integrations.github.api import GitHub
-    from grader.integrations.github.sender import send
-    from grader.integrations.github.status import statuses
+    from grader.integrations.github.delivery import send, statuses
 
     found = grades(read_collected(collected), reports)
     _print_sent(send(statuses(found, GitHub.from_environment())), "statuses are posted")
@@ -286,8 +288,7 @@ def feedback(
     from grader.classes.record import grades, grades_in
     from grader.course.model import find_course
     from grader.integrations.github.api import GitHub
-    from grader.integrations.github.feedback import deliveries, pages_to_folder, to_branch, to_comments, to_folder
-    from grader.integrations.github.sender import send
+    from grader.integrations.github.delivery import deliveries, pages_to_folder, send, to_branch, to_comments, to_folder
     from grader.text import listed
 
     if (to is Way.folder) != (into is not None):

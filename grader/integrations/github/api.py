@@ -6,6 +6,7 @@ import datetime
 import importlib.util
 import os
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pydantic import HttpUrl, TypeAdapter, ValidationError
@@ -14,8 +15,6 @@ from grader.classes.collected import Push
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import requests
 
 API, SERVER = "https://api.github.com", "https://github.com"

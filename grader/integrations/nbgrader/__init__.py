@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from grader.course.model import find_course
-
-if TYPE_CHECKING:
-    from grader.course.model import Course
+from grader.course.model import Course, find_course
 
 IN_PLACE_OF = " in the place of: "
 """Separates `BEGIN SOLUTION` from the line that replaces the solution in a release."""
@@ -42,7 +39,7 @@ def configure(c: Any, course: str | None = None) -> None:
         f"{theirs}.IncludeHeaderFooter",
         f"{theirs}.InstantiateTests",
         f"{theirs}.LockCells",
-        f"{ours}.plugins.ClearAnswers",
+        f"{ours}.generating.ClearAnswers",
         f"{theirs}.ClearOutput",
         f"{theirs}.CheckCellMetadata",
         f"{theirs}.ComputeChecksums",
@@ -51,9 +48,9 @@ def configure(c: Any, course: str | None = None) -> None:
         f"{theirs}.ClearMarkScheme",
         f"{theirs}.ComputeChecksums",
         f"{theirs}.CheckCellMetadata",
-        f"{ours}.plugins.SetDueDate",
+        f"{ours}.generating.SetDueDate",
     ]
-    c.Autograde.exporter_class = f"{ours}.reading.SubmissionExporter"
+    c.Autograde.exporter_class = f"{ours}.nbgrader_reading.SubmissionExporter"
     c.Autograde.sanitize_preprocessors = [
         f"{ours}.repair.RepairSubmission",
         f"{theirs}.ClearOutput",
@@ -64,15 +61,15 @@ def configure(c: Any, course: str | None = None) -> None:
     ]
     c.OverwriteCells.add_missing_cells = True
     c.Autograde.autograde_preprocessors = [
-        f"{ours}.grading.GradeSubmission",
+        f"{ours}.nbgrader_grading.GradeSubmission",
         f"{theirs}.IgnorePattern",
         "nbconvert.preprocessors.ClearMetadataPreprocessor",
         f"{theirs}.LimitOutput",
         f"{theirs}.SaveAutoGrades",
-        f"{ours}.plugins.LeaveQuizOpen",
-        f"{ours}.plugins.ApplyDecisions",
+        f"{ours}.nbgrader_gradebook.LeaveQuizOpen",
+        f"{ours}.nbgrader_gradebook.ApplyDecisions",
         f"{theirs}.CheckCellMetadata",
     ]
-    c.AssignLatePenalties.plugin_class = f"{ours}.plugins.LatePenalty"
-    c.GenerateFeedback.exporter_class = f"{ours}.plugins.FeedbackExporter"
-    c.ZipCollectApp.extractor_plugin = f"{ours}.collecting.ExtractSubmissions"
+    c.AssignLatePenalties.plugin_class = f"{ours}.nbgrader_gradebook.LatePenalty"
+    c.GenerateFeedback.exporter_class = f"{ours}.nbgrader_grading.FeedbackExporter"
+    c.ZipCollectApp.extractor_plugin = f"{ours}.nbgrader_reading.ExtractSubmissions"

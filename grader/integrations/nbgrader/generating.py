@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
+from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader import preprocessors
 from nbgrader.api import Comment, Grade, Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.nbgraderformat import MetadataValidator
-from nbgrader.preprocessors import ClearOutput, IncludeHeaderFooter
+from nbgrader.preprocessors import (
+    ClearOutput,
+    ClearSolutions,
+    IncludeHeaderFooter,
+    NbGraderPreprocessor,
+)
 from nbgrader.utils import find_all_files, is_grade, is_locked, is_solution, is_task
 from sqlalchemy.exc import DatabaseError
 
 from grader.errors import GraderError
-from grader.integrations.nbgrader import course_of
-from grader.integrations.nbgrader.merge import described
-from grader.integrations.nbgrader.plugins import ClearAnswers
-from grader.integrations.nbgrader.update import read_notebook
+from grader.integrations.nbgrader import IN_PLACE_OF, course_of
+from grader.integrations.nbgrader.nbgrader_release import read_notebook
+from grader.integrations.nbgrader.notebook_merge import described
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.leaks import refuse, search, text_of
 from grader.submissions.notebook import grade_id_of
 from grader.text import ended, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from nbgrader.coursedir import CourseDirectory
 
 _PICTURES = {".png": b"\x89PNG", ".jpg": b"\xff\xd8\xff", ".jpeg": b"\xff\xd8\xff", ".gif": b"GIF8"}
 """How the names of pictures end, and how their contents begin."""
@@ -113,6 +116,20 @@ class SourceExporter(NotebookExporter):
         )
 
 
+class ClearAnswers(ClearSolutions):
+    """Replaces a solution by the stub that its marker names: `### BEGIN SOLUTION in the place of: stub`.
+
+    nbgrader's ClearSolutions clears such a cell too, but leaves its usual stub.
+    """
+
+    def _replace_solution_region(self, cell: NotebookNode, language: str) -> bool:
+        begin, end = re.escape(self.begin_solution_delimeter), re.escape(self.end_solution_delimeter)
+        # A solution that begins inside another is not matched: ClearSolutions reports that error.
+        region = rf"^([ \t]*).*{begin}{IN_PLACE_OF}(.*)\n(?:(?!.*{begin}).*\n)*?.*{end}.*$"
+        cell.source, count = re.subn(region, r"\1\2", cell.source, flags=re.MULTILINE)
+        return super()._replace_solution_region(cell, language) or count > 0
+
+
 class SaveCells(preprocessors.SaveCells):
     """Saves the cells of a notebook, and adds new ones to the submissions in the gradebook."""
 
@@ -139,6 +156,19 @@ class SaveCells(preprocessors.SaveCells):
                 for submitted in notebook.submissions:
                     self.gradebook.db.add_all([row(cell_id=cell.id, notebook=submitted) for row in rows])
         self.gradebook.db.commit()
+
+
+class SetDueDate(NbGraderPreprocessor):
+    """Writes a unit's due date from autograder.yml into the gradebook."""
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """Write the due date; the notebook does not change."""
+        about = resources["nbgrader"]
+        unit = course_of(self.config).units.get(about["assignment"])
+        if unit and not self.config.GenerateAssignment.get("no_database", False):
+            with Gradebook(about["db_url"]) as gradebook:
+                gradebook.update_or_create_assignment(about["assignment"], duedate=unit.due)
+        return nb, resources
 
 
 def _gone(place: CourseDirectory, path: Path, source: NotebookNode) -> list[str]:

@@ -8,18 +8,14 @@ from __future__ import annotations
 import copy
 import itertools
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence, Set
 
+from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from grader.submissions.notebook import grade_id_of, imported_names, marks_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
-
-    from nbconvert.exporters.exporter import ResourcesDict
 
 # The definitions of a cell are found in its text: it is never run, and it may not even be valid Python.
 _DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)

@@ -11,22 +11,18 @@ import contextlib
 import io
 import re
 import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from grader.course.model import Course
 from grader.files import PACKAGE
 from grader.git import run_git
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.folder import TYPES
-from grader.integrations.release.secrets import Secrets, unit_lines
-from grader.integrations.release.texts import forms
+from grader.integrations.release.release_folder import TYPES
+from grader.integrations.release.secrets import Secrets, forms, unit_lines
 from grader.integrations.release.wheel import INSTRUCTORS
 from grader.testing.misconceptions import source_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grader.course.model import Course
 
 SEARCHED = (*TYPES, ".csv", ".ipynb")
 """How the names of files end that students can receive: nbgrader copies what is beside a notebook."""

@@ -1,8 +1,8 @@
-"""The student's part of the grader as a wheel: only what the visible tests and the quizzes need."""
+"""The student's part of the grader as a wheel, with its requirements: only what visible tests and quizzes need."""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib.metadata
 import itertools
 import json
 import os
@@ -11,19 +11,62 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from packaging.requirements import Requirement
 
 from grader.course.left_out import left_out, tests_left_out
 from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, digest
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.requirements import dependencies, distribution
 from grader.quizzes.questions import FILENAME as QUESTIONS
 from grader.submissions.names import SHEET_SUFFIX
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+LOCK = "requirements.lock"
+"""The file in the course's folder with the versions to install. Without it, the versions installed here count."""
+
+
+def distribution() -> importlib.metadata.Distribution:
+    """Return the distribution that the grader was installed as. Raises ReleaseError."""
+    name = next(iter(importlib.metadata.packages_distributions().get(__package__.partition(".")[0], ())), None)
+    if name is None:
+        raise ReleaseError("A release needs the grader to be installed: run `pip install` with its wheel or folder.")
+    return importlib.metadata.distribution(name)
+
+
+def dependencies() -> list[str]:
+    """Return the grader's requirements, without those of its extras."""
+    return [one for one in distribution().requires or () if "extra" not in str(Requirement(one).marker)]
+
+
+def pins(course: Course) -> dict[str, str]:
+    """Return the line `name==version` of each dependency of the grader, direct or not, by name."""
+    lock = course.root / LOCK
+    lines = lock.read_text(encoding="utf-8").splitlines() if lock.is_file() else []
+    locked = {_canonical(line.split("==")[0]): line for line in lines if "==" in line}
+    waiting = [Requirement(one).name for one in dependencies()]
+    found: dict[str, str] = {}
+    while waiting:
+        name = _canonical(waiting.pop())
+        if name in found or (locked and name not in locked):
+            continue
+        try:
+            installed = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:  # only needed on another system
+            if name in locked:
+                found[name] = locked[name]
+            continue
+        found[name] = locked.get(name, f"{name}=={installed.version.partition('+')[0]}")
+        wanted = [Requirement(one) for one in installed.requires or ()]
+        waiting += [one.name for one in wanted if "extra" not in str(one.marker)]
+    return {name: found[name] for name in sorted(found)}
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
 
 INSTRUCTORS = ("course/new", "suites", "audit", "cluster", "classes", "integrations", "nbgrader", "cli/instructor")
 """The folders of the package that students do not receive. Nothing else of it imports them."""
@@ -45,7 +88,7 @@ def build_wheel(into: Path, course: Course) -> Path:
 
     Its version is the course's, a plus and a digest of its contents, because pip keeps a version that it already has.
     """
-    if importlib.util.find_spec("flit_core") is None:
+    if find_spec("flit_core") is None:
         raise ReleaseError("A release needs flit_core: run `pip install -e .[release]`.")
     if not re.fullmatch(r"\d+(\.\d+)*", course.version):
         raise ReleaseError(
@@ -142,7 +185,7 @@ def _stage(package: Path, course: Course) -> None:
         (exercises / name).write_bytes(content)
     if course.feedback.before_due == "misconception":
         from grader.engine.failure_matrix import FILENAME as SIGNATURES  # imports torch
-        from grader.integrations.release.signatures import signatures_of
+        from grader.integrations.release.misconception_signatures import signatures_of
 
         (exercises / SIGNATURES).write_bytes(signatures_of(course))
     shutil.copyfile(course.root / FILENAME, package / "received" / FILENAME)

@@ -1,25 +1,116 @@
-"""The report as one HTML page without scripts, which a browser shows from a disk, on paper and without a network."""
+"""The report as one HTML page without scripts, which a browser shows from a disk, on paper and without a network.
+
+Other pages use the same parts: templates that escape text, a style that a policy allows, and the course's text.
+"""
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import html
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
 from markupsafe import Markup
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from grader.quizzes.sheet import heading
-from grader.reports import changes, reading
-from grader.reports.exporters import course_text, summary
-from grader.reports.exporters.templates import environment, style
-from grader.text import who
+from grader.reports import reading
+from grader.reports.exporters import job_summary
+from grader.reports.model import Report
+from grader.text import printable, who
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+LONGEST_FORMULA = 500
+# Links, classes and styles are not among them.
+_ATTRIBUTES = {"display", "stretchy", "mathvariant", "linethickness", "columnalign", "width", "accent", "fence"}
 
-    from grader.reports.model import Report
+
+def inline(text: str) -> Markup:
+    """Return a sentence as HTML: `code` in it is code, and all else is text, because a star may be a product."""
+    return Markup(_sentences().renderInline(printable(text)))
+
+
+def blocks(text: str) -> Markup:
+    """Return Markdown as HTML: paragraphs, lists, code, emphasis and formulas, but no links, pictures or headings."""
+    return Markup(_texts().render(printable(text)))
+
+
+def formula(latex: str, options: Mapping[str, Any]) -> str:
+    """Return a formula as MathML; if it is not understood or is too long, as code.
+
+    Args:
+        latex: The formula, without its dollar signs.
+        options: `display_mode` says whether it has a line of its own.
+    """
+    from latex2mathml.converter import convert_to_element
+
+    if len(latex) > LONGEST_FORMULA:
+        return _as_code(latex)
+    try:
+        made = convert_to_element(latex, display="block" if options["display_mode"] else "inline")
+    except Exception:  # noqa: BLE001 -- it has no base exception, and a text must stay readable
+        return _as_code(latex)
+    # The library leaves "<" in a text as it is, and it lets a formula have links and styles.
+    for element in made.iter():
+        element.text = html.unescape(element.text) if element.text else None
+        element.attrib = {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES}
+    return ElementTree.tostring(made, encoding="unicode")
+
+
+def _as_code(text: str) -> str:
+    return f"<code>{html.escape(text)}</code>"
+
+
+@cache
+def _sentences() -> MarkdownIt:
+    return MarkdownIt("zero").enable("backticks")
+
+
+@cache
+def _texts() -> MarkdownIt:
+    allowed = ["backticks", "emphasis", "escape", "list", "fence", "newline"]
+    return (
+        MarkdownIt("zero")
+        .enable(allowed)
+        .use(dollarmath_plugin, allow_digits=False, allow_labels=False, renderer=formula)
+    )
+
+
+class Style(NamedTuple):
+    """The text of a style sheet, and its digest, by which the page's policy allows it and no other."""
+
+    text: Markup
+    digest: str
+
+
+def style(*paths: Path) -> Style:
+    """Return the style of a page: these files, one after the other."""
+    text = "".join(path.read_text(encoding="utf-8") for path in paths)
+    return Style(Markup(text), base64.b64encode(hashlib.sha256(text.encode()).digest()).decode())
+
+
+def environment(folder: Path) -> Environment:
+    """Return an environment for the templates of a folder."""
+    return Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        finalize=_visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _visible(value: Any) -> Any:
+    """Make the text of an expression printable; what is HTML already was made so before."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
 
 MOST_BYTES = 1_000_000
 # The most characters of a text from the student; the first of these that makes the page small enough is taken.
@@ -82,7 +173,7 @@ def page(report: Report, pictures: Mapping[str, Picture] = NO_PICTURES, record: 
         made = _template().render(
             report=report,
             entries=found,
-            next=summary.next_entry(found),
+            next=job_summary.next_entry(found),
             pictures=pictures,
             record=record,
             style=style(STYLE),
@@ -101,7 +192,7 @@ def _output(report: Report, unit: str, exercise: str | None) -> str:
     return "\n".join(one.text.strip("\n") for one in report.messages if (one.unit, one.exercise, one.kind) == where)
 
 
-def _findings(entry: reading.Entry) -> list[Finding]:
+def _findings(entry: reading.ExerciseEntry) -> list[Finding]:
     """Return the feedback on an exercise, each with the lines that belong to it; the main issue comes first."""
     found: list[Finding] = []
     for line in entry.feedback():
@@ -132,18 +223,18 @@ def _template() -> Any:
     templates = environment(_FOLDER)
     templates.filters |= {
         "breakable": lambda name: Markup("_<wbr>").join(name.split("_")),
-        "code": course_text.inline,
-        "course_markdown": course_text.blocks,
+        "code": inline,
+        "course_markdown": blocks,
         "heading": heading,
         "points": reading.points,
     }
     templates.globals |= {
-        "graded_at": lambda report: changes.in_zone(report.started, report.timezone),
-        "changes": changes,
+        "graded_at": lambda report: reading.in_zone(report.started, report.timezone),
+        "changes": reading,
         "reading": reading,
-        "marks": summary.MARKS,
-        "awaited": summary.awaited,
-        "state_of": summary.state_of,
+        "marks": job_summary.MARKS,
+        "awaited": job_summary.awaited,
+        "state_of": job_summary.state_of,
         "findings": _findings,
     }
     return templates.get_template("page.html.j2")

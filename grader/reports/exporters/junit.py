@@ -8,17 +8,12 @@ of `grader check` says.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from grader.reports.model import NOT_WRITTEN
-from grader.reports.reading import Entry, counted_quizzes, entries_of, not_run, place_of, points, sentence_of
+from grader.reports.model import NOT_WRITTEN, Message, QuizItem, Report, Test, Unit
+from grader.reports.reading import ExerciseEntry, counted_quizzes, entries_of, not_run, place_of, points, sentence_of
 from grader.text import log_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from grader.reports.model import Message, QuizItem, Report, Test, Unit
 
 
 def junit(report: Report) -> str:
@@ -39,7 +34,7 @@ def junit(report: Report) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _of_test(entry: Entry, test: Test) -> Element:
+def _of_test(entry: ExerciseEntry, test: Test) -> Element:
     exercise, unit = entry.exercise, entry.unit
     case = _case(entry.unit_name, entry.name, test.name)
     if test.outcome == "passed":

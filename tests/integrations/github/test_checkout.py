@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from local_github import NOTHING, LocalGitHub, Repository, git, tree
 
-from grader.integrations.github import checkout
-from grader.integrations.github.checkout import FILE_LIMIT, FetchError, Store
+from grader.integrations.github import git_repositories
+from grader.integrations.github.git_repositories import FILE_LIMIT, FetchError, Store
 from grader.submissions.reader import read_submission
 
 AT = "2020-01-20T10:00:00+00:00"
@@ -131,7 +131,7 @@ def test_a_commit_that_unpacks_to_more_than_git_may_take_cannot_be_fetched(
     git(repository.work, "push", "-q", str(repository.bare), f"{message}:refs/heads/main")
     monkeypatch.setattr("grader.git._MOST_MEMORY", 2**26)
     store = Store(tmp_path / "store", (tmp_path / "hub").as_uri(), NAME, None)
-    monkeypatch.setattr(checkout, "_PAUSE", 0)
+    monkeypatch.setattr(git_repositories, "_PAUSE", 0)
     with pytest.raises(FetchError):
         store.fetch(message)
     monkeypatch.undo()

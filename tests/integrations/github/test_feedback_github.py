@@ -20,7 +20,7 @@ from grader.classes.record import Grade, grades
 from grader.cli.instructor import app
 from grader.course.model import load_course
 from grader.integrations.github.api import GitHub
-from grader.integrations.github.feedback import to_branch, to_comments
+from grader.integrations.github.delivery import to_branch, to_comments
 from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
 

@@ -17,8 +17,8 @@ from courses import REPOSITORY
 from grader.course.build import build
 from grader.course.model import load_course
 from grader.files import write_atomically
-from grader.integrations.github.release import release_github
-from grader.integrations.github.repository import Repository, origin
+from grader.integrations.github.git_repositories import Repository, origin
+from grader.integrations.github.github_release import release_github
 from grader.integrations.release import GradingMode, ReleaseError
 
 STUB, SHEET, CHECKING = "exercises/sums.py", "exercises/sums_quiz.md", "exercises/checking.py"

@@ -17,8 +17,8 @@ from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
 
 from grader.integrations.nbgrader import configure
-from grader.integrations.nbgrader.reading import SubmissionExporter
-from grader.integrations.nbgrader.session import Session
+from grader.integrations.nbgrader.nbgrader_grading import Session
+from grader.integrations.nbgrader.nbgrader_reading import SubmissionExporter
 
 UNIT = "positional_encoding"
 """The name of a unit of the course; the cells are not of that unit."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from grader.integrations.nbgrader.feedback import Feedback, of_exercise, of_quiz_item, of_whole
+from grader.integrations.nbgrader.nbgrader_grading import CellFeedback, of_exercise, of_quiz_item, of_whole
 from grader.reports.model import Report
 
 DUE = datetime.datetime(2027, 2, 1, 23, 59, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
@@ -81,22 +81,22 @@ def message(kind: str, text: str, exercise: str | None = "add", **place: Any) ->
     return {"unit": "sums", "exercise": exercise, "kind": kind, "text": text, "file": None, "line": None} | place
 
 
-def read(feedback: Feedback) -> str:
+def read(feedback: CellFeedback) -> str:
     """What a reader sees of the page."""
     return " ".join(html.unescape(re.sub(r"<.*?>", "", feedback.html())).split())
 
 
-def of_add(messages: Sequence[dict[str, Any]] = (), **exercise: Any) -> Feedback:
+def of_add(messages: Sequence[dict[str, Any]] = (), **exercise: Any) -> CellFeedback:
     return of_exercise(report(exercise, messages=messages), "sums", "add")
 
 
-def of_order(**item: Any) -> Feedback:
+def of_order(**item: Any) -> CellFeedback:
     quiz = report(item=item).units["sums"].quiz
     assert quiz
     return of_quiz_item("order", quiz.items["order"], DUE)
 
 
-def of_notebook(**settings: Any) -> Feedback:
+def of_notebook(**settings: Any) -> CellFeedback:
     whole = of_whole(report(**settings), "sums")
     assert whole
     return whole
@@ -216,7 +216,7 @@ def test_code_that_was_not_isolated_is_reported() -> None:
     ],
     ids=["exercise", "quiz item before", "quiz item after", "notebook"],
 )
-def test_no_text_of_a_report_is_markup(feedback: Feedback) -> None:
+def test_no_text_of_a_report_is_markup(feedback: CellFeedback) -> None:
     page = feedback.html()
     assert html.escape(HOSTILE, quote=False).lower() in page.lower().replace("&quot;", '"')
     assert set(re.findall(r"<(\w+)", page)) <= {"div", "strong", "br", "ul", "li", "pre", "code", "p", "h1"}

@@ -10,7 +10,7 @@ import pytest
 from nbformat import NotebookNode
 from small_course import SOURCE, answer, graded, marked, text
 
-from grader.integrations.nbgrader.merge import Merge
+from grader.integrations.nbgrader.notebook_merge import Merge
 
 Cells = list[NotebookNode]
 Edit = Callable[[Cells], object]

@@ -25,8 +25,7 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineHandshake
-from grader.integrations.nbgrader.release import configure_lines, is_configured
-from grader.integrations.nbgrader.update import release_nbgrader
+from grader.integrations.nbgrader.nbgrader_release import configure_lines, is_configured, release_nbgrader
 from grader.integrations.release import ReleaseError
 from grader.quizzes.items import mark
 from grader.quizzes.questions import fill

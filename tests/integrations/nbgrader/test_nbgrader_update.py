@@ -19,7 +19,7 @@ from terms import COURSE_ID, environment_of, exported, hand_in_solved, make_smal
 
 from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineHandshake
-from grader.integrations.nbgrader.update import AS_RELEASED, HISTORY, release_nbgrader
+from grader.integrations.nbgrader.nbgrader_release import AS_RELEASED, HISTORY, release_nbgrader
 from grader.integrations.release import ReleaseError
 from grader.reports.scoring import Rubric
 

@@ -12,7 +12,8 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbgrader.preprocessors import ClearSolutions
 from small_course import SmallCourse
 
-from grader.integrations.nbgrader.plugins import ClearAnswers, LatePenalty, SetDueDate
+from grader.integrations.nbgrader.generating import ClearAnswers, SetDueDate
+from grader.integrations.nbgrader.nbgrader_gradebook import LatePenalty
 
 ANSWER = """\
 # One letter.

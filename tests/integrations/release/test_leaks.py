@@ -25,12 +25,11 @@ from courses import BUILDABLE, COURSE, REPOSITORY
 
 from grader.course.build import build
 from grader.course.model import load_course
-from grader.integrations.github.release import release_github
-from grader.integrations.gradescope.release import release_gradescope
+from grader.integrations.github.github_release import release_github
 from grader.integrations.release import ReleaseError
+from grader.integrations.release.autograders import release_gradescope
 from grader.integrations.release.leaks import Leak, require_none, revealing_sentences, scan
-from grader.integrations.release.secrets import COPIED, Secrets
-from grader.integrations.release.texts import signs
+from grader.integrations.release.secrets import COPIED, Secrets, signs
 from grader.integrations.release.wheel import received
 from grader.quizzes.items import BugItem, ChoiceItem
 from grader.quizzes.practice_items import read_practice, to_json

@@ -13,8 +13,8 @@ from courses import REPOSITORY, run_grader
 from grader.course.build import build
 from grader.course.model import Course, load_course
 from grader.course.new import new_course
-from grader.integrations.github.release import render, write_workflows
-from grader.integrations.gradescope.release import release_gradescope
+from grader.integrations.github.github_release import render, write_workflows
+from grader.integrations.release.autograders import release_gradescope
 
 VERSIONS = ("3.12", "3.14")
 WORKFLOWS = Path(".github", "workflows")

@@ -18,10 +18,9 @@ from packaging.utils import canonicalize_name
 from received import make_environment, run
 
 from grader.course.model import load_course
-from grader.integrations.github.release import release_github
+from grader.integrations.github.github_release import release_github
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.requirements import dependencies
-from grader.integrations.release.wheel import build_wheel
+from grader.integrations.release.wheel import build_wheel, dependencies
 
 pytestmark = pytest.mark.proof(part="releases")
 

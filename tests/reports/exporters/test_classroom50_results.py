@@ -9,8 +9,8 @@ import pytest
 from classroom50_collector import check_result
 from made_reports import exercise, of_exercises, quiz, report, unit, unwritten
 
-from grader.reports.exporters.classroom50 import EnvironmentFault, outputs, result
-from grader.reports.exporters.summary import opening
+from grader.reports.exporters.autograder_results import EnvironmentFault, classroom50_result, classroom50_status
+from grader.reports.exporters.job_summary import opening
 from grader.reports.model import Report
 
 ENVIRONMENT = {
@@ -33,7 +33,7 @@ MIXED = report(
 
 
 def made(report: Report = MIXED, /, **changes: str) -> dict[str, Any]:
-    return result(report, ENVIRONMENT | changes, COMMITTED, GRADED)
+    return classroom50_result(report, ENVIRONMENT | changes, COMMITTED, GRADED)
 
 
 def test_a_result_is_one_that_the_collector_reads() -> None:
@@ -88,14 +88,14 @@ def test_a_tag_that_the_collector_would_refuse_is_named() -> None:
 
 
 def test_the_status_is_success_only_for_full_marks() -> None:
-    assert outputs(MIXED) == {"status": "failure", "summary": "15 of 23 points by the visible tests"}
+    assert classroom50_status(MIXED) == {"status": "failure", "summary": "15 of 23 points by the visible tests"}
     full = of_exercises(total=exercise(3))
-    assert outputs(full) == {"status": "success", "summary": "3 of 3 points by the visible tests"}
+    assert classroom50_status(full) == {"status": "success", "summary": "3 of 3 points by the visible tests"}
 
 
 def test_if_nothing_is_handed_in_nothing_failed() -> None:
     made = report({"sums": unit({"total": unwritten()})}, handed_in=False)
-    assert outputs(made) == {"status": "success", "summary": "nothing handed in yet"}
+    assert classroom50_status(made) == {"status": "success", "summary": "nothing handed in yet"}
 
 
 def test_the_release_shows_the_points_and_the_next_thing_without_details() -> None:

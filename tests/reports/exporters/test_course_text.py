@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.reports.exporters.course_text import blocks, inline
+from grader.reports.exporters.html import blocks, inline
 
 
 def test_in_a_sentence_only_code_is_markup() -> None:

@@ -6,7 +6,7 @@ import pytest
 from made_reports import commands_in
 from markdown_it import MarkdownIt
 
-from grader.reports.exporters.escape import code, command, markdown, sentence
+from grader.reports.exporters.job_summary import code, command, markdown, sentence
 
 AS_GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 

@@ -14,9 +14,8 @@ from made_reports import exercise, of_exercises, quiz, raised, report, unit, unw
 from grader.course.model import load_course
 from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
-from grader.reports.exporters.gradescope import results
-from grader.reports.model import Change
-from grader.reports.results import Described, Diagnosed, Judged, Result
+from grader.reports.exporters.autograder_results import gradescope_results
+from grader.reports.model import Change, Described, Diagnosed, Judged, Result
 from grader.reports.scoring import Rubric, make_report
 from grader.submissions.names import missing_unit
 from grader.submissions.source import Submission, UnitSource, UnitSubmission
@@ -27,7 +26,7 @@ SHOWN = _TABLE.findall((REPOSITORY / "docs" / "gradescope.md").read_text(encodin
 
 
 def test_each_exercise_and_each_quiz_that_counts_is_a_numbered_test() -> None:
-    made = results(
+    made = gradescope_results(
         report(
             {
                 "sums": unit({"total": exercise(2, 1), "mean": exercise(4)}, quiz=quiz(5, 7)),
@@ -48,7 +47,7 @@ def test_the_score_is_that_of_the_report_with_what_an_instructor_changed() -> No
     less = Change(kind="adjustment", points=-2, reason="Copied.", exercise=None, by="Ms Roe")
     well = Change(kind="comment", points=0, reason="Short.", exercise="total", by="Ms Roe")
     changed = unit({"total": exercise(4)}).model_copy(update={"points": 2, "earned": 4, "changes": [less, well]})
-    made = results(
+    made = gradescope_results(
         report({"sums": changed}).model_copy(update={"comments": [well.model_copy(update={"exercise": None})]})
     )
     assert made["score"] == 2
@@ -58,7 +57,7 @@ def test_the_score_is_that_of_the_report_with_what_an_instructor_changed() -> No
 
 
 def test_an_exercise_shows_its_misconception_and_failed_tests() -> None:
-    (test,) = results(of_exercises(total=exercise(0, 2, mistake="The last one is left out.")))["tests"]
+    (test,) = gradescope_results(of_exercises(total=exercise(0, 2, mistake="The last one is left out.")))["tests"]
     assert test["output"].split("\n") == [
         "The last one is left out.",
         "The values are wrong.",
@@ -73,7 +72,7 @@ def test_an_error_is_shown_once_with_its_text_and_place() -> None:
         raised("total", "It raised a SystemExit. 0", 9),
         raised("total", "It raised a ValueError. no", 2, file="sums.ipynb, cell 5"),
     ]
-    (test,) = results(report(lost, messages))["tests"]
+    (test,) = gradescope_results(report(lost, messages))["tests"]
     assert test["output"].split("\n") == [
         "It raised a SystemExit: 0. (exercises/sums.py, line 9)",
         "- They should be right.",
@@ -82,13 +81,13 @@ def test_an_error_is_shown_once_with_its_text_and_place() -> None:
 
 
 def test_an_unwritten_exercise_says_so_once() -> None:
-    (test,) = results(of_exercises(total=unwritten()))["tests"]
+    (test,) = gradescope_results(of_exercises(total=unwritten()))["tests"]
     assert test["output"] == "It is not written yet."
 
 
 def test_a_file_that_could_not_be_read_is_reported() -> None:
     lost = unit({"total": exercise(0, 1)}, path=None, remarks=["sums.py is empty: write there."])
-    made = results(report({"sums": lost}))
+    made = gradescope_results(report({"sums": lost}))
     assert made["tests"][0]["output"] == "sums.py is empty: write there."
     assert "sums: sums.py is empty: write there." in made["output"].split("\n")
 
@@ -96,23 +95,25 @@ def test_a_file_that_could_not_be_read_is_reported() -> None:
 def test_a_line_that_could_not_be_run_is_reported() -> None:
     made = report({"sums": unit({"total": unwritten()})}, [raised(None, "It is not valid Python. invalid syntax", 3)])
     where = "A line could not be run, exercises/sums.py, line 3"
-    assert results(made)["output"].split("\n")[1:] == [f"sums: {where}: It is not valid Python: invalid syntax."]
+    assert gradescope_results(made)["output"].split("\n")[1:] == [
+        f"sums: {where}: It is not valid Python: invalid syntax."
+    ]
 
 
 def test_units_that_are_not_handed_in_are_listed_on_one_line() -> None:
     lost = {name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_unit(name)]) for name in ("sums", "means")}
-    made = results(report(lost))
+    made = gradescope_results(report(lost))
     assert made["output"].split("\n")[1:] == ["Not handed in yet: sums, means."]
     assert {test["output"] for test in made["tests"]} == {"It is not handed in yet."}
 
 
 def test_a_quiz_before_its_due_date_says_how_many_are_answered() -> None:
-    made = results(report({"sums": unit({}, quiz=quiz(None, 9))}))
+    made = gradescope_results(report({"sums": unit({}, quiz=quiz(None, 9))}))
     assert "sums, quiz: 1 of 1 answered. It counts after the due date, up to 9 points." in made["output"].split("\n")
 
 
 def test_after_its_due_date_a_quiz_shows_feedback_on_each_answer() -> None:
-    [test] = results(report({"sums": unit({}, quiz=quiz(5, 9, sentences=["That is the median."]))}))["tests"]
+    [test] = gradescope_results(report({"sums": unit({}, quiz=quiz(5, 9, sentences=["That is the median."]))}))["tests"]
     assert test["output"].split("\n") == ["1 of 1 answered", "an_item: That is the median."]
 
 
@@ -134,7 +135,7 @@ def graded(root: Path, when: str, level: str) -> dict[str, Any]:
     )
     second = datetime.timedelta(seconds=1 if when == "after" else -1)
     submission = Submission("submission", root, None, {"sums": handed_in})
-    return results(make_report(submission, found, rubric, course, {}, {}, course.units["sums"].due + second))
+    return gradescope_results(make_report(submission, found, rubric, course, {}, {}, course.units["sums"].due + second))
 
 
 # docs/specs.md of gradescope/autograder_samples, "Controlling Test Case Visibility", read on 29 November 2026: students
@@ -167,12 +168,12 @@ def test_the_table_has_every_level_before_and_after_the_due_date() -> None:
 
 
 def test_all_text_for_gradescope_is_plain() -> None:
-    made = results(of_exercises(total=exercise(1)))
+    made = gradescope_results(of_exercises(total=exercise(1)))
     assert {made["output_format"], *(test["output_format"] for test in made["tests"])} == {"text"}
 
 
 def test_students_see_the_tests_and_never_the_output_of_the_program() -> None:
-    made = results(of_exercises(total=exercise(1)))
+    made = gradescope_results(of_exercises(total=exercise(1)))
     assert (made["stdout_visibility"], made["tests"][0]["visibility"]) == ("hidden", "visible")
     assert made["execution_time"] == 1.5
     assert made["extra_data"]["commit"] == "0" * 40

@@ -24,11 +24,11 @@ from grader.classes.decisions import Decisions
 from grader.cli import check_output, console
 from grader.cli.instructor import class_table
 from grader.course.model import load_course
-from grader.reports.exporters.annotations import annotations as annotations_of
-from grader.reports.exporters.gradescope import results
+from grader.reports.exporters.autograder_results import gradescope_results
 from grader.reports.exporters.html import page as html_page
+from grader.reports.exporters.job_summary import annotation_commands as annotations_of
+from grader.reports.exporters.job_summary import opening, summary
 from grader.reports.exporters.junit import junit
-from grader.reports.exporters.summary import opening, summary
 from grader.reports.model import Change, Message, Report
 
 # What the grader itself writes, and no student can.
@@ -175,8 +175,8 @@ def test_junit_xml_has_the_same_structure_as_with_a_harmless_word() -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_gradescope_gets_our_plain_lines(attack: str) -> None:
-    made = results(with_text(attack))
-    harmless = results(with_text("word"))
+    made = gradescope_results(with_text(attack))
+    harmless = gradescope_results(with_text("word"))
     for test, plain in zip(made["tests"], harmless["tests"], strict=True):
         assert test["output_format"] == "text"
         assert all(line.isprintable() for line in test["output"].split("\n"))

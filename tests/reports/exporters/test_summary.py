@@ -6,7 +6,7 @@ from bs4 import BeautifulSoup
 from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 from markdown_it import MarkdownIt
 
-from grader.reports.exporters.summary import opening, summary
+from grader.reports.exporters.job_summary import opening, summary
 from grader.reports.model import Message, Report
 from grader.submissions.names import missing_sheet, missing_unit
 

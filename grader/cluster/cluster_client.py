@@ -1,0 +1,244 @@
+"""Makes reports of submissions that the workers of a Dask cluster grade."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import queue
+import time
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any
+
+from grader.cluster.cluster_messages import RemoteResult, Task, read_answer
+from grader.cluster.cluster_worker import grade, installed
+from grader.cluster.connection import INSTALL, connect, start_worker
+from grader.engine.engine_client import Engine, in_turn, request_for
+from grader.engine.engine_messages import EngineReply
+from grader.engine.grading import Graded, SandboxUnavailable
+from grader.errors import InternalError
+from grader.reports.scoring import Rubric, make_report
+from grader.sandbox.protocol import ProtocolError
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from distributed import Future
+
+    from grader.cluster.cluster_messages import Answer
+    from grader.course.model import Course
+    from grader.engine.engine_messages import EngineRequest
+    from grader.quizzes.quiz_source import Quiz
+    from grader.reports.model import Described, Result
+    from grader.submissions.source import Submission
+
+
+class ClusterGrading:
+    """Makes reports of submissions, as `Grading` does, from what workers return."""
+
+    def __init__(self, course: Course, quizzes: Mapping[str, Quiz], allow_unisolated: bool, scheduler: str) -> None:
+        """Prepare; nothing is started or connected yet.
+
+        Args:
+            course: The course to grade.
+            quizzes: The quizzes of the units that are graded. They are marked here.
+            allow_unisolated: Run student code even on workers that cannot isolate it.
+            scheduler: The scheduler's address, or `local`.
+        """
+        self._course = course
+        self._quizzes = quizzes
+        self._allow_unisolated = allow_unisolated
+        self._scheduler = scheduler
+
+    def __enter__(self) -> ClusterGrading:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do nothing: the connection ends with the reports."""
+
+    def reports(
+        self, submissions: Iterable[Submission], workers: int, now: datetime.datetime
+    ) -> Iterator[tuple[Submission, Graded | str]]:
+        """Yield each submission with its report, or with the reason why there is none, in the order of completion.
+
+        A local cluster grades this many at once. Raises GraderError.
+        """
+        submissions = iter(submissions)
+        first = next(submissions, None)
+        if first is None:  # no cluster is needed
+            return
+        with Cluster(self._scheduler, self._course, workers) as cluster:
+            # What earns points comes from this machine, whatever a worker says.
+            with Engine(self._course) as engine:
+                criteria = engine.handshake().criteria
+            rubric = Rubric(criteria, self._quizzes)
+            everyone = itertools.chain([first], submissions)
+            graded = cluster.grade(everyone, installed(self._course), criteria, self._allow_unisolated)
+            for submission, result in graded:
+                for one in (submission, *submission.copies):
+                    if isinstance(result, RemoteResult):
+                        report = make_report(one, result, rubric, self._course, result.missing, result.versions, now)
+                        yield one, Graded(report, result.pytest)
+                    else:
+                        yield one, str(result)
+
+
+# Between two looks at the workers.
+LOOK_SECONDS = 10
+# For each thread of the workers: one that is graded, and one that waits at the worker.
+SENT_AHEAD = 2
+
+
+class Cluster:
+    """A connection to a scheduler, or a cluster on this machine that ends with it."""
+
+    def __init__(self, scheduler: str, course: Course, workers: int) -> None:
+        """Connect.
+
+        Args:
+            scheduler: The scheduler's address, or `local`.
+            course: The course to grade.
+            workers: How many submissions a local cluster grades at once.
+
+        Raises:
+            GraderError: The address is refused, or nothing answers there.
+        """
+        self._finished: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
+        self._sent: dict[Any, tuple[int, EngineRequest, Future[bytes]]] = {}  # by the key of the task
+        self._threads, self._looked = 0, 0.0
+        self._connection = connect(scheduler, course, workers)
+        self._client = self._connection.client
+        self.scheduler = self._connection.name
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Disconnect. The scheduler drops what is not graded yet; a local cluster ends."""
+        self._connection.close()
+
+    def grade(
+        self,
+        submissions: Iterable[Submission],
+        needed: Mapping[str, str],
+        criteria: Sequence[Described],
+        allow_unisolated: bool,
+    ) -> Iterator[tuple[Submission, Result | str]]:
+        """Grade submissions, those that failed once more (see `in_turn`).
+
+        Args:
+            submissions: The submissions; each is taken from the iterable when there is room for it.
+            needed: The versions that the workers must have.
+            criteria: The criteria that a result must have.
+            allow_unisolated: Run student code even on workers that cannot isolate it.
+
+        Yields:
+            Each submission with a `RemoteResult`, or with the reason why there is none, in the order of completion.
+
+        Raises:
+            InternalError: A worker refuses to grade, or there is no worker or scheduler any more.
+            SandboxUnavailable: A worker cannot isolate student code.
+        """
+
+        def send(number: int, submission: Submission) -> None:
+            request = request_for(number, submission)
+            task = Task(dict(needed), allow_unisolated, request).to_bytes()
+            # Not pure: otherwise the scheduler would return the result of an equal submission.
+            with self._connected():
+                future = self._client.submit(grade, task, pure=False)
+            self._sent[future.key] = number, request, future
+            future.add_done_callback(self._finished.put)
+
+        def receive(_running: Iterable[Submission]) -> EngineReply:
+            future = self._next_finished()
+            number, request, _ = self._sent.pop(future.key)
+            return EngineReply(number, self._result(future, request, criteria))
+
+        return in_turn(submissions, self._at_once, send, receive)
+
+    def _result(self, future: Future[bytes], request: EngineRequest, criteria: Sequence[Described]) -> Result | str:
+        """Return the result of a task that has ended, or the reason why there is none. Raises InternalError."""
+        with self._connected():
+            error = future.exception()  # raises an error of its own if the scheduler has forgotten the task
+            content = None if error is not None else future.result()
+        if error is not None:
+            return self._failure(error)
+        try:
+            answer, result = read_answer(content, request, criteria)
+        except ProtocolError as problem:
+            return f"the worker {self._holder(future)} sent a malformed answer: {problem}"
+        if isinstance(result, str):
+            return _why_not_graded(answer, result)
+        return result
+
+    def _failure(self, error: BaseException) -> str:
+        """Return why a submission lost its workers. Raises InternalError if Dask can run nothing."""
+        from distributed import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            return f"each worker that graded it ended, the last one at {error.last_worker.address}"
+        # What goes wrong while a worker grades is an answer, so Dask itself failed, and would fail again.
+        reason = str(error).partition("\n")[0]
+        raise InternalError(
+            f"Dask could not run the grader at {self.scheduler} ({type(error).__name__}: {reason}): the scheduler and "
+            f"each worker need the grader of this machine, with {INSTALL}. Start them with its Python."
+        ) from None
+
+    def _holder(self, future: Future[bytes]) -> str:
+        """Return the addresses of the workers that have a result."""
+        with self._connected():
+            found = self._client.who_has([future])
+        return ", ".join(address for places in found.values() for address in places)
+
+    def _next_finished(self) -> Future[bytes]:
+        """Wait for a task that has ended. Raises InternalError if there is nobody left who could grade it."""
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self._finished.get(timeout=LOOK_SECONDS)
+            if not self._look():
+                raise InternalError(
+                    f"The scheduler {self.scheduler} has no worker any more: start one, {start_worker(self.scheduler)}."
+                )
+
+    def _at_once(self) -> int:
+        """Return how many submissions to send at once. Workers may come and go."""
+        if time.monotonic() - self._looked > LOOK_SECONDS:
+            self._look()
+        return max(SENT_AHEAD * self._threads, 1)
+
+    def _look(self) -> int:
+        """Ask how many threads the workers have. Raises InternalError if the scheduler does not answer."""
+        with self._connected():
+            self._threads = sum(self._client.nthreads().values())
+        self._looked = time.monotonic()
+        return self._threads
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Report that the scheduler is gone as an InternalError."""
+        from distributed.client import ClosedClientError
+
+        try:
+            yield
+        except (OSError, RuntimeError, CancelledError, ClosedClientError) as error:
+            reason = " ".join(str(error).split())
+            raise InternalError(
+                f"The scheduler {self.scheduler} does not answer any more, or was restarted ({reason})."
+            ) from None
+
+
+def _why_not_graded(answer: Answer, text: str) -> str:
+    """Return why a submission was not graded. Raises InternalError if the worker can grade none."""
+    if answer.kind == "unisolated":
+        raise SandboxUnavailable(answer.reasons, where=f"on the worker {answer.worker}")
+    if answer.kind == "refused":
+        raise InternalError(
+            f"The worker {answer.worker} refuses to grade: {text}. Install this machine's versions there, with "
+            "`git pull` and `make` in the course's folder, and restart the worker."
+        )
+    return f"{text} (on the worker {answer.worker})"

@@ -1,1 +1,0 @@
-"""The gradebook in the formats that learning platforms import."""

@@ -1,0 +1,502 @@
+"""The page on a class: what it says, what it hides, and how a real browser shows it."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import made_class
+import pytest
+from browser import Sheet, a_browser
+from bs4 import BeautifulSoup
+from courses import COURSE, LONG_PAST, LONG_TO_COME, SMALL_COURSE, set_due
+from made_reports import exercise, report, unit, unwritten
+from playwright.sync_api import Browser
+from typer.testing import CliRunner
+
+from grader.classes.decisions import Decisions
+from grader.classes.gradebook import Reports, gradebook_of
+from grader.classes.roster import RosterEntry
+from grader.classes.summary_page import Summary, change, page, read_class
+from grader.cli.instructor import app
+from grader.course.model import Course, load_course
+from grader.errors import GraderError
+from grader.quizzes.items import mark
+from grader.quizzes.quiz_source import load_quiz
+from grader.reports.folder import keep_earlier, write_report
+from grader.reports.model import Message, Quiz, QuizItem, Received, Report, Timing, Unit
+from grader.submissions.names import missing_sheet, missing_unit
+from grader.text import UNSEEN
+
+TODAY, WEEK_AGO = "2027-01-20T12:00:00+00:00", "2027-01-12T12:00:00+00:00"
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"viewport": {"width": 360, "height": 740}},
+    "forced colours": {"forced_colors": "active"},
+}
+ANSWERS = {"order_of_terms": "b", "even_sums": "a c", "mean_of_two": "right", "how_many_terms": "right"}
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """A course of two units that are over; only the first has a quiz."""
+    root = tmp_path / "course"
+    for name, text in SMALL_COURSE.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    settings = root / "autograder.yml"
+    second = "  means:\n    title: Means\n    due: 2100-01-01T00:00:00+00:00\n    exercises:\n      mean: 1\n"
+    first = settings.read_text(encoding="utf-8").replace("add: 2", "add: 1")
+    settings.write_text(first + second, encoding="utf-8")
+    for folder in ("solutions", "exercises"):
+        (root / folder / "means.py").write_text("def mean(a):\n    raise NotImplementedError()\n", encoding="utf-8")
+    set_due(root, LONG_PAST)
+    return load_course(root)
+
+
+def answered(course: Course, answers: Mapping[str, str] = ANSWERS, variant: int = 0) -> Quiz:
+    """The quiz of `sums`, marked. The answer `right` is the right number."""
+    source = load_quiz(course.solutions / "sums_quiz.yml")
+    items = {}
+    for name, item in source.items.items():
+        raw = answers.get(name)
+        raw = str(item.row(variant)["answer"]) if raw == "right" else raw
+        marked = mark(item, raw, variant, 1) if raw else None
+        points, sentences = (marked.points, marked.sentences) if marked else (0, [])
+        items[name] = QuizItem(
+            answered=raw is not None,
+            points=points,
+            possible=item.points,
+            problem=None,
+            sentences=sentences,
+            answer=None,
+            explanation=None,
+        )
+    points, possible = sum(one.points or 0 for one in items.values()), sum(one.possible for one in items.values())
+    return Quiz(
+        points=points,
+        possible=possible,
+        summary="",
+        variant=variant,
+        remarks=[] if answers else [missing_sheet("sums")],
+        items=items,
+    )
+
+
+def missing(name: str, quiz: Quiz | None = None) -> Unit:
+    exercises = {"add": unwritten(4), "Scale": unwritten(1)} if name == "sums" else {"mean": unwritten(2)}
+    return unit(exercises, path=None, remarks=[missing_unit(name)], quiz=quiz)
+
+
+def sums(course: Course, add: int = 4, scale: int = 1, **more: Any) -> Unit:
+    """The first unit, with this many of its points."""
+    mistake = more.pop("mistake", None)
+    exercises = {"add": exercise(add, 4 - add, mistake=mistake), "Scale": exercise(scale, 1 - scale)}
+    return unit(exercises, quiz=more.pop("quiz", None) or answered(course), **more)
+
+
+def means(points: int = 2) -> Unit:
+    return unit({"mean": exercise(points, 2 - points)}, path="means.py")
+
+
+def of(student: str, *units: Unit, started: str = TODAY, messages: Any = ()) -> Report:
+    names = [one for one in ("sums", "means") if len(units) == 2 or ("mean" in units[0].exercises) == (one == "means")]
+    made = report(dict(zip(names, units, strict=True)), messages, suites="hidden")
+    return made.model_copy(update={"student": student, "timing": Timing(started=started, seconds=1.0)})
+
+
+def attempt(text: str) -> Message:
+    return Message(unit="sums", exercise=None, kind="attempted", text=text, file=None, line=None)
+
+
+class Page:
+    """A page, and its sections as text."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+        self.soup = BeautifulSoup(html, "html.parser")
+
+    def section(self, name: str) -> str:
+        found = self.soup.find("section", {"aria-labelledby": name})
+        assert found
+        return " ".join(found.get_text(" ").replace("\xa0", " ").split())
+
+    def rows(self, name: str) -> list[str]:
+        found = self.soup.find("section", {"aria-labelledby": name})
+        assert found
+        return [" ".join(row.get_text(" ").replace("\xa0", " ").split()) for row in found.select("tbody tr")]
+
+    @property
+    def tiles(self) -> dict[str, str]:
+        tiles = self.soup.select("header .tiles > div")
+        return {one.dt.get_text(): one.dd.get_text() for one in tiles if one.dt and one.dd}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "reports"
+
+
+def shown(
+    course: Course, folder: Path, *reports: Report, names: bool = True, entries: Any = (), only: str | None = None
+) -> Page:
+    for one in reports:
+        write_report(one, None, folder)
+    return Page(page(read_class(Decisions(course, [*entries]), folder, only), not names))
+
+
+def test_the_header_counts_who_handed_in_and_who_did_not(course: Course, folder: Path) -> None:
+    made = shown(
+        course,
+        folder,
+        of("ada", sums(course), means()),
+        of("bela", sums(course, 2), missing("means")),
+        of("chen", missing("sums", answered(course, {})), missing("means")),
+        of("dina", sums(course), means(), started=WEEK_AGO).model_copy(update={"suites": "visible"}),
+        of("emil", sums(course), means()),
+        entries=[RosterEntry(name) for name in ("ada", "bela", "chen", "dina")],
+    )
+    assert made.tiles == {
+        "students": "4",
+        "handed in": "2",
+        "handed in nothing": "1",
+        "not graded": "1",
+        "median of the total": "50\xa0%",
+    }
+    assert "Not in the roster, so not in the class: emil." in made.html
+    assert "The newest report was made on 2027-01-20 12:00 UTC." in made.html
+
+
+def test_files_as_students_receive_them_are_nothing_handed_in(course: Course, folder: Path) -> None:
+    stubs = unit({"add": unwritten(4), "Scale": unwritten(1)}, quiz=answered(course, {}))
+    received = of("bela", stubs, unit({"mean": unwritten(2)}, path="means.py"))
+    made = shown(course, folder, of("ada", sums(course), means()), received.model_copy(update={"handed_in": False}))
+    assert (made.tiles["handed in"], made.tiles["handed in nothing"]) == ("1", "1")
+    assert made.rows("exercises")[1].startswith("add 100 %")
+    assert [one.get_text() for one in made.soup.select(".helped ul > li")] == ["Nothing is handed in."]
+
+
+def test_what_is_over_and_was_never_graded_is_an_open_case_and_no_total(course: Course, folder: Path) -> None:
+    made = shown(course, folder, of("ada", means()), of("bela", means(1)))
+    assert (made.tiles["not graded"], made.tiles["median of the total"]) == ("2", "–")
+    assert "sums: not graded. There is no report: grade again. ada, bela." in made.section("open")
+
+
+def test_a_group_is_counted_once_and_its_students_are_named(course: Course, folder: Path) -> None:
+    together = [
+        of(name, sums(course, 2, mistake="Not so."), means()).model_copy(update={"together": ["ada", "bela"]})
+        for name in ("ada", "bela")
+    ]
+    made = shown(course, folder, *together, of("chen", sums(course, 4), means(0)))
+    assert made.tiles["students"] == "3"
+    assert made.rows("units")[1] == "Means means, 2 points 3 of 3 0 50 % 50 % 25 to 75 %"
+    assert made.rows("exercises")[0] == "sums 2 submissions"
+    assert "1 submission A mistake add , sums Not so. Who ada bela" in made.section("misconceptions")
+    assert "2 submissions" in made.section("quizzes")
+    assert "1 group handed in together." in made.html
+
+
+def test_the_distribution_has_its_numbers_in_words(course: Course, folder: Path) -> None:
+    made = shown(
+        course,
+        folder,
+        *(of(f"s{number}", unit({"mean": exercise(number, 10 - number)}, path="means.py")) for number in range(1, 11)),
+        of("idle", missing("means").model_copy(update={"possible": 10})),
+        only="means",
+    )
+    drawing = made.soup.select_one("svg.histogram")
+    assert drawing
+    assert drawing["role"] == "img"
+    text = made.soup.find(id="histogram-text").get_text()  # type: ignore[union-attr]
+    assert text.startswith("0 to 10 %: 1, 10 to 20 %: 1, ")
+    assert text.endswith("90 to 100 %: 2. Quartiles: 25, 50 and 75 %.")
+    assert "A quarter of the class has at most 25 %" in made.section("distribution")
+    assert "In grey: 1 who handed in nothing." in made.section("distribution")
+    assert made.rows("distribution")[0] == "0 to less than 10 % 1 1"
+
+
+def test_a_unit_has_its_middle_and_who_was_late(course: Course, folder: Path) -> None:
+    def received(at: str | None) -> Received:
+        return Received(at=at, source="times.csv")
+
+    times = ["2027-01-09T00:00:00+00:00", "2027-01-11T00:00:00+00:00", None]
+    due = "2027-01-10T00:00:00+00:00"
+    changes = [{"received": received(time), "due": due} for time in times]
+    late = [means(number).model_copy(update=change) for number, change in enumerate(changes)]
+    reports = [*(of(f"s{number}", one) for number, one in enumerate(late)), of("x", missing("means"))]
+    made = shown(course, folder, *reports, only="means")
+    # A time that is not known is an open case, and not late.
+    assert made.rows("units") == ["Means means, 2 points 3 of 4 1 50 % 50 % 25 to 75 %"]
+    assert re.search(r"means: Time unknown: [^.]+ times\.csv .* s2\.$", made.section("open"))
+
+
+def test_an_exercise_has_its_share_with_an_interval(course: Course, folder: Path) -> None:
+    strong = [of(f"strong{n}", sums(course, 4), means(2)) for n in range(8)]
+    weak = [of(f"weak{n}", sums(course, 0, n % 2), means(n // 4)) for n in range(8)]
+    made = shown(course, folder, *strong, *weak, of("absent", missing("sums", answered(course, {})), missing("means")))
+    rows = made.rows("exercises")
+    assert rows[0] == "sums 16 students"
+    assert rows[1] == "add 50 % 28 to 72 8 0 0"
+    assert re.search(r"Most difficult: add \(50 %\)", made.section("exercises"))
+
+
+def test_an_exercise_that_is_not_written_or_waits_is_counted(course: Course, folder: Path) -> None:
+    waiting = exercise(0, 1, reason=None, waiting_for="Depends on `add`; fix that first.")
+    made = shown(
+        course,
+        folder,
+        of("ada", unit({"add": unwritten(4), "Scale": waiting}, quiz=answered(course)), missing("means")),
+        of("bela", sums(course), missing("means")),
+    )
+    assert made.rows("exercises")[1:3] == [
+        "add 50 % 9 to 91 1 1 0",
+        "Scale 50 % 9 to 91 1 0 1",
+    ]
+
+
+def test_misconceptions_have_their_sentence_and_students_the_most_frequent_first(course: Course, folder: Path) -> None:
+    made = shown(
+        course,
+        folder,
+        *(of(name, unit({"mean": exercise(0, 2, mistake="Not so.")}, path="means.py")) for name in ("ada", "bela")),
+        of("chen", sums(course, 0, mistake="`add` subtracts."), missing("means")),
+        entries=[RosterEntry("ada", name="Ada Lovelace"), RosterEntry("bela"), RosterEntry("chen")],
+    )
+    text = made.section("misconceptions")
+    assert "2 students A mistake mean , means Not so. Who Ada Lovelace (ada) bela 1 student A mistake add" in text
+    assert "<code>add</code> subtracts." in made.html
+
+
+def test_quiz_items_have_every_answer_of_the_source_with_how_many_gave_it(course: Course, folder: Path) -> None:
+    given = [ANSWERS, ANSWERS | {"order_of_terms": "a"}, ANSWERS | {"mean_of_two": "3.25", "even_sums": "a b"}]
+    given += [{"order_of_terms": "a", "mean_of_two": "99"}, {}]
+    made = shown(
+        course, folder, *(of(f"s{n}", sums(course, quiz=answered(course, one)), means()) for n, one in enumerate(given))
+    )
+    items = {
+        item.span.get_text().strip(): [" ".join(row.get_text(" ").split()) for row in item.select("tbody tr")]
+        for item in made.soup.select("details.item")
+        if item.span
+    }
+    assert items["Order of terms"] == ["a) The sum. 2", "b) Nothing. 2 ✔ right", "c) The sign of the sum. 0"]
+    assert items["Even sums"] == ["a) 1 + 3 3 ✔ right", "b) 1 + 2 1", "c) 2 + 4 2 ✔ right", "d) 2 + 5 0"]
+    assert items["Mean of two"] == [
+        "sum: 3.25 is their sum: the mean is half of it. 1",
+        "the right answer 2 ✔ right",
+        "another wrong answer 1",
+    ]
+    assert "Answers; left out: 1" in made.section("quizzes")  # of four students: the fifth answered nothing
+    assert "8 items, 4 students" in made.section("quizzes")
+
+
+def test_answers_of_a_quiz_that_has_changed_are_known_by_their_feedback(course: Course, folder: Path) -> None:
+    def before(letter: str) -> Quiz:
+        quiz = answered(course, {"order_of_terms": letter})
+        first = quiz.items["order_of_terms"]
+        old = first.model_copy(update={"sentences": [f"Old: {one}" for one in first.sentences]})
+        return quiz.model_copy(update={"items": quiz.items | {"order_of_terms": old}})
+
+    given = {"s1": "a", "s2": "a", "s3": "b"}
+    reports = [of(name, sums(course, quiz=before(letter)), means()) for name, letter in given.items()]
+    assert shown(course, folder, *reports).rows("quizzes")[3] == "Old: Addition is commutative. 2"
+
+
+def test_who_needs_help_has_the_reasons_the_lowest_total_first(course: Course, folder: Path) -> None:
+    undated = Received(at=None, source="Canvas")
+    made = shown(
+        course,
+        folder,
+        of("well", sums(course), means()),
+        of("nothing", missing("sums", answered(course, {})), missing("means")),
+        of("quiz", missing("sums", answered(course)), means()),
+        of("falls", sums(course), means(0)),
+        of("late", sums(course), means().model_copy(update={"received": undated})),
+        of("unread", sums(course), unit({"mean": exercise(0, 2)}, path=None, remarks=["means.py could not be read."])),
+    )
+    found = {
+        item.span.get_text(): [one.get_text() for one in item.select("ul > li")]
+        for item in made.soup.select(".helped > li")
+        if item.span
+    }
+    assert next(iter(found)) == "nothing"
+    assert found["nothing"] == ["Nothing is handed in."]
+    assert "sums: only the quiz, no exercise." in found["quiz"]
+    assert found["falls"] == ["means: 0 %, after 67 % in sums."]
+    assert found["late"] == ["means: time unknown, perhaps late."]
+    assert "means: the file could not be read." in found["unread"]
+    assert "well" not in found
+
+
+@pytest.mark.parametrize("is_by_unit", [False, True])
+def test_last_week_is_compared_with_the_reports_from_then(course: Course, folder: Path, is_by_unit: bool) -> None:
+    def changed(one: Unit, digest: str) -> Unit:
+        return one.model_copy(update={"answers": digest * 64})
+
+    into = folder / "sums" if is_by_unit else folder
+    older = of("ada", changed(sums(course, 0), "1"), started="2027-01-02T12:00:00+00:00")
+    before = of("ada", changed(sums(course, 1), "2"), started=WEEK_AGO)
+    since = of("ada", changed(sums(course, 2), "3"), started="2027-01-15T12:00:00+00:00")
+    after = of("ada", changed(sums(course, 4), "4"))
+    for first, second in [(older, before), (before, since), (since, after)]:
+        keep_earlier(first, second, into)
+    write_report(after, None, into)
+    write_report(of("idle", sums(course), started=WEEK_AGO), None, into)
+    write_report(of("new", sums(course)), None, into)
+    found = read_class(Decisions(course), folder).change
+    assert (found.compared, found.active, found.done, found.points) == (2, 1, 1, 3)
+    assert list(found.units) == ["sums"]
+    assert Page(page(read_class(Decisions(course), folder))).rows("change") == ["sums 1 1 +3"]
+
+
+def test_without_earlier_reports_nothing_is_compared(course: Course, folder: Path) -> None:
+    assert "There are no earlier reports" in shown(course, folder, of("ada", sums(course), means())).section("change")
+
+
+def test_attempts_have_a_line_for_each_student(course: Course, folder: Path) -> None:
+    tried = [attempt("It tried to open a file: /etc/passwd"), attempt("It tried to open a file: /etc/shadow")]
+    made = shown(course, folder, of("ada", sums(course), means(), messages=tried), of("bela", sums(course), means()))
+    assert "ada tried to open a file (2). It was isolated" in made.section("open")
+    assert "bela" not in made.section("open")
+
+
+def test_before_a_unit_is_over_those_that_are_begun_count_without_quizzes(course: Course, folder: Path) -> None:
+    set_due(course.root, LONG_TO_COME)
+    uncounted = answered(course).model_copy(update={"points": None})
+    begun = sums(course, 2, quiz=uncounted)
+    made = shown(load_course(course.root), folder, of("ada", begun, missing("means")))
+    assert "No unit is over yet" in made.html
+    assert "Quizzes do not count yet." in made.html
+    assert made.rows("units") == ["Sums sums, 5 points 1 of 1 0 60 % 60 % 60 to 60 %"]
+    assert "No quiz counts yet" in made.section("quizzes")
+
+
+NAMES = ["ada", "Lovelace", "lovelace@example.org", "9917"]
+
+
+def test_without_names_no_student_is_on_the_page(course: Course, folder: Path) -> None:
+    quoting = [attempt(f"It tried {name}: {name}") for name in NAMES]
+    named = sums(course, 0, mistake="Not so.", remarks=[f"{NAMES[1]}_sums.py was ignored."])
+    reports = [
+        of("ada", named, missing("means"), messages=quoting),
+        of("bela", missing("sums", answered(course, {})), missing("means")),
+    ]
+    entries = [
+        RosterEntry("ada", name="Ada Lovelace", id="9917", email=NAMES[2], sis_login_id="lovelace"),
+        RosterEntry("bela"),
+    ]
+    assert "Ada Lovelace (ada)" in shown(course, folder, *reports, entries=entries).html
+    made = shown(course, folder, *reports, names=False, entries=entries)
+    words = made.html.replace(made.soup.style.get_text(), "").casefold()  # type: ignore[union-attr]
+    assert not [name for name in [*NAMES, "bela"] if re.search(rf"\b{re.escape(name.casefold())}\b", words)]
+    assert "1 student A mistake" in made.section("misconceptions")
+    assert "1 At least half of the units are not handed in" in made.section("help")
+    assert "Attempts: 1" in made.section("open")
+
+
+ATTACKS = [
+    "<script>alert(1)</script><img src=x onerror=alert(1)><!--",
+    "</title></style></svg></details></section><h1>100 of 100</h1>",
+    '" onload="alert(1)" x="',
+    "{{ 7 * 7 }}{% raw %}",
+    "\x1b[31mred \u202eevil\u2066 \x00 \u2028",
+]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_text_of_students_is_escaped_and_printable(course: Course, folder: Path, attack: str) -> None:
+    def structure(text: str, into: Path) -> tuple[Page, list[tuple[str, dict[str, Any]]]]:
+        hostile = sums(course, 0, mistake=text, remarks=[text])
+        item = hostile.quiz.items["mean_of_two"].model_copy(update={"points": 0, "sentences": [text]})  # type: ignore[union-attr]
+        quiz = hostile.quiz.model_copy(update={"items": hostile.quiz.items | {"mean_of_two": item}})  # type: ignore[union-attr]
+        one = of("ada", hostile.model_copy(update={"quiz": quiz}), missing("means"), messages=[attempt(text)])
+        made = shown(course, into, one, entries=[RosterEntry("ada", name=text)])
+        return made, [(tag.name, tag.attrs) for tag in made.soup.find_all(True) if tag.name not in ("code", "p")]
+
+    made, found = structure(attack, folder / "hostile")
+    assert found == structure("word", folder / "harmless")[1]
+    assert not UNSEEN.search(made.html)
+
+
+def test_the_same_reports_give_the_same_page(course: Course, tmp_path: Path) -> None:
+    reports = [of(name, sums(course, 2, mistake="Not so."), means()) for name in ("ada", "Bela", "chen")]
+    pages = {shown(course, tmp_path / f"reports{n}", *order).html for n, order in enumerate([reports, reports[::-1]])}
+    assert len(pages) == 1
+
+
+def test_the_command_writes_the_page_of_one_unit(course: Course, folder: Path, tmp_path: Path) -> None:
+    write_report(of("ada", sums(course), means()), None, folder)
+    options = ["--reports", str(folder), "--out", str(tmp_path / "page.html"), "--course", str(course.root)]
+    done = CliRunner().invoke(app, ["summary", *options, "--unit", "means", "--hide-names"])
+    assert done.exit_code == 0, done.output
+    assert done.output.endswith("page.html: 1 students; means.\n")
+    written = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert written.rows("units") == ["Means means, 2 points 1 of 1 0 100 % 100 % 100 to 100 %"]
+    assert CliRunner().invoke(app, ["summary", *options, "--unit", "mean"]).exit_code == 2
+
+
+def test_a_folder_without_a_readable_report_is_an_error(course: Course, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "ada.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(GraderError, match="holds no report of this version: grade again"):
+        read_class(Decisions(course), folder)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def class_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page on a class of 25 in this course; beside it, that on one unit."""
+    folder = tmp_path_factory.mktemp("class")
+    made_class.write_class(folder / "reports", 25)
+    for name, one in {"all": None, "unit": next(iter(COURSE.units))}.items():
+        made = page(read_class(Decisions(COURSE), folder / "reports", one))
+        (folder / f"{name}.html").write_text(made, encoding="utf-8")
+    return folder / "all.html"
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_no_barrier_and_the_page_asks_for_nothing(look: str, browser: Browser, class_page: Path) -> None:
+    sheet = Sheet(browser, class_page.with_name("unit.html"), **LOOKS[look])
+    sheet.unfold()
+    assert sheet.barriers() == []
+    assert sheet.events == []
+    sheet.close()
+
+
+@pytest.mark.parametrize("width", [320, 360, 800])
+def test_nothing_but_wide_tables_scrolls_to_the_side(width: int, browser: Browser, class_page: Path) -> None:
+    sheet = Sheet(browser, class_page, viewport={"width": width, "height": 740})
+    for _ in range(2):  # folded, then unfolded
+        assert sheet.page.evaluate("document.documentElement.scrollWidth") == width
+        sheet.unfold()
+    assert sheet.page.locator(".wide").first.evaluate("one => one.tabIndex") == 0  # the keyboard scrolls them
+    sheet.close()
+
+
+def test_a_browser_draws_the_bars_as_high_as_their_numbers(browser: Browser, class_page: Path) -> None:
+    sheet = Sheet(browser, class_page, **LOOKS["phone"])
+    counts = [int(one) for one in sheet.page.locator(".histogram .count").all_text_contents()]
+    boxes = [one.bounding_box() for one in sheet.page.locator(".histogram rect:not(.box)").all()]
+    heights = [box["height"] for box in boxes if box]
+    assert sum(counts) == 25
+    assert max(heights) == pytest.approx(160, abs=1)
+    assert max(heights) / min(heights) == pytest.approx(max(counts) / min(counts), rel=0.05)
+    sheet.close()
+
+
+def test_the_page_of_a_thousand_students_is_smaller_than_a_megabyte() -> None:
+    made = [made_class.a_report(one, made_class.NOW, len(COURSE.units)) for one in made_class.students(40)]
+    found: Reports = {f"{one.student}.{n}": dict.fromkeys(one.units, one) for n in range(25) for one in made}
+    now = made_class.NOW + datetime.timedelta(days=1)
+    changed = change(found, Path("nowhere"), now)
+    class_of_1000 = Summary(COURSE, gradebook_of(Decisions(COURSE), found, now), {}, changed, Path(), now, now, False)
+    assert len(class_of_1000.rows) == 1000
+    assert len(page(class_of_1000).encode()) < 700_000  # and 250,000 for the texts of the quizzes
