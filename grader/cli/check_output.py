@@ -16,7 +16,7 @@ from grader.course.model import Course
 from grader.practice.progress import Step, next_step
 from grader.reports.model import Message, Report
 from grader.reports.reading import NOTHING_YET, ExerciseEntry, entries, sentence_of
-from grader.submissions.names import missing_sheet
+from grader.submissions.submission import missing_sheet
 
 if TYPE_CHECKING:
     from rich.console import Console

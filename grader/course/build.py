@@ -20,8 +20,7 @@ from grader.quizzes import practice_items
 from grader.quizzes.questions import FILENAME, QUIZ_SUFFIX, to_json
 from grader.quizzes.quiz_source import load_practice, load_quizzes
 from grader.quizzes.sheet import write_sheet
-from grader.submissions.names import SHEET_SUFFIX
-from grader.submissions.source import DEFINITION
+from grader.submissions.submission import DEFINITION, SHEET_SUFFIX
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from grader.reports.model import Described, Result
-from grader.submissions.source import UnitSource
+from grader.submissions.submission import UnitSource
 
 
 @dataclass(frozen=True)

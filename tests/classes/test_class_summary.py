@@ -28,7 +28,7 @@ from grader.quizzes.items import mark
 from grader.quizzes.quiz_source import load_quiz
 from grader.reports.folder import keep_earlier, write_report
 from grader.reports.model import Message, Quiz, QuizItem, Received, Report, Timing, Unit
-from grader.submissions.names import missing_sheet, missing_unit
+from grader.submissions.submission import missing_sheet, missing_unit
 from grader.text import UNSEEN
 
 TODAY, WEEK_AGO = "2027-01-20T12:00:00+00:00", "2027-01-12T12:00:00+00:00"

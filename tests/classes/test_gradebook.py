@@ -22,7 +22,7 @@ from grader.errors import GraderError
 from grader.integrations import learning_platforms
 from grader.reports.folder import SUITE_FAULTS, record_not_graded, write_report
 from grader.reports.model import Change, Message, Report, Unit
-from grader.submissions.names import missing_unit
+from grader.submissions.submission import missing_unit
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 DUE = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
