@@ -18,8 +18,7 @@ from grader.classes.times import Time, bare, is_collected, late_work, stem
 from grader.errors import GraderError
 from grader.submissions.find import Found, Submissions
 from grader.submissions.layouts import is_anonymous, moodle_number
-from grader.submissions.names import folded, quoted, student_id
-from grader.submissions.source import Submission, UnitSource
+from grader.submissions.submission import Submission, UnitSource, folded, quoted, student_id
 from grader.submissions.tree import Files
 from grader.text import in_words, listed
 

@@ -16,8 +16,7 @@ from grader.engine.engine_messages import to_line
 from grader.reports.folder import SUITE_FAULTS, not_graded, read_report
 from grader.reports.model import Report
 from grader.reports.reading import not_handed_in, undated
-from grader.submissions.names import quoted
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission, quoted
 
 
 class Graded(NamedTuple):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from grader.engine.engine_messages import EngineRequest
     from grader.quizzes.quiz_source import Quiz
     from grader.reports.model import Described, Result
-    from grader.submissions.source import Submission
+    from grader.submissions.submission import Submission
 
 
 class ClusterGrading:

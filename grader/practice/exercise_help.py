@@ -16,8 +16,8 @@ from grader.practice.exercise_code import NotFound, definition
 from grader.practice.progress import updated_state
 from grader.quizzes.quiz_terminal import CODE_THEME
 from grader.submissions.file_text import read_text
-from grader.submissions.names import PUBLISHED_FOLDER, is_published
 from grader.submissions.notebook import CODE_LIMIT
+from grader.submissions.submission import PUBLISHED_FOLDER, is_published
 from grader.submissions.tree import UnreadableError
 
 if TYPE_CHECKING:

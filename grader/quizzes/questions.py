@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from grader.documents import CourseError, Model
 from grader.errors import GraderError
-from grader.submissions.names import SHEET_SUFFIX
+from grader.submissions.submission import SHEET_SUFFIX
 
 Kind = Literal["one_choice", "several_choices", "true_false", "number", "shape", "order", "bug"]
 Value = int | float | str | list[int]

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from grader.quizzes.answers import is_blank
 from grader.quizzes.questions import Question, Questions
-from grader.submissions.source import LONGEST_LINE, front_matter
+from grader.submissions.submission import LONGEST_LINE, front_matter
 from grader.text import in_words
 
 BLANK = "______"

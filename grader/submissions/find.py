@@ -31,7 +31,7 @@ from grader.submissions.layouts import (
     is_marked,
     is_submission,
 )
-from grader.submissions.names import (
+from grader.submissions.submission import (
     FOLDER,
     SubmissionError,
     exported_name,

@@ -28,7 +28,7 @@ from grader.integrations.github.api import GitHub, GitHubError, NotKept
 from grader.integrations.github.git_repositories import FetchError, Store
 from grader.integrations.github.github_release import RECORD, checksum, course_files, of_students
 from grader.integrations.github.history import SNAPSHOTS, History, Snapshot, anomalies, late_work, read_snapshots
-from grader.submissions.names import SHEET_SUFFIX
+from grader.submissions.submission import SHEET_SUFFIX
 from grader.submissions.tree import MEGABYTE
 
 AT_ONCE = 8

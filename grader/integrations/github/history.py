@@ -18,7 +18,7 @@ from grader.classes.collected import SNAPSHOTS as SNAPSHOTS
 from grader.documents import Model
 from grader.integrations.github.git_repositories import FILE_LIMIT, FetchError, Store
 from grader.integrations.github.github_release import checksum
-from grader.submissions.names import FOLDER, filenames
+from grader.submissions.submission import FOLDER, filenames
 from grader.text import listed
 
 

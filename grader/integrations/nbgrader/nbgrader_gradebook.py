@@ -27,8 +27,8 @@ from grader.classes.roster import RosterEntry
 from grader.course.model import Course, Late
 from grader.integrations.nbgrader import course_of
 from grader.reports.model import Change
-from grader.submissions.names import student_id
 from grader.submissions.notebook import QUIZ_MARK
+from grader.submissions.submission import student_id
 
 ROSTER = "roster.csv"
 

@@ -34,7 +34,7 @@ from grader.reports.reading import Place, issues
 from grader.reports.scoring import quiz_points
 from grader.submissions.notebook import QUIZ_MARK
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission
 
 AT_ONCE = 2
 """The submission that nbgrader waits for or works on, and the next one."""

@@ -31,9 +31,9 @@ from grader.integrations.nbgrader.nbgrader_grading import NotGraded, Session
 from grader.submissions.archives import Folder
 from grader.submissions.find import find_submissions
 from grader.submissions.layouts import is_marked
-from grader.submissions.names import intended_name
 from grader.submissions.notebook import CODE_LIMIT, NO_TEXT, NOTEBOOK_LIMIT, grade_id_of, read_all_cells, source_of
 from grader.submissions.reader import find_files
+from grader.submissions.submission import intended_name
 from grader.submissions.tree import Files, FoundFile, UnreadableError, walk
 from grader.text import listed, log_line
 
