@@ -23,7 +23,6 @@ from torch.utils import _device
 
 from grader.sandbox import loader, protocol
 from grader.sandbox.protocol import Error, Failed, Progress
-from grader.sandbox.statements import does_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -299,7 +298,7 @@ class Units:
             nonlocal place
             note_settings()
             place = cell, piece.line
-            if (cell, piece.line) in skipped or (source["is_brief"] and does_only(piece)):
+            if (cell, piece.line) in skipped or (source["is_brief"] and piece.does_only):
                 return False
             values = {name: module.__dict__.get(name) for name in piece.names}
             earlier[cell, piece.line] = {name: value for name, value in values.items() if callable(value)}
