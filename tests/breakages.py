@@ -101,11 +101,11 @@ BREAKAGES = {
             "while len(running) < at_once() and", "while len(running) <= at_once() and",
             "tests/engine/test_engine_client.py::test_no_submission_is_taken_before_a_process_is_free"),
         Change(
-            "a worker's result without all criteria becomes a grade", "grader/cluster/messages.py",
+            "a worker's result without all criteria becomes a grade", "grader/cluster/cluster_messages.py",
             "if len(names) != len(expected) or set(names) != expected:", "if not set(names) <= expected:",
             "tests/cluster/test_cluster_messages.py::test_a_result_of_another_form_is_refused"),
         Change(
-            "grades are sent to other machines without encryption", "grader/cluster/address.py",
+            "grades are sent to other machines without encryption", "grader/cluster/connection.py",
             "if not address.is_encrypted and not address.is_of_this_machine:", "if not address.is_encrypted and False:",
             "tests/cluster/test_addresses.py::test_another_machine_without_tls_is_refused_with_the_command_for_certificates"),
         Change(
@@ -157,7 +157,7 @@ BREAKAGES = {
             '(os.stat(f"{reached}{name}", dir_fd=here), relative)',
             "tests/submissions/test_plain_files.py::test_a_symbolic_link_is_not_followed"),
         Change(
-            "a student's name may go on with any characters", "grader/submissions/names.py",
+            "a student's name may go on with any characters", "grader/submissions/submission.py",
             "if not STUDENT.fullmatch(student):", "if not STUDENT.match(student):",
             "tests/submissions/test_layouts.py::test_the_name_of_a_student_that_the_user_gives_must_be_valid"),
         Change(

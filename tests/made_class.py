@@ -27,7 +27,7 @@ from grader.quizzes.quiz_source import Quiz as Source
 from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.folder import keep_earlier, write_report
 from grader.reports.model import Exercise, Message, Named, Quiz, QuizItem, Report, Timing, Unit
-from grader.submissions.names import missing_sheet, missing_unit
+from grader.submissions.submission import missing_sheet, missing_unit
 from grader.testing.misconceptions import build, misconceptions_of
 
 FIRST = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,8 +18,6 @@ from grader.errors import IMPERFECT
 from grader.machine import missing_torch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from grader.course.model import Course
     from grader.practice.student_files import Converted
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,9 @@ from grader.quizzes import practice_items
 from grader.quizzes.questions import FILENAME, QUIZ_SUFFIX, to_json
 from grader.quizzes.quiz_source import load_practice, load_quizzes
 from grader.quizzes.sheet import write_sheet
-from grader.submissions.names import SHEET_SUFFIX
-from grader.submissions.source import DEFINITION
+from grader.submissions.submission import DEFINITION, SHEET_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from nbformat import NotebookNode
 
 BEGIN_SOLUTION = "BEGIN SOLUTION"

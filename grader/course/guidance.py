@@ -5,13 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grader.course.model import Course
-
+from grader.course.model import Course
 
 DIFFICULTIES = ("easy", "medium", "hard")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.reports.model import Described, Diagnosed, Judged, Message, Result
-from grader.submissions.source import UnitSource
+from grader.submissions.submission import UnitSource
 from grader.testing.drawings import Drawing, OwnQuestion, Panel
 
 

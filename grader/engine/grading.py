@@ -28,7 +28,7 @@ from grader.quizzes.quiz_source import Quiz
 from grader.reports.model import Report, Suites
 from grader.reports.scoring import Rubric, make_report
 from grader.sandbox import lockdown
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission
 from grader.testing.drawings import Drawing, OwnQuestion
 
 

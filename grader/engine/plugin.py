@@ -37,8 +37,8 @@ from grader.reports.folder import SUITE_FAULTS
 from grader.reports.model import Described, Diagnosed, Judged, Result
 from grader.sandbox import lockdown
 from grader.sandbox.processes import ForkServer, Server
-from grader.submissions.names import SubmissionError, require_folder
 from grader.submissions.reader import read_submission
+from grader.submissions.submission import SubmissionError, require_folder
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.properties import Property
 from grader.testing.recorder import Recorder

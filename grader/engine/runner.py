@@ -30,7 +30,7 @@ from grader.sandbox.failures import NOT_PYTHON, FailedStatement, Failure
 from grader.sandbox.processes import Server
 from grader.sandbox.sandbox_client import SandboxClient, Source
 from grader.sandbox.units import SETTINGS
-from grader.submissions.source import UnitSource
+from grader.submissions.submission import UnitSource
 from grader.testing.drawings import Drawing, OwnQuestion
 from grader.testing.expected_values import FILENAME, read_values
 from grader.testing.pictures import UPLOADED, collecting, pictures_of

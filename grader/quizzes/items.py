@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import floor
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from grader.documents import Count, Location, Model
 from grader.quizzes.answers import decimals_in, missing_decimals, parse_letters, parse_number, parse_shape
 from grader.quizzes.questions import LETTERS, Question, fill, names_in, quoted, rendered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 Text = Annotated[str, Field(pattern=r"\S")]
 Columns = dict[str, Any]

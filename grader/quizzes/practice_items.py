@@ -9,6 +9,7 @@ import html
 import json
 import random
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -39,8 +40,6 @@ from grader.quizzes.quiz_terminal import PROBLEM, Screen, Stop, as_written, coun
 from grader.quizzes.sheet import asked_for, heading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
 
 

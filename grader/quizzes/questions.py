@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
 from grader.documents import CourseError, Model
 from grader.errors import GraderError
-from grader.submissions.names import SHEET_SUFFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+from grader.submissions.submission import SHEET_SUFFIX
 
 Kind = Literal["one_choice", "several_choices", "true_false", "number", "shape", "order", "bug"]
 Value = int | float | str | list[int]

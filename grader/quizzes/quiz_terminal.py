@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
@@ -28,11 +29,7 @@ from grader.quizzes.sheet import Sheet, SheetError, heading, kind_line, write_sh
 from grader.quizzes.sheet_reader import fill_in, read_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console, RenderableType
-
-    from grader.quizzes.questions import Question
 
 
 with contextlib.suppress(ImportError):  # Windows has none

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from grader.course.model import Late
 from grader.reports.model import NOT_WRITTEN, Change, Exercise, Message, Quiz, Received, Report, Test, Unit
-from grader.submissions.names import missing_sheet, missing_unit
+from grader.submissions.submission import missing_sheet, missing_unit
 from grader.text import ended, listed, log_line, who
 
 State = Literal["done", "in progress", "waiting", "not written yet", "no answer found", "not handed in", "exempt"]

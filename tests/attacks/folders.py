@@ -23,7 +23,7 @@ from courses import REPOSITORY
 from grader.quizzes.items import BugItem, ChoiceItem, Item, accepted_answer
 from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import BLANK, has_boxes, write_sheet
-from grader.submissions.source import SHEET_LIMIT
+from grader.submissions.submission import SHEET_LIMIT
 
 UNIT = "self_attention"
 SCRIPT, NOTEBOOK, SHEET = f"{UNIT}.py", f"{UNIT}.ipynb", f"{UNIT}_quiz.md"

@@ -19,7 +19,7 @@ from grader.engine.outcomes import Outcome
 from grader.engine.runner import Runner
 from grader.reports.model import Result
 from grader.sandbox.processes import ForkServer
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 from grader.testing.student import Student
 
 UNIT, EXERCISE = next((unit, next(iter(one.exercises))) for unit, one in COURSE.units.items())

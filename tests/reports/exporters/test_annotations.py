@@ -6,7 +6,7 @@ from made_reports import Command, commands_in, exercise, of_exercises, raised, r
 
 from grader.reports.exporters.job_summary import annotation_commands as annotations_of
 from grader.reports.model import Report
-from grader.submissions.names import missing_unit
+from grader.submissions.submission import missing_unit
 
 
 def annotated(report: Report) -> list[Command]:

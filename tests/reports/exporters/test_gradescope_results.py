@@ -17,8 +17,7 @@ from grader.quizzes.sheet import write_sheet
 from grader.reports.exporters.autograder_results import gradescope_results
 from grader.reports.model import Change, Described, Diagnosed, Judged, Result
 from grader.reports.scoring import Rubric, make_report
-from grader.submissions.names import missing_unit
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission, missing_unit
 
 _TABLE = re.compile(r"(?m)^\| (before|after) the due date \| `(\w+)` \| (.+) \|$")
 SHOWN = _TABLE.findall((REPOSITORY / "docs" / "gradescope.md").read_text(encoding="utf-8"))

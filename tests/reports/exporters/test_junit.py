@@ -10,7 +10,7 @@ from made_reports import exercise, of_exercises, quiz, raised, report, unit, unw
 
 from grader.reports.exporters.junit import junit
 from grader.reports.model import Report
-from grader.submissions.names import missing_unit
+from grader.submissions.submission import missing_unit
 
 # junit-10.xsd of jenkinsci/xunit-plugin, read on 29 November 2026: of each element the attributes that it must have and
 # may have, and what may be in it. Jenkins refuses a file with any other.

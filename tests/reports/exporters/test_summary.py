@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 from grader.reports.exporters.job_summary import opening, summary
 from grader.reports.model import Message, Report
-from grader.submissions.names import missing_sheet, missing_unit
+from grader.submissions.submission import missing_sheet, missing_unit
 
 
 def shown(report: Report) -> BeautifulSoup:

@@ -9,26 +9,24 @@ The folder has one form for both:
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import shutil
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from grader.classes.groups import groups
-from grader.classes.hand_ins import HandIn, combined
-from grader.classes.originality.own_code import Stub, is_python, own_code
+from grader.classes.hand_ins import HandIn, combined, groups
+from grader.course.model import Course
 from grader.errors import GraderError
 from grader.files import write_atomically
-from grader.submissions.names import filenames, missing_unit
+from grader.sandbox.pieces import fix_indentation
+from grader.sandbox.statements import MAGIC, NOT_PARSED, other_language
+from grader.submissions.notebook import code_lines
 from grader.submissions.reader import read_submission
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from grader.course.model import Course
-    from grader.submissions.source import UnitSubmission
+from grader.submissions.submission import UnitSource, UnitSubmission, filenames, missing_unit
 
 INFO, SUBMISSIONS, BASE_CODE = "info.csv", "submissions", "base-code"
 COLUMNS = ["filename", "full_name", "ignored"]
@@ -37,15 +35,15 @@ _FEWEST = 2
 
 
 @dataclass
-class Export:
+class CodeExport:
     """The code of a unit, by student.
 
     Attributes:
         unit: The unit.
         stub: The file that students receive.
-        code: What each student wrote, in the order of names; of a group, the first member.
+        code: What each student handed in, in the order of names; of a group, the first member.
         together: The members of each group by its first one.
-        without: The students without code of the unit.
+        without: The students without code of the unit, or with nothing but the stub.
         problems: Sentences on code that could not be read.
     """
 
@@ -59,23 +57,32 @@ class Export:
     @property
     def not_python(self) -> list[str]:
         """The students whose code does not parse as a whole."""
-        return [student for student, code in self.code.items() if not is_python(code)]
+        return [student for student, code in self.code.items() if not _is_python(code)]
 
-    @property
-    def files(self) -> dict[str, str]:
-        """The content of each file by its path."""
+    def write(self, into: Path) -> None:
+        """Write the folder, in place of an earlier export.
+
+        Raises:
+            GraderError: It holds something else.
+            OSError: A file cannot be written.
+        """
+        require_own(into)
+        for name in (SUBMISSIONS, BASE_CODE):
+            shutil.rmtree(into / name, ignore_errors=True)
         script = filenames(self.unit)[0]
-        code = {f"{SUBMISSIONS}/{student}/{script}": code for student, code in self.code.items()}
+        files = {f"{SUBMISSIONS}/{student}/{script}": code for student, code in self.code.items()}
         names = [", ".join(self.together.get(student, [student])) for student in self.code]
-        rows = [[path, name, ""] for path, name in zip(code, names, strict=True)]
+        rows = [[path, name, ""] for path, name in zip(files, names, strict=True)]
         table = io.StringIO(newline="")
-        writer = csv.writer(table, lineterminator="\n")
-        writer.writerows([COLUMNS, *rows, [f"{BASE_CODE}/{script}", BASE_CODE, "true"]])
-        return {INFO: table.getvalue(), f"{BASE_CODE}/{script}": self.stub, **code}
+        base_code = f"{BASE_CODE}/{script}"
+        csv.writer(table, lineterminator="\n").writerows([COLUMNS, *rows, [base_code, BASE_CODE, "true"]])
+        for path, content in {INFO: table.getvalue(), base_code: self.stub, **files}.items():
+            (into / path).parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(into / path, content)
 
 
-def read_class(submissions: Mapping[str, Sequence[HandIn]], course: Course, unit: str) -> Export:
-    """Read the unit's code of each student as `grader grade` does, without what the stub has.
+def read_code(submissions: Mapping[str, Sequence[HandIn]], course: Course, unit: str) -> CodeExport:
+    """Read the unit's code of each student as `grader grade` does.
 
     Raises:
         GraderError: There is no stub, or there are fewer than two students with code.
@@ -83,14 +90,14 @@ def read_class(submissions: Mapping[str, Sequence[HandIn]], course: Course, unit
     path = course.exercises / filenames(unit)[0]
     if not path.is_file():
         raise GraderError(f"{path} is missing: run `grader build`.")
-    text = path.read_text(encoding="utf-8")
-    stub, export = Stub(text), Export(unit, text)
+    export = CodeExport(unit, path.read_text(encoding="utf-8"))
+    untouched = code_lines([export.stub])
     for group in groups(dict(sorted(submissions.items()))):
         by_code: dict[str, list[str]] = {}
         for student in sorted(group):
             read = _read(student, submissions[student], course, unit)
-            if code := own_code(read.code, stub) if read.code else "":
-                by_code.setdefault(code, []).append(student)
+            if read.code and code_lines(read.code.cells) not in ([], untouched):
+                by_code.setdefault(_script(read.code), []).append(student)
             elif read.problem not in ("", missing_unit(unit)):
                 export.problems.append(f"{student}: {read.problem}")
             else:
@@ -113,45 +120,46 @@ def _read(student: str, hand_ins: Sequence[HandIn], course: Course, unit: str) -
     return combined(each)[0].units[unit]
 
 
-def write(export: Export, into: Path) -> None:
-    """Write the folder, in place of an earlier export.
+def _script(source: UnitSource) -> str:
+    """Return a student's code as one script; what of a notebook is no Python becomes comments."""
+    if not source.is_notebook:
+        return source.cells[0]
+    cells = [cell if _is_python(cell) else _with_comments(cell) for cell in fix_indentation(list(source.cells))]
+    return "\n\n\n".join(cell.strip("\n") for cell in cells if cell.strip()) + "\n"
 
-    Raises:
-        GraderError: It holds something else.
-        OSError: A file cannot be written.
-    """
-    require_own(into)
-    for name in (SUBMISSIONS, BASE_CODE):
-        shutil.rmtree(into / name, ignore_errors=True)
-    for path, content in export.files.items():
-        (into / path).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(into / path, content)
+
+def _with_comments(cell: str) -> str:
+    """Return a cell with its magics as comments, where a block needs a statement after one."""
+    if other_language(cell):
+        return "\n".join(f"# {line}" for line in cell.split("\n"))
+    return "\n".join(MAGIC.sub(r"\1pass  # \2", line) for line in cell.split("\n"))
+
+
+def _is_python(text: str) -> bool:
+    """Return whether a text parses as a whole."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on what students wrote
+            ast.parse(text)
+    except (SyntaxError, *NOT_PARSED):
+        return False
+    return True
 
 
 def require_own(folder: Path) -> None:
     """Raise GraderError if a folder holds files that no export wrote."""
-    strangers = sorted({path.relative_to(folder).as_posix() for path in _files(folder)} - {INFO, *listed(folder)})
-    if strangers:
+    files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    if strangers := sorted({path.relative_to(folder).as_posix() for path in files} - {INFO, *_listed(folder)}):
         raise GraderError(
             f"--out: {folder} holds {strangers[0]}, which is not from `grader originality`: name another folder."
         )
 
 
-def listed(folder: Path) -> dict[str, str]:
-    """Return the files that an export lists, each with its student; {} if the folder is not one."""
+def _listed(folder: Path) -> list[str]:
+    """Return the files that an export lists; none if the folder is not one."""
     try:
         with open(folder / INFO, encoding="utf-8", newline="") as file:
             header, *rows = list(csv.reader(file))
     except (OSError, ValueError, csv.Error):
-        return {}
-    return {row[0]: row[1] for row in rows if len(row) == len(COLUMNS)} if header == COLUMNS else {}
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    if folder.is_symlink() or not folder.is_dir():
-        return
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            yield from _files(path)
-        else:
-            yield path
+        return []
+    return [row[0] for row in rows if len(row) == len(COLUMNS)] if header == COLUMNS else []
