@@ -33,7 +33,7 @@ def visible_files(course: Course) -> dict[Path, str]:
     known = read_values(path)
     values = {unit: _values(course, unit, criteria, known.get(unit, {})) for unit, criteria in visible.items()}
     rules = {unit: _rules(course, unit, criteria) for unit, criteria in visible.items()}
-    texts = {course.exercises / guidance.RULES: guidance.rules_json(rules)}
+    texts = {course.exercises / guidance.RULES: guidance.to_json(rules)}
     if any(values.values()) or path.is_file():
         texts[path] = json_lines(values, depth=3, step=1) + "\n"
     if any(substitutes.hidden_substitutes(course)):

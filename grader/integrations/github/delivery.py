@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from grader.classes.feedback import feedback, feedback_page
-from grader.classes.record import Grade
+from grader.classes.record import Grade, feedback, feedback_page
 from grader.course.model import Course
 from grader.errors import GraderError, InternalError
 from grader.files import write_atomically
