@@ -26,7 +26,7 @@ from grader.testing.checks import (
     is_float,
     oracle_gradients,
 )
-from grader.testing.draws import Draw, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
+from grader.testing.draws import DrawFunction, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
 from grader.testing.expected_values import difference
 from grader.testing.inputs import Fresh
 from grader.testing.recorder import note
@@ -210,7 +210,7 @@ def _gradients(call: RemoteCallable, values: Sequence[Any]) -> dict[str, torch.T
         raise failed("no gradient", f"No gradient flows back from the result. {CUT_OFF}") from None
 
 
-def expect_generator_used(student: Student, draw: Draw) -> None:
+def expect_generator_used(student: Student, draw: DrawFunction) -> None:
     """Expect draws to come from the generator that is given, and else from torch's global one."""
     other = "Two generators with other states give the same draws: draw from `generator`."
     expect_draws_from_a_generator(student, draw, other)
