@@ -19,7 +19,7 @@ import typer
 from grader.audit.cases import cases_of
 from grader.course.model import Course, load_course
 from grader.engine.engine_client import Engine
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 ROOT = Path(__file__).resolve().parents[1]
 

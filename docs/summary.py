@@ -20,7 +20,7 @@ from courses import COURSE
 
 from grader.classes.decisions import Decisions
 from grader.classes.roster import read_roster
-from grader.classes.summary.page import page, read_class
+from grader.classes.summary_page import page, read_class
 
 STUDENTS = 60
 HEIGHT = 1000

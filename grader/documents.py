@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import difflib
 import re
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 import yaml
@@ -14,9 +16,6 @@ from grader.errors import CourseError as CourseError
 from grader.text import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from pydantic_core import ErrorDetails
 
 Location = tuple[Any, ...]

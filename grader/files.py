@@ -9,13 +9,10 @@ import re
 import secrets
 import stat
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 PACKAGE = Path(__file__).resolve().parent
 """The grader's own code."""

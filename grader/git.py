@@ -9,13 +9,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from typing import IO, TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
 
 from grader.errors import GraderError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 _SECONDS = 300
 _LARGEST_FILE = 2**30

@@ -6,10 +6,7 @@ Use `printable` for terminals, and `log_lines` or `log_line` for logs.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 MOST_OF_A_LINE = 400
 """The most characters in one line of an export."""

@@ -66,15 +66,15 @@ BREAKAGES = {
     "sandbox": [
         Change(
             "the seccomp filter is left out of the lockdown", "grader/sandbox/lockdown.py",
-            "        seccomp.apply_filter(program)\n", "        pass\n",
+            "        apply_filter(program)\n", "        pass\n",
             "tests/sandbox/test_server.py::test_the_kernel_itself_says_that_the_process_is_filtered"),
         Change(
             "Landlock is left out of the lockdown", "grader/sandbox/lockdown.py",
             "        apply_landlock(landlock)\n", "        pass\n",
             "tests/sandbox/test_lockdown.py::test_without_the_filter_lock_in_still_refuses_to_open_a_file"),
         Change(
-            "clone may start a process or a thread", "grader/sandbox/seccomp.py",
-            '_add(rules, pyseccomp.ERRNO(errno.EAGAIN), "clone")', '_add(rules, pyseccomp.ALLOW, "clone")',
+            "clone may start a process or a thread", "grader/sandbox/lockdown.py",
+            '_add_rule(rules, pyseccomp.ERRNO(errno.EAGAIN), "clone")', '_add_rule(rules, pyseccomp.ALLOW, "clone")',
             "tests/sandbox/test_lockdown.py::test_with_the_filter_alone_no_thread_can_be_started"),
         Change(
             "student code may raise its own limits", "grader/sandbox/lockdown.py",
@@ -86,7 +86,7 @@ BREAKAGES = {
             "        if self.place != len(self._data):", "        if self.place > len(self._data):",
             "tests/sandbox/test_protocol.py::test_tensors_that_do_not_fit_their_bytes_are_refused"),
         Change(
-            "a process can guess the number of the next request", "grader/sandbox/client.py",
+            "a process can guess the number of the next request", "grader/sandbox/sandbox_client.py",
             "self._number = int.from_bytes(os.urandom(NUMBER_BYTES))", "self._number += 1",
             "tests/sandbox/test_client.py::test_a_reply_sent_before_its_request_is_refused"),
     ],
@@ -101,15 +101,15 @@ BREAKAGES = {
             "while len(running) < at_once() and", "while len(running) <= at_once() and",
             "tests/engine/test_engine_client.py::test_no_submission_is_taken_before_a_process_is_free"),
         Change(
-            "a worker's result without all criteria becomes a grade", "grader/cluster/messages.py",
+            "a worker's result without all criteria becomes a grade", "grader/cluster/cluster_messages.py",
             "if len(names) != len(expected) or set(names) != expected:", "if not set(names) <= expected:",
             "tests/cluster/test_cluster_messages.py::test_a_result_of_another_form_is_refused"),
         Change(
-            "grades are sent to other machines without encryption", "grader/cluster/address.py",
+            "grades are sent to other machines without encryption", "grader/cluster/connection.py",
             "if not address.is_encrypted and not address.is_of_this_machine:", "if not address.is_encrypted and False:",
             "tests/cluster/test_addresses.py::test_another_machine_without_tls_is_refused_with_the_command_for_certificates"),
         Change(
-            "a busy machine costs a student time", "grader/sandbox/clock.py",
+            "a busy machine costs a student time", "grader/sandbox/limits.py",
             "return max(passed - (self.clock.waited() - self.waited), passed * LEAST_COUNTED)",
             "return max(passed, passed * LEAST_COUNTED)",
             "tests/sandbox/test_clock.py::test_only_a_share_of_waiting_for_a_processor_is_charged"),
@@ -157,7 +157,7 @@ BREAKAGES = {
             '(os.stat(f"{reached}{name}", dir_fd=here), relative)',
             "tests/submissions/test_plain_files.py::test_a_symbolic_link_is_not_followed"),
         Change(
-            "a student's name may go on with any characters", "grader/submissions/names.py",
+            "a student's name may go on with any characters", "grader/submissions/submission.py",
             "if not STUDENT.fullmatch(student):", "if not STUDENT.match(student):",
             "tests/submissions/test_layouts.py::test_the_name_of_a_student_that_the_user_gives_must_be_valid"),
         Change(

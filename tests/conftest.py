@@ -14,10 +14,9 @@ from example_class import make_class
 from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineHandshake
 from grader.quizzes.quiz_source import Quiz, load_quiz
-from grader.sandbox.client import SandboxClient
 from grader.sandbox.limits import Limits
 from grader.sandbox.processes import ForkServer
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import SandboxClient, Source
 
 # A check in a test leaves no spare process for the next one: as in CI, but tests that ask for CI take "" for no.
 os.environ.setdefault("CI", "")

@@ -17,8 +17,7 @@ from grader.engine.criteria import Criterion, ReplayBackend, criteria_of_unit, v
 from grader.engine.failure_matrix import solution_names, start_worker
 from grader.errors import InternalError
 from grader.sandbox.failures import Ended, Raised
-from grader.sandbox.tensors import TENSORS
-from grader.sandbox.values import Handle
+from grader.sandbox.values import TENSORS, Handle
 from grader.testing.student import InProcessBackend
 
 FIRST_ANSWERS = 4

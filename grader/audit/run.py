@@ -24,9 +24,8 @@ from grader.engine.failure_matrix import names_in, solution_names, start_worker
 from grader.engine.outcomes import MISSING, Outcome
 from grader.errors import InternalError
 from grader.sandbox import lockdown
-from grader.sandbox.client import SandboxClient
 from grader.sandbox.processes import ForkServer, PracticeServer, Server
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import SandboxClient, Source
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.probes import Probe, probes_of
 from grader.testing.student import InProcessBackend

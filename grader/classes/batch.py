@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from grader.classes.absent import Absent, sort_absent
-from grader.classes.groups import groups
-from grader.classes.hand_ins import HandIn, combined, comparable
-from grader.classes.work import Graded, Work, once, settled
-from grader.cluster.grading import ClusterGrading
+from grader.classes.dating import Dating
+from grader.classes.decisions import Decisions
+from grader.classes.hand_ins import HandIn, combined, comparable, groups
+from grader.classes.times import Time
+from grader.classes.work import Absent, Graded, Work, once, settled, sort_absent
+from grader.cluster.cluster_client import ClusterGrading
+from grader.course.model import Course
 from grader.engine.grading import Grading, SandboxUnavailable
 from grader.errors import InternalError
+from grader.quizzes.quiz_source import Quiz
 from grader.reports.fingerprint import answers_digest, is_up_to_date, up_to_date_part
 from grader.reports.folder import (
     keep_earlier,
@@ -22,24 +27,12 @@ from grader.reports.folder import (
     reports_of_others,
     write_report,
 )
+from grader.reports.model import Report
 from grader.reports.reading import not_handed_in
 from grader.submissions.reader import read_submission
-from grader.submissions.tree import Files
+from grader.submissions.submission import Submission
+from grader.submissions.tree import Files, Ignored
 from grader.text import as_sentence, listed
-
-if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from grader.classes.dating import Dating
-    from grader.classes.decisions import Decisions
-    from grader.classes.times import Time
-    from grader.course.model import Course
-    from grader.quizzes.quiz_source import Quiz
-    from grader.reports.model import Report
-    from grader.submissions.source import Submission
-    from grader.submissions.tree import Ignored
-
 
 _STOPPED = "The grading ended before this submission was graded: give the same command again."
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, Field, ValidationError
 
 from grader.documents import Model
 from grader.errors import GraderError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 COLLECTED = "collected.json"
 LATE = "late"
@@ -21,7 +19,7 @@ LATE = "late"
 SNAPSHOTS = "snapshots.jsonl"
 """The file beside it with what earlier runs saw, one line for each look at a repository."""
 
-Time = Annotated[AwareDatetime, AfterValidator(lambda time: time.astimezone(datetime.UTC))]
+Instant = Annotated[AwareDatetime, AfterValidator(lambda time: time.astimezone(datetime.UTC))]
 
 
 class CollectError(GraderError):
@@ -55,7 +53,7 @@ class Push:
         return self.ref.removeprefix("refs/heads/")
 
 
-class Work(Model):
+class CollectedWork(Model):
     """One unit of one student: the commit that is graded.
 
     Attributes:
@@ -74,15 +72,15 @@ class Work(Model):
     commit: str | None = None
     problem: str | None = None
     dated_by: Literal["push", "snapshot", "nothing"]
-    pushed: Time | None = None
+    pushed: Instant | None = None
     pushed_by: str | None = None
-    committed: Time | None = None
+    committed: Instant | None = None
     pushes_since: int | None = None
     changed: list[str] = Field(default_factory=list)
     remark: str | None = None
-    late: Work | None = None
+    late: CollectedWork | None = None
 
-    def of(self, commit: str | None) -> Work | None:
+    def of(self, commit: str | None) -> CollectedWork | None:
         """Return the work at a commit, which may be the late one; None if it is neither."""
         return next((one for one in (self, self.late) if one and one.commit == commit), None)
 
@@ -92,7 +90,7 @@ class Work(Model):
         return self.commit is not None and self.dated_by == "nothing"
 
 
-class Student(Model):
+class CollectedStudent(Model):
     """One student's repository, the pushes to it, and anomalies for the instructor.
 
     Attributes:
@@ -112,7 +110,7 @@ class Student(Model):
     branch: str | None = None
     head: str | None = None
     pushes: list[Push] | None = None
-    units: dict[str, Work] = Field(default_factory=dict)
+    units: dict[str, CollectedWork] = Field(default_factory=dict)
     noticed: list[str] = Field(default_factory=list)
 
     @property
@@ -126,23 +124,23 @@ class Student(Model):
         return alike({unit: work.remark for unit, work in self.units.items() if work.may_be_late})
 
 
-class Collected(Model):
+class CollectedClass(Model):
     """What one run of `grader collect` found; `units` has the time at which each unit was due."""
 
     schema_: Literal["attention-from-scratch/collected/v1"] = Field(alias="schema")
-    collected: Time
-    units: dict[str, Time]
-    students: list[Student]
+    collected: Instant
+    units: dict[str, Instant]
+    students: list[CollectedStudent]
 
     def to_json(self) -> str:
         """Return the text of collected.json."""
         return self.model_dump_json(by_alias=True, indent=2) + "\n"
 
 
-def read_collected(path: Path) -> Collected:
+def read_collected(path: Path) -> CollectedClass:
     """Read what `grader collect` wrote. Raises CollectError."""
     try:
-        return Collected.model_validate_json(path.read_bytes())
+        return CollectedClass.model_validate_json(path.read_bytes())
     except OSError as error:
         raise CollectError(f"{path} cannot be read ({error.strerror}): run `grader collect` first.") from None
     except ValidationError:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from grader.classes.decisions import Decisions
+from grader.classes.hand_ins import HandIn
 from grader.classes.tables import TableError
 from grader.classes.times import (
     CANVAS,
@@ -14,8 +16,8 @@ from grader.classes.times import (
     GRADESCOPE,
     NBGRADER,
     TIMES,
-    Line,
     Time,
+    TimesLine,
     Worksheet,
     bare,
     is_collected,
@@ -25,15 +27,9 @@ from grader.classes.times import (
 )
 from grader.reports.folder import INSTRUCTOR
 from grader.submissions.archives import Folder
-from grader.submissions.names import intended_name, quoted
+from grader.submissions.submission import intended_name, quoted
 from grader.submissions.tree import walk
 from grader.text import in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from grader.classes.decisions import Decisions
-    from grader.classes.hand_ins import HandIn
 
 
 class Dating:
@@ -194,7 +190,7 @@ class Dating:
         self, student: str, unit: str, hand_ins: Sequence[HandIn], having: Collection[int]
     ) -> dict[int, Time]:
         """Return the times of hand-ins, by number, that lines of times.csv are about, or may be about."""
-        found: dict[int, list[Line]] = {}
+        found: dict[int, list[TimesLine]] = {}
         unclear: set[int] = set()
         lines = sorted(self._times.of(student, unit), key=lambda line: not line.submission)
         for line in lines:

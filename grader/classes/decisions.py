@@ -1,6 +1,8 @@
 """What an instructor has decided about a class, applied to reports: extensions, late deductions and adjustments.
 
 The same rules as in nbgrader. They change no test: a report keeps what was earned, and says why the points differ.
+Adjustments are in adjustments.csv: points that are added or taken away, and comments. rubric.csv beside it has
+deductions with a name, so that a change of one changes all who have it.
 """
 
 from __future__ import annotations
@@ -8,22 +10,21 @@ from __future__ import annotations
 import datetime
 import functools
 import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from grader.classes.adjustments import Adjustment, read_adjustments
 from grader.classes.matcher import Matcher
-from grader.classes.roster import Entry, read_roster
+from grader.classes.roster import RosterEntry, read_roster
+from grader.classes.tables import TableRow, read_table
 from grader.classes.times import Time, Times, read_times
+from grader.course.model import Course
+from grader.documents import nearest
 from grader.reports.model import Change, Received, Report, Unit
 from grader.reports.reading import in_zone
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from grader.course.model import Course
 
 
 @dataclass(frozen=True)
@@ -40,15 +41,15 @@ class Decisions:
     """
 
     course: Course
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[RosterEntry] = field(default_factory=list)
     times: Times = field(default_factory=Times)
     adjustments: list[Adjustment] = field(default_factory=list)
-    staff: Sequence[Entry] = ()
+    staff: Sequence[RosterEntry] = ()
     notes: Sequence[str] = ()
 
-    def entry(self, student: str) -> Entry:
+    def entry(self, student: str) -> RosterEntry:
         """Return a student's line in the roster; one without extensions if there is none."""
-        return next((entry for entry in self.entries if entry.student == student), Entry(student))
+        return next((entry for entry in self.entries if entry.student == student), RosterEntry(student))
 
     @functools.cached_property
     def matcher(self) -> Matcher:
@@ -85,7 +86,7 @@ class Decisions:
         }
         return report.with_units(units).model_copy(update=decided)
 
-    def _unit(self, name: str, unit: Unit, entry: Entry, found: Mapping[str, Time | None]) -> Unit:
+    def _unit(self, name: str, unit: Unit, entry: RosterEntry, found: Mapping[str, Time | None]) -> Unit:
         earned = earned_points(unit)
         due = entry.due.get(name, self.course.units[name].due)
         time = found[name] if name in found else self.times.kept(entry.student, name, _remembered(unit))
@@ -150,3 +151,158 @@ def read_decisions(roster: Path, course: Course, downloads: Iterable[Path] = ())
     students = {entry.student for entry in entries}
     adjustments = read_adjustments(roster.parent, students, course)
     return Decisions(course, entries, times, adjustments, entries.staff, entries.notes)
+
+
+ADJUSTMENTS = "adjustments.csv"
+_COLUMNS = ("student", "unit", "exercise", "points", "comment", "by")
+_Problem = tuple[str, str]
+"""A column, and what is wrong in it."""
+
+
+class Adjustment(NamedTuple):
+    """One line of the file. Without an exercise it is about the whole unit, and without a unit about everything.
+
+    Without points it is a comment.
+    """
+
+    student: str
+    unit: str
+    exercise: str | None
+    points: Fraction
+    comment: str
+    by: str
+
+    def change(self) -> Change:
+        """Return what the report says of it."""
+        return Change(
+            kind="adjustment" if self.points else "comment",
+            points=float(self.points),
+            reason=self.comment,
+            exercise=self.exercise,
+            by=self.by,
+        )
+
+
+def read_adjustments(folder: Path, students: Collection[str], course: Course) -> list[Adjustment]:
+    """Read adjustments.csv, with rubric.csv, in the folder of the roster; nothing if it does not exist.
+
+    Raises:
+        TableError: A line of one of them is wrong.
+    """
+    rubric = read_rubric(folder, course)
+    path = folder / ADJUSTMENTS
+    if not path.exists():
+        return []
+    table = read_table(path, ",".join(_COLUMNS))
+    table.require_known(["student", "by"], ["unit", "exercise", "points", "deduction", "comment"])
+    seen: dict[tuple[object, ...], int] = {}
+    adjustments = []
+    for row in table.rows:
+        if row["student"] not in students:
+            near = nearest(row["student"], students)
+            table.report(row, "student", f"{row['student']!r} is not in the roster: correct the name.{near}")
+        if not row["by"]:
+            table.report(row, "by", "it is empty: write who decided, because the student reads it.")
+        deduction = rubric.get(row["deduction"])
+        adjustment = _adjustment(row, deduction, course)
+        problems = [*_place_problems(row, adjustment, deduction, course), *_text_problems(row, adjustment, rubric)]
+        name = row["deduction"]
+        # A deduction counts once; without one, only what is the same in all cells can be a mistake.
+        first = seen.setdefault((*adjustment[:3], name) if name else adjustment, row.line)
+        if first != row.line:
+            problems.append(("deduction" if name else "comment", f"line {first} says the same: remove one."))
+        for column, sentence in problems:
+            table.report(row, column, sentence)
+        adjustments.append(adjustment)
+    table.require_sound()
+    return adjustments
+
+
+def _adjustment(row: TableRow, deduction: Deduction | None, course: Course) -> Adjustment:
+    units = {exercise: name for name, unit in course.units.items() for exercise in unit.exercises}
+    exercise = row["exercise"] or (deduction.exercise if deduction else None) or None
+    unit = row["unit"] or units.get(exercise or "", "")
+    points = deduction.points if deduction else number(row["points"] or "0")
+    comment = " ".join(filter(None, [deduction.text if deduction else "", row["comment"]]))
+    return Adjustment(row["student"], unit, exercise, points or Fraction(0), comment, row["by"])
+
+
+def _place_problems(
+    row: TableRow, adjustment: Adjustment, deduction: Deduction | None, course: Course
+) -> Iterator[_Problem]:
+    """Yield what is wrong about the unit and the exercise."""
+    unit, exercise = adjustment.unit, adjustment.exercise
+    if row["exercise"] and deduction and deduction.exercise not in (None, exercise):
+        yield "exercise", f"{RUBRIC} has {row['deduction']!r} for {deduction.exercise}: leave this cell empty."
+    elif exercise and unit in course.units and exercise not in course.units[unit].exercises:
+        near = nearest(exercise, course.units[unit].exercises)
+        yield "exercise", f"there is no exercise {exercise!r} in {unit}.{near}"
+    elif exercise and not unit:
+        known = [name for described in course.units.values() for name in described.exercises]
+        yield "exercise", f"there is no exercise {exercise!r}.{nearest(exercise, known)}"
+    elif unit and unit not in course.units:
+        yield "unit", f"{unit!r} is not a unit: autograder.yml has {', '.join(course.units)}."
+    elif not unit and adjustment.points:
+        yield "unit", "it is empty: points belong to a unit. A comment without points needs none."
+
+
+def _text_problems(row: TableRow, adjustment: Adjustment, rubric: Mapping[str, Deduction]) -> Iterator[_Problem]:
+    """Yield what is wrong about the points, the name of a deduction and the comment."""
+    name = row["deduction"]
+    if name and name not in rubric:
+        near = nearest(name, rubric)
+        yield "deduction", f"{name!r} is not in {RUBRIC}: add a line there, or correct the name.{near}"
+    elif name and row["points"]:
+        yield "points", f"the points of {name!r} are in {RUBRIC}: leave this cell empty."
+    elif row["points"] and number(row["points"]) is None:
+        yield "points", f"{row['points']!r} is no number of points: write 2, -1 or 0.5."
+    elif not name and not adjustment.comment:
+        yield "comment", "it is empty: write why, because the student reads it."
+
+
+RUBRIC = "rubric.csv"
+_RUBRIC_COLUMNS = ("deduction", "points", "text")
+_NUMBER = re.compile(r"[+-]?(\d{1,6}([.,]\d*)?|[.,]\d+)", re.ASCII)
+
+
+class Deduction(NamedTuple):
+    """One line of the file. Without an exercise, the line of adjustments.csv says what it is about."""
+
+    points: Fraction
+    text: str
+    exercise: str | None
+
+
+def read_rubric(folder: Path, course: Course) -> Mapping[str, Deduction]:
+    """Read rubric.csv in the folder of the roster; nothing if it does not exist. Raises TableError."""
+    path = folder / RUBRIC
+    if not path.exists():
+        return {}
+    table = read_table(path, ",".join(_RUBRIC_COLUMNS))
+    table.require_known(_RUBRIC_COLUMNS, ["exercise"])
+    exercises = [exercise for unit in course.units.values() for exercise in unit.exercises]
+    found: dict[str, Deduction] = {}
+    lines: dict[str, int] = {}
+    for row in table.rows:
+        name, exercise, points = row["deduction"], row["exercise"] or None, number(row["points"])
+        if not name:
+            table.report(row, "deduction", "it is empty: write the name that adjustments.csv uses.")
+        elif name in found:
+            table.report(row, "deduction", f"{name!r} is in line {lines[name]}, too: remove one.")
+        if points is None:
+            table.report(row, "points", f"{row['points']!r} is no number of points: write -1 or -0.5.")
+        elif points > 0:
+            table.report(row, "points", f"a deduction takes points off: write -{row['points'].lstrip('+')}.")
+        if not row["text"]:
+            table.report(row, "text", "it is empty: write why, because the student reads it.")
+        if exercise and exercise not in exercises:
+            table.report(row, "exercise", f"there is no exercise {exercise!r}.{nearest(exercise, exercises)}")
+        found[name] = Deduction(points or Fraction(0), row["text"], exercise)
+        lines.setdefault(name, row.line)
+    table.require_sound()
+    return found
+
+
+def number(text: str) -> Fraction | None:
+    """Return a decimal number, exactly; None if it is something else."""
+    return Fraction(text.replace(",", ".")) if _NUMBER.fullmatch(text) else None

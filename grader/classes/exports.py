@@ -7,18 +7,15 @@ import io
 import math
 import re
 import zipfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from grader.classes.gradebook import Gradebook, StudentRow
 from grader.errors import GraderError
 from grader.reports.exporters.job_summary import markdown
 from grader.text import in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from grader.classes.gradebook import Gradebook, Row
 
 TOTAL = "total"
 EXEMPT = "exempt"
@@ -94,7 +91,7 @@ def require_points(gradebook: Gradebook) -> None:
         )
 
 
-def notes(gradebook: Gradebook, row: Row) -> str:
+def notes(gradebook: Gradebook, row: StudentRow) -> str:
     """Return what an instructor has to know about a student's grades."""
     is_stranger = any(row.entry.student == one.entry.student for one in gradebook.strangers)
     by_text: dict[str, list[str]] = {}
@@ -190,6 +187,6 @@ def markdown_text(gradebook: Gradebook, grades: Sequence[Column]) -> str:
     return "\n".join([*lines, *(["", "### What was noticed", "", meaning, "", *noticed] if noticed else [])]) + "\n"
 
 
-def row_state(row: Row, unit: str) -> str:
+def row_state(row: StudentRow, unit: str) -> str:
     """Return why a student has no grade in a unit, in words."""
     return row.grades[unit].state if unit in row.grades else "not graded"

@@ -13,20 +13,18 @@ import os
 import re
 import shutil
 import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from grader.classes.collected import COLLECTED, LATE, SNAPSHOTS, read_collected
-from grader.classes.exported_roster import in_our_columns, is_export, read_exported
-from grader.classes.tables import Row, Table, read_table
+from grader.classes.roster import in_our_columns, is_export, read_exported
+from grader.classes.tables import Table, TableRow, read_table
 from grader.errors import GraderError
 from grader.files import FolderInUse, held, write_atomically
 from grader.reports.folder import EARLIER, INSTRUCTOR, NOT_GRADED, not_graded, read_report
-from grader.submissions.names import STUDENT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+from grader.submissions.submission import STUDENT
 
 _IDENTIFIERS = ("id", "email", "sis_user_id", "sis_login_id")
 _NAMES = ("student", "name", "email", "sis_login_id", "repository")
@@ -34,7 +32,7 @@ _NAMES = ("student", "name", "email", "sis_login_id", "repository")
 _PAGES = (".md", ".html")
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A file or folder to remove, or a file to rewrite: `content` is what it will hold, without what is `left_out`."""
 
     path: Path
@@ -68,7 +66,7 @@ class Forgetting:
 
     student: str
     paths: Sequence[Path]
-    rows: list[Row] = field(default_factory=list)
+    rows: list[TableRow] = field(default_factory=list)
     others: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -88,7 +86,7 @@ class Forgetting:
         self.others = {one.casefold() for one in (*graded, *(row[column] for row in others for column in _NAMES))}
         self.others -= {"", *map(str.casefold, self._terms)}
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[FileChange]:
         """Return what is to be done. Raises GraderError and OSError.
 
         The tables that say who the student is come last: if this is interrupted, the next run still knows it.
@@ -131,13 +129,13 @@ class Forgetting:
         """Return whether a text is the student's name in reports. As on some disks, case does not matter."""
         return name.casefold() == self.student.casefold()
 
-    def _is_in(self, table: Table, row: Row) -> bool:
+    def _is_in(self, table: Table, row: TableRow) -> bool:
         """Return whether a row is the student's, by the name in reports or by what identifies the student elsewhere."""
         if _is_own(table):
             return self._is_called(row["student"])
         return any(not _identifiers(own).isdisjoint(_identifiers(row)) for own in self.rows)
 
-    def _in_folder(self, folder: Path) -> Iterator[Change]:
+    def _in_folder(self, folder: Path) -> Iterator[FileChange]:
         """Yield the changes in a folder that the user named, at the places where the grader writes."""
         yield from self._own(folder, *_PAGES)
         if (folder / COLLECTED).is_file():
@@ -154,19 +152,19 @@ class Forgetting:
             if report and any(map(self._is_called, report.together)):
                 others = [one for one in report.together if not self._is_called(one)]
                 alone = report.model_copy(update={"together": others if len(others) > 1 else []})
-                yield Change(path, alone.to_json().encode(), f"1 of {len(report.together)} members")
+                yield FileChange(path, alone.to_json().encode(), f"1 of {len(report.together)} members")
         reasons = not_graded(folder) if (folder / INSTRUCTOR / NOT_GRADED).is_file() else {}
         kept = {name: reason for name, reason in reasons.items() if not self._is_called(name)}
         if kept != reasons:
             content = json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
-            yield Change(folder / INSTRUCTOR / NOT_GRADED, content.encode(), f"1 of {len(reasons)} students")
+            yield FileChange(folder / INSTRUCTOR / NOT_GRADED, content.encode(), f"1 of {len(reasons)} students")
 
-    def _own(self, folder: Path, *suffixes: str) -> Iterator[Change]:
+    def _own(self, folder: Path, *suffixes: str) -> Iterator[FileChange]:
         """Yield the removal of what has the student's name and one of these suffixes in a folder of the grader."""
         own = {f"{self.student}{suffix}".casefold() for suffix in suffixes}
-        yield from (Change(path) for path in _entries(folder) if path.name.casefold() in own)
+        yield from (FileChange(path) for path in _entries(folder) if path.name.casefold() in own)
 
-    def _in_collected(self, folder: Path) -> Iterator[Change]:
+    def _in_collected(self, folder: Path) -> Iterator[FileChange]:
         """Yield the changes in a folder of `grader collect`. What a group shares stays."""
         collected = read_collected(folder / COLLECTED)
         for path in (*_entries(folder), *_entries(folder / LATE)):
@@ -180,12 +178,12 @@ class Forgetting:
         marks = [f'"repository":"{one}"'.encode() for one in own]
         kept = [line for line in lines if not any(mark in line.lower() for mark in marks)]
         if kept != lines:
-            yield Change(snapshots, b"".join(kept), f"{len(lines) - len(kept)} of {len(lines)} lines")
+            yield FileChange(snapshots, b"".join(kept), f"{len(lines) - len(kept)} of {len(lines)} lines")
         if others != collected.students:
             content = collected.model_copy(update={"students": others}).to_json().encode()
-            yield Change(folder / COLLECTED, content, f"1 of {len(collected.students)} students")
+            yield FileChange(folder / COLLECTED, content, f"1 of {len(collected.students)} students")
 
-    def _in_table(self, table: Table) -> Change | None:
+    def _in_table(self, table: Table) -> FileChange | None:
         """Return the change of a table that leaves out the student's rows. The others stay the same, to the byte."""
         lines = list(io.StringIO(table.path.read_bytes().decode("utf-8"), newline=""))
         kept, end, count = lines[: table.header], table.header, 0
@@ -197,7 +195,7 @@ class Forgetting:
         if not count:
             return None
         path = table.path.resolve() if table.path.is_symlink() else table.path
-        return Change(path, "".join(kept + lines[end:]).encode(), f"{count} of {len(table.rows)} rows")
+        return FileChange(path, "".join(kept + lines[end:]).encode(), f"{count} of {len(table.rows)} rows")
 
 
 def _named(folder: Path, pattern: re.Pattern[str]) -> Iterator[str]:
@@ -228,11 +226,11 @@ def _is_own(table: Table) -> bool:
     return table.has("student") and not is_export(table)
 
 
-def _rows(table: Table) -> list[Row]:
+def _rows(table: Table) -> list[TableRow]:
     return table.rows if _is_own(table) else [in_our_columns(table, row) for row in table.rows]
 
 
-def _identifiers(row: Row) -> set[tuple[str, str]]:
+def _identifiers(row: TableRow) -> set[tuple[str, str]]:
     """Return what tells a student apart; of Moodle's number, which others have in other assignments, with the name."""
     found = {(column, row[column].casefold()) for column in _IDENTIFIERS if row[column]}
     if row["Identifier"].startswith("Participant "):

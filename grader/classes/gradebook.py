@@ -3,26 +3,123 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Literal
 
-from grader.classes.outdated import Current
+from grader.classes.collected import CollectedClass
+from grader.classes.decisions import Decisions
+from grader.classes.differences import Current
 from grader.classes.record import Grade, grades
-from grader.classes.roster import Entry
-from grader.classes.unit_grades import UnitGrade, UnitGrader, comparable, is_handed_in
+from grader.classes.roster import RosterEntry
+from grader.course.model import Course
 from grader.errors import GraderError
 from grader.reports.folder import not_graded, read_report
-from grader.reports.model import Report
-from grader.reports.reading import entries_of
+from grader.reports.model import Report, Unit
+from grader.reports.reading import entries_of, in_zone, is_late, undated
+from grader.reports.reading import is_handed_in as has_files
+from grader.text import in_words
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
+_NO_REPORT = "There is no report: grade again."
+State = Literal["graded", "not handed in", "exempt", "not due", "not graded"]
 
-    from grader.classes.collected import Collected
-    from grader.classes.decisions import Decisions
-    from grader.course.model import Course
+
+@dataclass(frozen=True)
+class UnitGrade:
+    """One student's grade in one unit.
+
+    Attributes:
+        state: What the grade is: "not handed in" counts as 0 points; "exempt", "not due" and "not graded" do not count.
+        report: The report with the unit, if there is one.
+        unit: The unit in it, if the state is "graded" or "not handed in".
+        note: Why it is not graded, or what an instructor has to know about it.
+        is_late: Whether it was handed in after the due date and the grace.
+    """
+
+    state: State
+    report: Report | None = None
+    unit: Unit | None = None
+    note: str = ""
+    is_late: bool = False
+
+    @property
+    def points(self) -> int | None:
+        """The points; None if the unit does not count. Without a submission they are those of adjustments."""
+        if self.state in ("graded", "not handed in"):
+            return self.unit.points if self.unit else 0
+        return None
+
+
+def is_handed_in(report: Report, name: str) -> bool:
+    """Return whether a unit of a report is handed in: something that differs from what students receive."""
+    return report.handed_in and has_files(name, report.units[name])
+
+
+@dataclass(frozen=True)
+class UnitGrader:
+    """Makes grades from reports.
+
+    Attributes:
+        current: What reports made now would be based on.
+        now: Decides which units are over.
+        is_asked: Whether units count that are not over.
+        graded: The units whose submissions were graded.
+    """
+
+    current: Current
+    now: datetime.datetime
+    is_asked: bool
+    graded: Collection[str]
+
+    def grade(self, entry: RosterEntry, name: str, own: Mapping[str, Report | str]) -> UnitGrade:
+        """Return a student's grade in a unit."""
+        course = self.current.decisions.course
+        found = own.get(name, _NO_REPORT)
+        report = found if isinstance(found, Report) else None
+        if name in entry.exempt:
+            return UnitGrade("exempt", report)
+        is_over = course.with_due(entry.due).is_over(name, self.now)
+        if not is_over and (course.is_over(name, self.now) or not self.is_asked):
+            due = in_zone(entry.due.get(name, course.units[name].due), course.timezone)
+            return UnitGrade("not due", report, note=f"Due {due}.")
+        if not isinstance(found, Report):
+            return UnitGrade("not graded", note=found)
+        if problem := self._problem(entry, name, found, is_over):
+            return UnitGrade("not graded", found, note=problem)
+        unit = found.units[name]
+        if not is_handed_in(found, name):
+            return UnitGrade("not handed in", found, unit)
+        return UnitGrade("graded", found, unit, undated(unit), is_late(unit, course.late))
+
+    def _problem(self, entry: RosterEntry, name: str, report: Report, is_over: bool) -> str:
+        """Return why a report is no grade; "" if it is one."""
+        if report.suites != "hidden":
+            return "The report is by the visible tests: grade with `grader grade`."
+        quiz = report.units[name].quiz
+        if is_over and quiz and quiz.points is None:
+            return "It was graded before the due date, without the quiz: grade again."
+        if changed := self.current.changed(name, report, entry, is_over):
+            return f"It was graded before a change of {in_words(changed)}: grade again."
+        if is_over and name not in self.graded:
+            return (
+                f"It is over, and nobody has handed it in: grade its submissions, with --unit {name} and a folder of "
+                "its own for --out; or write exempt into the roster."
+            )
+        return ""
+
+
+def comparable(column: list[UnitGrade]) -> list[UnitGrade]:
+    """Return the grades in a unit, without those that have other possible points than the newest report."""
+    made = [(one.report.started, one.unit.possible) for one in column if one.report and one.unit]
+    possible = max(made)[1] if made else 0
+    note = "It has other possible points than the newest report: grade again."
+    return [
+        UnitGrade("not graded", one.report, note=note) if one.unit and one.unit.possible != possible else one
+        for one in column
+    ]
+
 
 UNTOUCHED = ("not written yet", "not handed in")
 """The states of exercises that a student has not begun."""
@@ -32,10 +129,10 @@ Reports = dict[str, dict[str, Report | str]]
 
 
 @dataclass(frozen=True)
-class Row:
+class StudentRow:
     """A student's grades by unit, and anomalies."""
 
-    entry: Entry
+    entry: RosterEntry
     grades: Mapping[str, UnitGrade]
     noticed: Sequence[str] = ()
 
@@ -61,14 +158,14 @@ class Gradebook:
     """
 
     possible: Mapping[str, int]
-    rows: Sequence[Row]
-    strangers: Sequence[Row] = ()
+    rows: Sequence[StudentRow]
+    strangers: Sequence[StudentRow] = ()
 
-    def total(self, row: Row) -> int | None:
+    def total(self, row: StudentRow) -> int | None:
         """Return a student's points; None if a unit waits to be graded, because the rest would look like a grade."""
         return row.points if row.is_complete else None
 
-    def total_possible(self, row: Row) -> int:
+    def total_possible(self, row: StudentRow) -> int:
         """Return the possible points of a student, without the units that do not count."""
         return sum(
             possible for unit, possible in self.possible.items() if row.grades[unit].state not in ("exempt", "not due")
@@ -84,9 +181,9 @@ class Gradebook:
             if not any(grade.unit for grade in own) and any(grade.state == "not graded" for grade in own)
         ]
 
-    def hand_ins(self, unit: str) -> list[Row]:
+    def hand_ins(self, unit: str) -> list[StudentRow]:
         """Return a row for each submission of a unit that is graded: of students who handed in together, the first."""
-        found: dict[object, Row] = {}
+        found: dict[object, StudentRow] = {}
         for row in self.rows:
             grade = row.grades[unit]
             if grade.state == "graded":
@@ -100,7 +197,7 @@ def read_gradebook(
     reports: Path,
     now: datetime.datetime,
     unit: str | None = None,
-    collected: Collected | None = None,
+    collected: CollectedClass | None = None,
 ) -> Gradebook:
     """Read the reports of a class: reports/<student>.json, or reports/<unit>/<student>.json.
 
@@ -154,7 +251,7 @@ def gradebook_of(
     for number, entry in enumerate(listed):
         record = of_record.get(entry.student)
         cells = {unit: column[number] for unit, column in columns.items()}
-        rows.append(Row(entry, cells, record.student.noticed if record else ()))
+        rows.append(StudentRow(entry, cells, record.student.noticed if record else ()))
     possible = {
         unit: next((grade.unit.possible for grade in column if grade.unit), 0) for unit, column in columns.items()
     }
@@ -195,11 +292,11 @@ def units_begun(reports: Iterable[Report]) -> list[str]:
     return begun or units
 
 
-def _entry_of(student: str, own: Mapping[str, Report | str]) -> Entry:
+def _entry_of(student: str, own: Mapping[str, Report | str]) -> RosterEntry:
     """Return what the reports on a student say of the roster that they were made with."""
     reports = {name: report for name, report in own.items() if isinstance(report, Report)}
     units = {name: report.units[name] for name, report in reports.items()}
-    return Entry(
+    return RosterEntry(
         student,
         next((report.name for report in reports.values() if report.name), ""),
         due={name: datetime.datetime.fromisoformat(one.due) for name, one in units.items() if one.extended and one.due},

@@ -1,29 +1,26 @@
-"""Who handed in what: the submissions that were found, by student of the roster."""
+"""Who handed in what: the submissions that were found, by student of the roster, by group and by part of a class."""
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grader.classes.collected import LATE
+from grader.classes.decisions import Decisions
 from grader.classes.matcher import is_plain
-from grader.classes.roster import Entry
-from grader.classes.times import bare, is_collected, late_work, stem
+from grader.classes.roster import RosterEntry
+from grader.classes.times import Time, bare, is_collected, late_work, stem
+from grader.errors import GraderError
+from grader.submissions.find import Found, Submissions
 from grader.submissions.layouts import is_anonymous, moodle_number
-from grader.submissions.names import folded, quoted, student_id
+from grader.submissions.submission import Submission, UnitSource, folded, quoted, student_id
+from grader.submissions.tree import Files
 from grader.text import in_words, listed
-
-if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from grader.classes.decisions import Decisions
-    from grader.classes.times import Time
-    from grader.submissions.find import Found, Submissions
-    from grader.submissions.source import Submission, UnitSource
-    from grader.submissions.tree import Files
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,7 @@ def hand_ins(came: Submissions, decisions: Decisions, refused: Mapping[str, str]
     """
     result = HandIns(notes=decisions.notes)
     spelled: dict[str, str] = {}
-    own: dict[tuple[str, Path], list[tuple[Found, Entry]]] = {}
+    own: dict[tuple[str, Path], list[tuple[Found, RosterEntry]]] = {}
     for path in dict.fromkeys(one.path for one in came.found):
         here = [one for one in came.found if one.path == path]
         for one, entry in _by_student(here, decisions, result):
@@ -163,7 +160,7 @@ def _refuse_for_strangers(students: Sequence[str], result: HandIns, came: Submis
         result.refuse([one for one in students if one not in result.of], sentence)
 
 
-def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -> Iterator[tuple[Found, Entry]]:
+def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -> Iterator[tuple[Found, RosterEntry]]:
     """Yield the submissions of one path, each with its student, or with every student of a group.
 
     Those that fit two students of the roster, and those of teachers, are left out.
@@ -190,7 +187,7 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
                 perhaps = matcher.perhaps(one.written or one.student, prefixes)
                 result.strangers[one.student] = [entry.student for entry in perhaps]
                 result.perhaps.update((entry.student, _perhaps(one, entry)) for entry in perhaps)
-            yield one, Entry(one.student)
+            yield one, RosterEntry(one.student)
         elif not members:
             result.leave_out([one], "they are by teachers or assistants")
         else:
@@ -200,13 +197,13 @@ def _by_student(found: Sequence[Found], decisions: Decisions, result: HandIns) -
             yield from ((one, entry) for entry in group)
 
 
-def _by_number(one: Found, fitting: Sequence[Entry], decisions: Decisions) -> Entry | None:
+def _by_number(one: Found, fitting: Sequence[RosterEntry], decisions: Decisions) -> RosterEntry | None:
     """Return the one of several students whose number in the name of a submission a grading worksheet has."""
     student = decisions.times.student(moodle_number(one.place.name)) if one.place else None
     return next((entry for entry in fitting if student and entry.student == student), None)
 
 
-def _two_fit(one: Found, fitting: Sequence[Entry]) -> str:
+def _two_fit(one: Found, fitting: Sequence[RosterEntry]) -> str:
     names = in_words([str(entry) for entry in fitting])
     is_moodle = one.place and moodle_number(one.place.name)
     worksheet = f", or save its grading worksheet as times_{stem(one.path)}.csv beside the roster" if is_moodle else ""
@@ -216,7 +213,7 @@ def _two_fit(one: Found, fitting: Sequence[Entry]) -> str:
     )
 
 
-def _perhaps(one: Found, entry: Entry) -> str:
+def _perhaps(one: Found, entry: RosterEntry) -> str:
     return (
         f"{quoted(one.path)}: {one.student!r} ends like the login or the name of {entry}: if it is theirs, write "
         f"{one.student!r} into the column `folder` of the roster; otherwise add its student to it, or move it away."
@@ -249,7 +246,7 @@ def _unknown(paths: Iterable[Path], hidden: Sequence[str], strangers: Sequence[s
     )
 
 
-def _ties(one: Found, entry: Entry) -> Iterator[str]:
+def _ties(one: Found, entry: RosterEntry) -> Iterator[str]:
     """Yield what the submissions of a group have in common: a place, a repository, or the group's name in Moodle."""
     if one.place:
         yield f"place {one.place}"
@@ -298,3 +295,75 @@ def combined(
     ignored = tuple(dict.fromkeys(name for one in submissions for name in one.ignored))
     handed_in = any(one.handed_in for one in submissions)
     return dataclasses.replace(last, units=units, siblings=siblings, ignored=ignored, handed_in=handed_in), chosen
+
+
+_MOST = 50
+_MOST_PAIRS = 10
+
+
+def described_matches(handed_in: HandIns, entries: Sequence[RosterEntry], came: Submissions) -> list[str]:
+    """Return sentences on how submissions were matched to the roster, and on who is on one side only."""
+    sentences = []
+    if entries:
+        here = len(entries) - len(handed_in.absent) - len(handed_in.unclear)
+        sentences.append(f"Roster: {len(entries)} students, {here} with a submission here.")
+    sentences += handed_in.notes
+    for rule, pairs in handed_in.matched.items():
+        others = listed([text for text, is_said in pairs.items() if not is_said], _MOST_PAIRS)
+        count = f"{len(pairs)}{', among them ' if others else ''}" if any(pairs.values()) else ""
+        sentences.append(f"Matched by {rule}: {count}{others}.")
+    for reason, names in handed_in.left_out.items():
+        sentences.append(f"Left out, because {reason}: {listed(names, _MOST)}.")
+    if strangers := [
+        f"{name} (perhaps by {in_words(students)})" if students else name
+        for name, students in handed_in.strangers.items()
+    ]:
+        sentences.append(f"Not in the roster, and graded under their own names: {listed(strangers, _MOST)}.")
+    if came.unknown:
+        sentences.append(f"Named in the roster's column `folder`, and not here: {listed(came.unknown, _MOST)}.")
+    if entries and handed_in.absent and came.layouts != ["single"]:
+        sentences.append(f"Nothing handed in here: {listed(handed_in.absent, _MOST)}.")
+    return sentences
+
+
+def groups(of: Mapping[str, Sequence[HandIn]]) -> Iterator[list[str]]:
+    """Yield the students of each group, as far as their submissions say; most students are alone."""
+    tied: dict[str, list[str]] = {}
+    for student, own in of.items():
+        for tie in {tie for one in own for tie in one.ties}:
+            tied.setdefault(tie, []).append(student)
+    left = dict.fromkeys(of)
+    while left:
+        group = {next(iter(left)): None}
+        waiting = list(group)
+        while waiting:
+            student = waiting.pop()
+            del left[student]
+            others = [other for one in of[student] for tie in one.ties for other in tied[tie] if other not in group]
+            waiting.extend(dict.fromkeys(others))
+            group.update(dict.fromkeys(others))
+        yield list(group)
+
+
+_FORM = re.compile(r"([1-9]\d{0,4})/([1-9]\d{0,4})")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The n-th of m parts of a class. Each student is in one part, which depends on the name alone."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def read(cls, text: str) -> Shard:
+        """Read `n/m`. Raises GraderError."""
+        found = _FORM.fullmatch(text)
+        if not found or int(found[1]) > int(found[2]):
+            raise GraderError(f"--shard: {text!r} is no part: give a number and how many parts there are, such as 2/5.")
+        return cls(int(found[1]), int(found[2]))
+
+    def has(self, student: str) -> bool:
+        """Whether a student is in this part, however the name's letters are cased."""
+        digest = hashlib.sha256(student.casefold().encode()).digest()
+        return int.from_bytes(digest) % self.count == self.number - 1

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from grader.submissions.names import LETTERS, folded, student_id
+from grader.classes.roster import RosterEntry
+from grader.submissions.submission import LETTERS, folded, student_id
 from grader.submissions.tree import ARCHIVE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from grader.classes.roster import Entry
 
 
 class _Rule(NamedTuple):
     """A column of the roster, which texts of a student it compares, and with what of the name of a submission."""
 
     column: str
-    of_entry: Callable[[Entry], set[str]]
+    of_entry: Callable[[RosterEntry], set[str]]
     of_name: Callable[[str], str] = folded
 
 
@@ -43,7 +40,7 @@ def _plain(text: str) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
 
 
-def was_others(name: str, entry: Entry) -> bool:
+def was_others(name: str, entry: RosterEntry) -> bool:
     """Return whether a report that has the name in reports of an entry is that of somebody else, by the name in it.
 
     A roster of the instructor's own says who is who, and a name in it may be corrected.
@@ -62,7 +59,7 @@ def _letters(found: str) -> str:
     return re.sub(r"_\d+$|[\W_]", "", _plain(found))
 
 
-def _spellings(entry: Entry, in_letters: Callable[[str], str] = _plain) -> set[str]:
+def _spellings(entry: RosterEntry, in_letters: Callable[[str], str] = _plain) -> set[str]:
     """Return a name without spaces, from each of its words on: Canvas writes Jane Doe as doejane.
 
     If a group hands in together, Moodle writes `Group A-Jane Doe`.
@@ -72,12 +69,12 @@ def _spellings(entry: Entry, in_letters: Callable[[str], str] = _plain) -> set[s
     return alone | {f"{_letters(team)}{name}" for team in entry.teams for name in alone}
 
 
-def _unlinked(entry: Entry) -> set[str]:
+def _unlinked(entry: RosterEntry) -> set[str]:
     """Return what identifies a student who has no login yet."""
     return set() if entry.sis_login_id else {_as_id(entry.email), _local(entry.email), _local(entry.sis_user_id)}
 
 
-def _repository(entry: Entry) -> set[str]:
+def _repository(entry: RosterEntry) -> set[str]:
     """Return the name of a student's repository, without its owner."""
     return {_local(entry.repository.partition("/")[2])}
 
@@ -114,7 +111,7 @@ _GROUPS = ("folder", "repository")
 _IDENTIFIERS = ("student", "id", "email", "sis_user_id", "sis_login_id")
 
 
-def is_plain(found: str, entry: Entry) -> bool:
+def is_plain(found: str, entry: RosterEntry) -> bool:
     """Return whether the name of a submission says whose it is: it is the student's own, or has the one in reports."""
     words = {_letters(found), *re.split(r"[\W_]+", _plain(found))}
     return not words.isdisjoint({*_spellings(entry), _letters(entry.student)} - {""})
@@ -123,11 +120,11 @@ def is_plain(found: str, entry: Entry) -> bool:
 class Matcher:
     """Finds the students of submissions by their names."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[RosterEntry]) -> None:
         """Sort the entries by what each rule compares."""
         entries = list(entries)
-        self._groups: dict[tuple[str, str], list[Entry]] = {}
-        self._by_identifier: dict[str, list[Entry]] = {}
+        self._groups: dict[tuple[str, str], list[RosterEntry]] = {}
+        self._by_identifier: dict[str, list[RosterEntry]] = {}
         for entry in entries:
             for column in _GROUPS:
                 self._groups.setdefault((column, getattr(entry, column).casefold()), []).append(entry)
@@ -140,14 +137,14 @@ class Matcher:
 
     def match(
         self, found: str, identifiers: Iterable[str] | None = None, written: str = ""
-    ) -> tuple[Entry, str] | None:
+    ) -> tuple[RosterEntry, str] | None:
         """Return the student of a submission with this name, and the rule that fits; None if not exactly one does."""
         fitting, rule = self.fitting(found, identifiers=identifiers, written=written)
         return (fitting[0], rule) if len(fitting) == 1 else None
 
     def fitting(
         self, found: str, prefixes: Collection[str] = (), identifiers: Iterable[str] | None = None, written: str = ""
-    ) -> tuple[list[Entry], str]:
+    ) -> tuple[list[RosterEntry], str]:
         """Return the students who may have made a submission with this name, and the rule that they fit.
 
         Args:
@@ -171,12 +168,12 @@ class Matcher:
                 rule = column
         return fitting, rule
 
-    def group(self, entry: Entry, rule: str) -> list[Entry]:
+    def group(self, entry: RosterEntry, rule: str) -> list[RosterEntry]:
         """Return the students who share what a rule compares, because they are a group; otherwise the student alone."""
         cell = getattr(entry, rule) if rule in _GROUPS else ""
         return self._groups[rule, cell.casefold()] if cell else [entry]
 
-    def _identified(self, identifier: str) -> list[Entry]:
+    def _identified(self, identifier: str) -> list[RosterEntry]:
         return self._by_identifier.get(identifier.casefold(), [])
 
     def prefixes(self, names: Sequence[tuple[str, str]]) -> list[str]:
@@ -185,7 +182,7 @@ class Matcher:
         `gh classroom clone` and `gh teacher download` write `attention-ada` and `class-attention-ada`, and Moodle
         writes `Group A-Jane Doe`. The arguments are as in `fitting`, `found` and `written`.
         """
-        students: dict[str, list[Entry]] = {}
+        students: dict[str, list[RosterEntry]] = {}
         for found, written in names:
             fitting, rule = self.fitting(found, written=written)
             for prefix, others, _ in self._ends(written or found) if not fitting or rule == "repository" else ():
@@ -193,14 +190,14 @@ class Matcher:
                 own += [entry for entry in others if entry not in own]
         return [prefix for prefix, own in students.items() if len(own) > 1 or (own and len(names) == 1)]
 
-    def perhaps(self, name: str, prefixes: Collection[str]) -> list[Entry]:
+    def perhaps(self, name: str, prefixes: Collection[str]) -> list[RosterEntry]:
         """Return the students whose login or name ends a name that fits nobody, unless it begins as others do."""
         ends = list(self._ends(name))
         if any(prefix in prefixes for prefix, *_ in ends):
             return []
         return list({entry.student: entry for _, own, _ in ends for entry in own if entry.student}.values())
 
-    def _ends(self, name: str) -> Iterator[tuple[str, list[Entry], str]]:
+    def _ends(self, name: str) -> Iterator[tuple[str, list[RosterEntry], str]]:
         """Yield what comes before each dash of a name, the students whom the rest fits, and the rule."""
         for one in dict.fromkeys((folded(name), _without_branch(name))):
             for dash in re.finditer("-", one):
@@ -210,21 +207,21 @@ class Matcher:
 class _Index:
     """Entries by what a rule compares."""
 
-    def __init__(self, rule: _Rule, entries: Iterable[Entry]) -> None:
+    def __init__(self, rule: _Rule, entries: Iterable[RosterEntry]) -> None:
         self.rule = rule
-        self._entries: dict[str, list[Entry]] = {}
+        self._entries: dict[str, list[RosterEntry]] = {}
         for entry in entries:
             for text in filter(None, rule.of_entry(entry)):
                 self._entries.setdefault(text, []).append(entry)
 
-    def fitting(self, found: str, written: str) -> Sequence[Entry]:
+    def fitting(self, found: str, written: str) -> Sequence[RosterEntry]:
         name = written if written and self.rule.column == "name" else found
         return self._entries.get(self.rule.of_name(name), ())
 
 
-def _narrowed(found: str, indexes: Iterable[_Index], written: str = "") -> tuple[list[Entry], str]:
+def _narrowed(found: str, indexes: Iterable[_Index], written: str = "") -> tuple[list[RosterEntry], str]:
     """Return the entries that the first fitting rule finds, and its column. Of several, later rules may leave one."""
-    left: list[Entry] = []
+    left: list[RosterEntry] = []
     column = ""
     for index in indexes:
         if narrowed := [entry for entry in index.fitting(found, written) if not left or entry in left]:

@@ -1,21 +1,19 @@
-"""What an instructor has to decide about a class before its grades are final, as one list."""
+"""What a class asks of its instructor: the cases to decide before grades are final, and the students who need help."""
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from pathlib import Path
 
+from grader.classes.gradebook import Gradebook, StudentRow, UnitGrade
+from grader.course.model import Course
 from grader.reports.folder import suite_faults
-from grader.reports.reading import attempts
-from grader.text import listed
-
-if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from grader.classes.gradebook import Gradebook, Row
-    from grader.course.model import Course
+from grader.reports.model import Unit
+from grader.reports.reading import attempts, undated
+from grader.text import in_words, listed
 
 TIME_UNKNOWN, NOT_GRADED, FAULTS, ATTEMPTS = "time unknown", "not graded", "faults of suites", "attempts"
 _MOST = 50
@@ -80,7 +78,7 @@ def _undated_units(gradebook: Gradebook, course: Course, now: datetime.datetime)
 
 def _noted(gradebook: Gradebook, state: str, kind: str) -> Iterator[OpenCase]:
     """Yield a case for each note on grades in a state, and the units that it is about."""
-    found: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
+    found: dict[tuple[str, tuple[str, ...]], list[StudentRow]] = {}
     # Nobody waits for the grade of somebody who is not in the class.
     rows = gradebook.rows if kind == NOT_GRADED else (*gradebook.rows, *gradebook.strangers)
     for row in rows:
@@ -97,7 +95,7 @@ def _noted(gradebook: Gradebook, state: str, kind: str) -> Iterator[OpenCase]:
 
 def _suite_faults(gradebook: Gradebook, reports: Path) -> Iterator[OpenCase]:
     """Yield a case for each line of a suite that raised with some answers and not with the solution."""
-    found: dict[tuple[str, str], list[Row]] = {}
+    found: dict[tuple[str, str], list[StudentRow]] = {}
     for row in (*gradebook.rows, *gradebook.strangers):
         for folder in (reports, *(reports / unit for unit in row.grades)):
             for unit, sentences in suite_faults(row.entry.student, folder).items():
@@ -108,5 +106,118 @@ def _suite_faults(gradebook: Gradebook, reports: Path) -> Iterator[OpenCase]:
         yield OpenCase(FAULTS, [unit], sentence, _names(rows))
 
 
-def _names(rows: Sequence[Row]) -> list[str]:
+def _names(rows: Sequence[StudentRow]) -> list[str]:
     return sorted({str(row.entry) for row in rows}, key=str.casefold)
+
+
+LOW, FALL = 50, 30
+"""In percent of the points."""
+
+
+@dataclass(frozen=True)
+class NeedsHelp:
+    """A student, the total in percent, and why: by the rule, in words."""
+
+    row: StudentRow
+    percent: float | None
+    reasons: Mapping[str, str]
+
+
+def total_percent(gradebook: Gradebook, row: StudentRow) -> float | None:
+    """Return a student's points in percent of the possible ones; None if no unit counts, or one is not graded."""
+    total, possible = gradebook.total(row), gradebook.total_possible(row)
+    return 100 * total / possible if total is not None and possible else None
+
+
+def handed_in_nothing(row: StudentRow) -> bool:
+    """Return whether a student handed in no unit that counts."""
+    asked = [grade for grade in row.grades.values() if grade.state not in ("exempt", "not due")]
+    return bool(asked) and all(grade.state == "not handed in" for grade in asked)
+
+
+def needs_help(gradebook: Gradebook) -> list[NeedsHelp]:
+    """Return the students whom a rule fits: the lowest total first, then the most reasons, then by name."""
+    found = []
+    for row in gradebook.rows:
+        reasons = {rule: text for rule, find in RULES.items() if (text := find(row))}
+        if reasons:
+            found.append(NeedsHelp(row, total_percent(gradebook, row), reasons))
+    return sorted(found, key=_urgency)
+
+
+def _urgency(one: NeedsHelp) -> tuple[float, int, str]:
+    return (-1.0 if one.percent is None else one.percent, -len(one.reasons), one.row.entry.student.casefold())
+
+
+def _missing(row: StudentRow) -> str:
+    if handed_in_nothing(row):
+        return "Nothing is handed in."
+    due = [grade for grade in row.grades.values() if grade.state in ("graded", "not handed in")]
+    missing = _units(row, lambda grade: grade.state == "not handed in")
+    if not missing or 2 * len(missing) < len(due):
+        return ""
+    return f"{in_words(missing)}: not handed in."
+
+
+def _low(row: StudentRow) -> str:
+    done = [grade.unit for grade in row.grades.values() if grade.state == "graded" and grade.unit]
+    points, possible = sum(unit.points for unit in done), sum(unit.possible for unit in done)
+    if not possible or handed_in_nothing(row) or 100 * points >= LOW * possible:
+        return ""
+    return f"{points} of {possible} points in what is handed in."
+
+
+def _falling(row: StudentRow) -> str:
+    shares = [
+        (name, 100 * grade.points / grade.unit.possible)
+        for name, grade in row.grades.items()
+        if grade.unit and grade.points is not None and grade.unit.possible
+    ]
+    for (before, first), (name, last) in list(pairwise(shares))[-1:]:
+        if first - last >= FALL:
+            return f"{name}: {last:.0f} %, after {first:.0f} % in {before}."
+    return ""
+
+
+def _quiz_only(row: StudentRow) -> str:
+    units = _of_units(row, lambda unit: unit.path is None and _answered(unit))
+    return f"{in_words(units)}: only the quiz, no exercise." if units else ""
+
+
+def _unreadable(row: StudentRow) -> str:
+    units = _of_units(row, lambda unit: unit.path is None and not _answered(unit))
+    return f"{in_words(units)}: the file could not be read." if units else ""
+
+
+def _undated(row: StudentRow) -> str:
+    units = _of_units(row, lambda unit: bool(undated(unit)))
+    return f"{in_words(units)}: time unknown, perhaps late." if units else ""
+
+
+def _not_graded(row: StudentRow) -> str:
+    units = _units(row, lambda grade: grade.state == "not graded")
+    return f"{in_words(units)}: not graded." if units else ""
+
+
+def _units(row: StudentRow, fits: Callable[[UnitGrade], bool]) -> list[str]:
+    return [name for name, grade in row.grades.items() if fits(grade)]
+
+
+def _of_units(row: StudentRow, fits: Callable[[Unit], bool]) -> list[str]:
+    return _units(row, lambda grade: grade.state == "graded" and grade.unit is not None and fits(grade.unit))
+
+
+def _answered(unit: Unit) -> bool:
+    return unit.quiz is not None and any(item.answered for item in unit.quiz.items.values())
+
+
+RULES: dict[str, Callable[[StudentRow], str]] = {
+    "at least half of the units are not handed in": _missing,
+    f"less than {LOW} % of the points in what is handed in": _low,
+    f"the newest unit is at least {FALL} percentage points below the one before": _falling,
+    "the quiz of a unit is answered, and no exercise is handed in": _quiz_only,
+    "a file could not be read": _unreadable,
+    "the time of a unit is unknown: it may be late": _undated,
+    "a unit is not graded": _not_graded,
+}
+"""Each rule in words, and a function that says why it fits a student, or "" if it does not."""

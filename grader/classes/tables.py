@@ -6,16 +6,12 @@ import csv
 import io
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from grader.documents import nearest
 from grader.errors import GraderError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
 
 _SEPARATOR = re.compile(r'"?sep=([,;|\t])"?[,;\t]*\r?\n', re.IGNORECASE)
 
@@ -25,7 +21,7 @@ class TableError(GraderError):
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One line of a table: its cells by column in lower case, without spaces around them. A missing cell is empty."""
 
     line: int
@@ -48,11 +44,11 @@ class Table:
 
     path: Path
     columns: list[str]
-    rows: list[Row]
+    rows: list[TableRow]
     header: int = 1
     _problems: list[tuple[int, str]] = field(default_factory=list)
 
-    def report(self, row: Row, column: str, sentence: str) -> None:
+    def report(self, row: TableRow, column: str, sentence: str) -> None:
         """Report a problem with a cell."""
         self._problems.append((row.line, f"{self.path}, line {row.line}, {column}: {sentence}"))
 
@@ -128,7 +124,7 @@ def read_table(path: Path, example: str) -> Table:
         raise TableError(f"{path}, line {rows.line_num}: this is not CSV ({error}): correct the quotes.") from None
 
 
-def _rows(path: Path, columns: list[str], rows: Iterator[list[str]]) -> Iterator[Row]:
+def _rows(path: Path, columns: list[str], rows: Iterator[list[str]]) -> Iterator[TableRow]:
     """Yield the rows that are not blank, each with the line on which it ends."""
     for values in rows:
         cells = [cell.strip() for cell in values]
@@ -140,4 +136,4 @@ def _rows(path: Path, columns: list[str], rows: Iterator[list[str]]) -> Iterator
                 f"{path}, line {line}: there are {len(cells)} values for {len(columns)} columns: put a value that "
                 "contains a comma in quotes."
             )
-        yield Row(line, dict(zip((name.casefold() for name in columns), cells, strict=False)))
+        yield TableRow(line, dict(zip((name.casefold() for name in columns), cells, strict=False)))

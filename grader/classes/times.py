@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import datetime
 import zoneinfo
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from grader.classes.collected import COLLECTED, LATE, Work, read_collected
+from grader.classes.collected import COLLECTED, LATE, CollectedWork, read_collected
 from grader.classes.matcher import Matcher
-from grader.classes.roster import Entry, parse_time
+from grader.classes.roster import RosterEntry, parse_time
 from grader.classes.tables import TableError, read_table
+from grader.course.model import Course
 from grader.submissions.file_text import read_text
-from grader.submissions.names import TIMESTAMP, student_id
+from grader.submissions.submission import TIMESTAMP, student_id
 from grader.submissions.tree import ARCHIVE, UnreadableError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from grader.course.model import Course
 
 TIMES = "times.csv"
 CANVAS = "Canvas"
@@ -50,7 +46,7 @@ class Time:
 
 
 @dataclass(frozen=True)
-class Line:
+class TimesLine:
     """A line of times.csv. `submission` names the one it is about; "" if the student has only one."""
 
     student: str
@@ -103,10 +99,10 @@ class Times:
     """
 
     folder: Path | None = None
-    lines: list[Line] = field(default_factory=list)
+    lines: list[TimesLine] = field(default_factory=list)
     worksheets: dict[str, Worksheet] = field(default_factory=dict)
 
-    def of(self, student: str, unit: str) -> list[Line]:
+    def of(self, student: str, unit: str) -> list[TimesLine]:
         """Return the lines of times.csv on a unit of a student."""
         return [line for line in self.lines if (line.student, line.unit) == (student, unit)]
 
@@ -131,7 +127,7 @@ class Times:
         return Time(only.at if only else None, TIMES)
 
 
-def read_times(folder: Path, entries: Iterable[Entry], course: Course, downloads: Iterable[Path] = ()) -> Times:
+def read_times(folder: Path, entries: Iterable[RosterEntry], course: Course, downloads: Iterable[Path] = ()) -> Times:
     """Read times.csv and Moodle's grading worksheets in the folder of the roster.
 
     Args:
@@ -163,11 +159,11 @@ def bare(name: str) -> str:
     return ARCHIVE.sub("", name)
 
 
-def _lines(path: Path, entries: list[Entry], course: Course) -> list[Line]:
+def _lines(path: Path, entries: list[RosterEntry], course: Course) -> list[TimesLine]:
     table = read_table(path, ",".join(_COLUMNS))
     table.require_known(_COLUMNS, [_SUBMISSION])
     known = {entry.student for entry in entries}
-    lines: dict[tuple[str, str, str], Line] = {}
+    lines: dict[tuple[str, str, str], TimesLine] = {}
     for row in table.rows:
         student, unit, time = row["student"], row["unit"], parse_time(row["time"])
         if student not in known:
@@ -189,12 +185,12 @@ def _lines(path: Path, entries: list[Entry], course: Course) -> list[Line]:
                 row, "time", f"{row['time']!r} is no time with an offset from UTC: write {example}, for example."
             )
         else:
-            lines[key] = Line(student, unit, time, submission, f"{path}, line {row.line}")
+            lines[key] = TimesLine(student, unit, time, submission, f"{path}, line {row.line}")
     table.require_sound()
     return list(lines.values())
 
 
-def _worksheet(path: Path, entries: list[Entry], timezone: str | None) -> Worksheet:
+def _worksheet(path: Path, entries: list[RosterEntry], timezone: str | None) -> Worksheet:
     """Read a grading worksheet. Whoever is in no roster is known by the number."""
     table = read_table(path, f"{_PARTICIPANT},{_NAME},{_MODIFIED}")
     for name in (_PARTICIPANT, _MODIFIED):
@@ -261,7 +257,7 @@ def pushed_time(path: Path, student: str, unit: str) -> Time | None:
 
 
 @cache
-def _collected(path: Path) -> dict[str, dict[str, Work]]:
+def _collected(path: Path) -> dict[str, dict[str, CollectedWork]]:
     """Return the work of each student by unit; nothing if the file does not exist."""
     if not path.is_file():
         return {}

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from grader.classes.matcher import was_others
+from grader.classes.roster import RosterEntry
+from grader.classes.times import Time
 from grader.engine.engine_client import request_for
 from grader.engine.engine_messages import to_line
-from grader.reports.folder import SUITE_FAULTS
-from grader.reports.reading import undated
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from grader.classes.times import Time
-    from grader.reports.model import Report
-    from grader.submissions.source import Submission
+from grader.reports.folder import SUITE_FAULTS, not_graded, read_report
+from grader.reports.model import Report
+from grader.reports.reading import not_handed_in, undated
+from grader.submissions.submission import Submission, quoted
 
 
 class Graded(NamedTuple):
@@ -140,3 +141,63 @@ def best_of(reports: Sequence[Report]) -> Report:
     # Of one unit, the commit and the digest are those of the submission that counts.
     base = next(iter(chosen.values())) if len(units) == 1 else last
     return base.with_units(units).model_copy(update={"messages": messages})
+
+
+@dataclass
+class Absent:
+    """The absent students of a class.
+
+    Attributes:
+        empty: Those who have handed in nothing before either.
+        waiting: Those who were not graded from another download, each with the reason.
+        settled: Those who were not graded from one that is graded now, which holds nothing of theirs, and who have a
+            report.
+    """
+
+    empty: list[str] = field(default_factory=list)
+    waiting: dict[str, str] = field(default_factory=dict)
+    settled: set[str] = field(default_factory=set)
+
+
+def sort_absent(students: Iterable[str], into: Path, unit: str | None, paths: Collection[Path]) -> Absent:
+    """Sort absent students by what the folder of reports says of them.
+
+    Args:
+        students: The students.
+        into: The folder of the reports.
+        unit: The unit that is graded; None for all.
+        paths: The folders and archives that are graded.
+
+    Raises:
+        GraderError: The folder says in no way that can be read who was not graded.
+    """
+    absent, reasons = Absent(), not_graded(into)
+    for student in students:
+        report, reason = read_report(student, into), reasons.get(student, "")
+        asked = [unit] if unit else list(report.units if report else ())
+        if reason and not any(_is_about(reason, path) for path in [*paths, into / f"{student}.json"]):
+            absent.waiting[student] = reason
+        elif report is None or set(asked) <= {*not_handed_in(report), *(set(asked) - report.units.keys())}:
+            absent.empty.append(student)
+        elif reason:
+            absent.settled.add(student)
+    return absent
+
+
+def named_otherwise(entries: Iterable[RosterEntry], into: Path) -> dict[str, str]:
+    """Return the students whose name in reports somebody else had before, who has a report on work; with sentences."""
+    found = {}
+    for entry in entries:
+        report = read_report(entry.student, into) if entry.is_exported else None
+        if report and was_others(report.name, entry) and len(not_handed_in(report)) < len(report.units):
+            found[entry.student] = (
+                f"{quoted(into / f'{entry.student}.json')} is the report of {report.name}, and the roster has {entry}, "
+                "who was not graded: move the file away, and grade again."
+            )
+    return found
+
+
+def _is_about(reason: str, path: Path) -> bool:
+    """Return whether a sentence names a folder or an archive, or something in it."""
+    name = quoted(path)
+    return name in reason or f"{name[:-1]}/" in reason

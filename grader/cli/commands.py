@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,15 +34,13 @@ from grader.practice.check import (
 from grader.practice.picture_files import pictures_of, require_picture, write_picture
 from grader.practice.picture_terminal import print_pictures
 from grader.practice.progress import Step, StudentProgress, next_step, received_code
+from grader.practice.spare import Message
 from grader.reports.exporters.html import page
 from grader.reports.fingerprint import grader_digest
 from grader.reports.folder import write_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from grader.engine.grading import Grading
-    from grader.practice.spare import Message
 
 MORE = "Stuck? grader hint. Questions? grader practice, grader quiz. All commands: grader --help"
 

@@ -9,9 +9,10 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -21,10 +22,6 @@ from typer.core import TyperGroup, TyperOption
 from grader.errors import BAD_INPUT, INTERNAL, INTERRUPTED, GraderError, InternalError
 from grader.machine import missing_torch
 from grader.text import listed, log_lines, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)

@@ -6,6 +6,7 @@ import datetime
 import enum
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +16,6 @@ from grader.cli.console import write_named, writing
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from grader.reports.model import Report
 
 

@@ -10,6 +10,8 @@ import json
 import sys
 import tempfile
 import threading
+import types
+from collections.abc import Callable, Sequence
 from importlib import abc, machinery, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +21,11 @@ from rich.console import Console
 from grader.cli.check_output import print_report
 from grader.cli.console import safe, writing
 from grader.course.guidance import read_rules
-from grader.course.model import find_course
+from grader.course.model import Course, find_course
 from grader.course.root import current_folder
 from grader.errors import GraderError
 from grader.practice.check import (
+    Answers,
     answers_folder,
     check_answers,
     exercises_to_draw,
@@ -34,21 +37,14 @@ from grader.practice.exercise_help import show_next_hint
 from grader.practice.picture_terminal import print_pictures
 from grader.sandbox import loader
 from grader.sandbox.pieces import split
-from grader.submissions.names import filenames
+from grader.sandbox.statements import Piece
 from grader.submissions.notebook import MAGICS, with_imports
 from grader.submissions.reader import read_submission
-from grader.submissions.source import DEFINITION
+from grader.submissions.submission import DEFINITION, UnitSource, filenames
 from grader.text import in_words
 
 if TYPE_CHECKING:
     import ast
-    import types
-    from collections.abc import Callable, Sequence
-
-    from grader.course.model import Course
-    from grader.practice.check import Answers
-    from grader.sandbox.statements import Piece
-    from grader.submissions.source import UnitSource
 
 
 # Statements that count in a check, and when another notebook imports a unit: not what is tried out or printed.

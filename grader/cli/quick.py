@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 PROGRAM = "grader.cli.commands"
 """The module that is a spare process, and does what is asked for without one."""

@@ -8,6 +8,7 @@ import os
 import queue
 import sys
 import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,22 +18,19 @@ import watchfiles
 from grader.cli.check_output import print_exercises, print_next, print_progress
 from grader.cli.console import safe
 from grader.course.guidance import read_rules
+from grader.course.model import Course
 from grader.errors import GraderError
-from grader.practice.check import check_answers, read_answers, visible_grading
+from grader.practice.check import Answers, check_answers, read_answers, visible_grading
 from grader.practice.exercise_help import show_next_hint
 from grader.practice.picture_terminal import print_pictures
 from grader.practice.progress import StudentProgress, next_step
-from grader.submissions.names import filenames
+from grader.submissions.submission import filenames
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
     from rich.console import Console
 
-    from grader.course.model import Course
     from grader.engine.grading import Graded, Grading
-    from grader.practice.check import Answers
     from grader.reports.scoring import Rubric
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from grader.course.model import Course, definitions
 from grader.course.root import FILENAME
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     import pytest
     from nbformat import NotebookNode
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import zoneinfo
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,8 +23,6 @@ from grader.text import in_words
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Mapping
-
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 
@@ -146,6 +145,11 @@ class Course(Model):
 
     def __hash__(self) -> int:
         return hash(self._root)
+
+    @property
+    def unit_of(self) -> dict[str, str]:
+        """The unit of each exercise, in the course's order."""
+        return {exercise: unit for unit, described in self.units.items() for exercise in described.exercises}
 
     @property
     def root(self) -> Path:

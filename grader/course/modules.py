@@ -7,14 +7,11 @@ import re
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from grader.course.root import FILENAME
 from grader.errors import GraderError
 from grader.text import ended, printable
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 # What Python adds to an ImportError: the file of the other module.
 _WHERE = re.compile(r" \((?:/|\w:).*\)$|\(unknown location\)$")

@@ -210,7 +210,7 @@ def on_undefined(
     else:
         return ""
     label, node = next(one for one in definitions if one[1].name == found)
-    return hint_on_characters(hint, "", label, node.lineno, lines)
+    return hint_on_characters(hint, "", lines.at(label, node.lineno))
 
 
 def _deleted(exercise: str, unit: str, lines: SourceLines, lost: Sequence[FailedStatement]) -> str:
@@ -286,7 +286,7 @@ def with_replacement(
 
 def _used(outcome: Outcome, lines: SourceLines) -> list[str]:
     """Return the names in a line, from outside of its function, that an error may be about."""
-    around, missing = lines.around(outcome.file, outcome.line), NO_ATTRIBUTE.search(outcome.detail)
+    around, missing = lines.at(outcome.file, outcome.line).around, NO_ATTRIBUTE.search(outcome.detail)
     found = []
     for node in ast.walk(around[-1]) if around else ():
         match node:

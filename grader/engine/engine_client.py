@@ -28,7 +28,7 @@ from grader.engine.grading_processes import GRACE_SECONDS, longest_grading
 from grader.errors import GraderError, InternalError, SuiteFault
 from grader.reports.model import Result, Suites
 from grader.reports.scoring import passed_exercises
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission
 from grader.testing.misconceptions import MisconceptionError
 from grader.testing.misconceptions import build as build_misconceptions
 

@@ -9,9 +9,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.reports.model import Described, Diagnosed, Judged, Message, Result
-from grader.submissions.source import UnitSource
-from grader.testing.drawings import Drawing, OwnQuestion, Panel
+from pydantic import TypeAdapter
+
+from grader.reports.model import Described, Result
+from grader.submissions.submission import UnitSource
 
 
 @dataclass(frozen=True)
@@ -82,39 +83,25 @@ def to_line(message: ServerSettings | Settings | EngineHandshake | EngineRequest
 
 def read_handshake(line: bytes) -> EngineHandshake:
     """Decode a handshake."""
-    fields = json.loads(line)
-    criteria = [Described(**one) for one in fields["criteria"]]
-    return EngineHandshake(fields["missing"], criteria, fields["versions"], fields["problems"])
+    return _HANDSHAKE.validate_python(json.loads(line))
 
 
 def read_request(line: bytes | bytearray) -> EngineRequest:
-    """Decode a request."""
-    fields = json.loads(line)
-    sources = _sources(fields["units"]), _sources(fields["siblings"])
-    return EngineRequest(fields["number"], *sources, fields["untested"], fields["drawn"])
+    """Decode a request. Raises ValueError."""
+    return _REQUEST.validate_python(json.loads(line))
 
 
 def read_reply(line: bytes) -> EngineReply:
     """Decode a reply."""
-    fields = json.loads(line)
-    found = fields["result"]
-    return EngineReply(fields["number"], found if isinstance(found, str) else result_of(found))
+    return _REPLY.validate_python(json.loads(line))
 
 
 def result_of(fields: dict[str, Any]) -> Result:
     """Return a result from its fields in plain JSON."""
-    drawings = [Drawing(**one | {"panels": [Panel(**panel) for panel in one["panels"]]}) for one in fields["drawings"]]
-    return Result(
-        **fields
-        | {
-            "outcomes": [Judged(**one) for one in fields["outcomes"]],
-            "misconceptions": [Diagnosed(**one) for one in fields["misconceptions"]],
-            "messages": [Message(**one) for one in fields["messages"]],
-            "drawings": drawings,
-            "questions": [OwnQuestion(**one) for one in fields["questions"]],
-        }
-    )
+    return _RESULT.validate_python(fields)
 
 
-def _sources(found: dict[str, Any]) -> dict[str, UnitSource]:
-    return {unit: UnitSource(one["path"], tuple(one["cells"]), tuple(one["remarks"])) for unit, one in found.items()}
+_HANDSHAKE = TypeAdapter(EngineHandshake)
+_REQUEST = TypeAdapter(EngineRequest)
+_REPLY = TypeAdapter(EngineReply)
+_RESULT = TypeAdapter(Result)

@@ -84,7 +84,7 @@ def explained(
     elif own:
         label, node = own[-1]
         hints += _on_source(outcome, node)
-        hints = [hint_on_characters(hint, "", label, node.lineno, lines) for hint in hints]
+        hints = [hint_on_characters(hint, "", lines.at(label, node.lineno)) for hint in hints]
     if len(own) > 1 and not any(exercise in one.names for one in lost):
         places = [
             _lines_of(label, [str(node.lineno) for _, node in some])
@@ -189,16 +189,16 @@ def _place_of_loop(outcome: Outcome, lines: SourceLines) -> Outcome:
     """
     if outcome.kind != "timed out" or not outcome.line:
         return outcome
-    loops = [node for node in lines.around(outcome.file, outcome.line) if isinstance(node, LOOPS)]
+    loops = [node for node in lines.at(outcome.file, outcome.line).around if isinstance(node, LOOPS)]
     line = next((loop.lineno for kind in LOOPS for loop in loops if isinstance(loop, kind)), outcome.line)
     return replace(outcome, line=line)
 
 
 def _still_raises(outcome: Outcome, exercise: str, lines: SourceLines) -> Outcome:
     """Return the outcome of code that raises NotImplementedError with what raises it, unless that is a whole stub."""
-    around = lines.around(outcome.file, outcome.line) if outcome.kind == "not written" else []
+    around = lines.at(outcome.file, outcome.line).around if outcome.kind == "not written" else []
     places = [*outcome.trace, (outcome.file, outcome.line)]
-    if not around or exercise not in [_name(lines.around(*place)) for place in places]:
+    if not around or exercise not in [_name(lines.at(*place).around) for place in places]:
         return outcome  # the test itself uses another exercise
     where = f"Line {outcome.line} of {_name_of(outcome.file)}"
     owner, function, statement = around[0], *([None, *around][-2:])
@@ -239,7 +239,7 @@ def lacks_import(
     missing = MISSING_NAME.match(outcome.detail) if outcome.kind == "raised" else None
     if not missing or lines.unit_of(outcome.file) != unit:
         return False
-    if _name(lines.around(outcome.file, outcome.line)) in others:
+    if _name(lines.at(outcome.file, outcome.line).around) in others:
         return False  # it is about that exercise
     binding = [one for one in lost if not {missing[1], "*"}.isdisjoint(one.names) or one.may_define_anything]
     if not binding:
@@ -253,7 +253,7 @@ def trace_of(outcome: Outcome, lines: SourceLines) -> list[str]:
     trace = outcome.trace or ([(outcome.file, outcome.line)] if outcome.file and outcome.line else [])
     found = []
     for file, line in trace:
-        text = lines.text(file, line)
+        text = lines.at(file, line).text
         if text:
             found.append(f"{'' if file == outcome.file else f'{_name_of(file)}, '}line {line}: {text}")
     return found
@@ -270,11 +270,11 @@ def advice(outcome: Outcome, others: Collection[str], lines: SourceLines, lost: 
     """
     if outcome.kind == "not written" or outcome.is_explained:
         return ""
-    around = lines.around(outcome.file, outcome.line)
+    around = lines.at(outcome.file, outcome.line).around
     owner = _name(around)
     if owner not in others:
-        hint = hint_for(outcome, around, lines, lost)
-    elif caller := next((line for file, line in outcome.trace if _name(lines.around(file, line)) != owner), None):
+        hint = hint_for(outcome, lines.at(outcome.file, outcome.line), lost)
+    elif caller := next((line for file, line in outcome.trace if _name(lines.at(file, line).around) != owner), None):
         hint = f"`{owner}` raises this when line {caller} calls it: check its arguments there, then `{owner}` itself."
         hint = f"{hint} {uncalled(outcome.detail, lines)}".strip()
     else:

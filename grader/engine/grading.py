@@ -27,8 +27,8 @@ from grader.quizzes.questions import Questions
 from grader.quizzes.quiz_source import Quiz
 from grader.reports.model import Report, Suites
 from grader.reports.scoring import Rubric, make_report
-from grader.sandbox import lockdown, users
-from grader.submissions.source import Submission
+from grader.sandbox import lockdown
+from grader.submissions.submission import Submission
 from grader.testing.drawings import Drawing, OwnQuestion
 
 
@@ -202,5 +202,5 @@ def course_notes(named: Path | None) -> list[str]:
 def layers() -> list[Layer]:
     """Try every layer on this machine."""
     missing = lockdown.missing_layers()
-    purposes = {**WHAT_LAYERS_DO, "own_user": f"{WHAT_LAYERS_DO['own_user']} ({users.id_range_text()})"}
+    purposes = {**WHAT_LAYERS_DO, "own_user": f"{WHAT_LAYERS_DO['own_user']} ({lockdown.user_ids_text()})"}
     return [Layer(name, purposes[name], name in lockdown.NEEDED, missing.get(name)) for name in lockdown.LAYERS]

@@ -17,10 +17,9 @@ from types import FrameType
 from typing import NoReturn
 
 from grader.engine.engine_messages import EngineReply, EngineRequest, read_reply, read_request, to_line
-from grader.errors import GraderError, InternalError, SuiteFault
+from grader.errors import GraderError, InternalError
 from grader.sandbox import lockdown
-from grader.sandbox.clock import LEAST_COUNTED
-from grader.sandbox.limits import Limits
+from grader.sandbox.limits import LEAST_COUNTED, Limits
 
 # An honest submission takes less than a tenth of this.
 MEMORY_BYTES = 3 * 2**29
@@ -180,8 +179,6 @@ class Graders:
             budget = Budget(len(request.units), self.limits.cpu_seconds)
             try:
                 line = to_line(self.grade(request, budget))
-            except SuiteFault as fault:
-                line = to_line(EngineReply(request.number, str(fault).removesuffix(".")))
             except BaseException:  # noqa: BLE001 - any failure is reported to the engine
                 error = traceback.format_exc(limit=-FRAMES_SHOWN).strip()
                 line = to_line(EngineReply(request.number, f"the grading process failed:\n{error}"))

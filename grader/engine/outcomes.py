@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
 from grader.course.modules import described
 from grader.engine.grading_processes import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.errors import InternalError

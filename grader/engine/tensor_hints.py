@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import SourceLines
+from grader.engine.source_lines import Place, SourceLines
 
 # A sum or the like along a dim, and errors that come of the dim that it removes.
 REDUCTION = re.compile(r"\b(sum|mean|max|min|amax|amin|var|std)\((?!\))")
@@ -168,6 +168,21 @@ def _product(detail: str, code: str, tensors: Sequence[_Tensor]) -> str:
     return f"{what}, {' or '.join(fitting)} fits." if fitting else ""
 
 
+def by_rule(rules: Iterable[tuple[str, ...]], detail: str, code: str) -> str:
+    """Return the hint of the first rule that fits, or "".
+
+    Args:
+        rules: For each a pattern of the error's text, the hint, which may have the groups of the patterns in braces,
+            and perhaps a pattern of the line's code.
+        detail: The error's text.
+        code: The text of the line.
+    """
+    for pattern, hint, *in_code in rules:
+        if (error := re.search(pattern, detail)) and (found := re.search("".join(in_code), code)):
+            return hint.format(*error.groups(), *found.groups())
+    return ""
+
+
 # By the text of the error.
 TEXTS = (
     (r"'Parameter' object is not callable", "A parameter is a tensor and no layer: multiply by it, with `@` or `*`."),
@@ -273,22 +288,30 @@ NO_TENSOR = re.compile(
     r"|^'\w+' object has no attribute '(?:shape|size|T|mT|dim|view|reshape|transpose|masked_fill|softmax)'"
 )
 LAYERS = ("Linear", "Embedding", "Dropout", "ReLU", "GELU", "Softmax", "Sequential", "ModuleList")
-# Several numbers where one is needed, and the calls that need one.
-ONE_NUMBER = re.compile(r"only one element tensors|elements cannot be converted to Scalar")
-ONE_NUMBER_CALLS = (
+# Several numbers where one is needed, by the call that needs one.
+ONE_NUMBER = r"only one element tensors|elements cannot be converted to Scalar"
+IN_CODE = (
     (
-        re.compile(r"(?<![\w.])(?:math\.)?(exp|log|sqrt|sin|cos|tan|tanh|floor|ceil)\("),
-        r"`\1` of Python's `math` takes one number: `torch.\1` takes a tensor.",
+        ONE_NUMBER,
+        "`{0}` of Python's `math` takes one number: `torch.{0}` takes a tensor.",
+        r"(?<![\w.])(?:math\.)?(exp|log|sqrt|sin|cos|tan|tanh|floor|ceil)\(",
     ),
     (
-        re.compile(r"\btorch\.(?:tensor|Tensor|as_tensor)\("),
-        r"`torch.tensor` makes a tensor of numbers; `torch.stack` joins tensors.",
+        ONE_NUMBER,
+        "`torch.tensor` makes a tensor of numbers; `torch.stack` joins tensors.",
+        r"\btorch\.(?:tensor|Tensor|as_tensor)\(",
     ),
     (
-        re.compile(r"(?<![\w.])(float|int)\("),
-        r"`\1(…)` takes one number: `.\1()` gives a tensor of several another dtype.",
+        ONE_NUMBER,
+        "`{0}(…)` takes one number: `.{0}()` gives a tensor of several another dtype.",
+        r"(?<![\w.])(float|int)\(",
     ),
-    (re.compile(r"\.(item)\(\)"), r"`.\1()` takes one number out of a tensor that has no other."),
+    (ONE_NUMBER, "`.{0}()` takes one number out of a tensor that has no other.", r"\.(item)\(\)"),
+    (
+        "^Boolean value of Tensor",
+        "`and` makes no pair: to return several results, write commas between them.",
+        r"^return\b.*\band\b",
+    ),
 )
 # A call of torch with arguments that do not fit: what it is given, and each list of arguments that fits.
 COMBINATION = re.compile(
@@ -299,22 +322,14 @@ MOST_LISTS = 3
 OUT_OF_BOUNDS = re.compile(r"^index -?\d+ is out of bounds for dimension \d+ with size (\d+)")
 # A generator that is no named argument.
 UNNAMED_GENERATOR = re.compile(r"[(,]\s*generator\s*[,)]")
-# Two results with `and` between them.
-JOINED = re.compile(r"return\b.*\band\b")
 
 
-def hint_on_tensors(outcome: Outcome, code: str, lines: SourceLines) -> str:
-    """Return a sentence on what to do about an error on tensors, or "".
-
-    Args:
-        outcome: What was raised.
-        code: The text of the line.
-        lines: The submission.
-    """
-    detail = outcome.detail
-    found = uncalled(detail, lines) or _one_number(detail, code) or _joined(detail, code)
-    found = found or hint_on_shapes(detail, code, outcome.shapes) or _index(outcome, lines)
-    return found or next((sentence for pattern, sentence in TEXTS if re.search(pattern, detail)), "")
+def hint_on_tensors(outcome: Outcome, place: Place) -> str:
+    """Return a sentence on what to do about an error on tensors, which was raised in this line, or ""."""
+    detail, code = outcome.detail, place.text
+    found = uncalled(detail, place.lines) or by_rule(IN_CODE, detail, code)
+    found = found or hint_on_shapes(detail, code, outcome.shapes) or _index(detail, place)
+    return found or by_rule(TEXTS, detail, code)
 
 
 def on_combination(detail: str) -> str:
@@ -336,12 +351,12 @@ def without_lists(detail: str, hint: str) -> str:
     return detail.partition(", but expected one of:")[0] if takes and takes in hint else detail
 
 
-def _index(outcome: Outcome, lines: SourceLines) -> str:
+def _index(detail: str, place: Place) -> str:
     """Return what to do about an index that is too large or too small, or ""."""
-    found = OUT_OF_BOUNDS.match(outcome.detail)
+    found = OUT_OF_BOUNDS.match(detail)
     if not found or found[1] == "0":
         return ""
-    function = lines.around(outcome.file, outcome.line)[:1]
+    function = place.around[:1]
     draws = any(isinstance(one, ast.Attribute) and one.attr == "randint" for node in function for one in ast.walk(node))
     drawn = " `torch.randint(high, …)` draws numbers below `high`: choose it so that all indices fit." if draws else ""
     return f"Along a dim of size {found[1]}, the last index is {int(found[1]) - 1}.{drawn}"
@@ -355,20 +370,7 @@ def uncalled(detail: str, lines: SourceLines) -> str:
     return f"`{kinds[0]}` is a layer and no tensor: call it with its input, as in `self.layer(x)`." if kinds else ""
 
 
-def _one_number(detail: str, code: str) -> str:
-    """Return what to do about a tensor of several numbers where one number is needed, or ""."""
-    if not ONE_NUMBER.search(detail):
-        return ""
-    return next((found.expand(sentence) for call, sentence in ONE_NUMBER_CALLS if (found := call.search(code))), "")
-
-
 def unnamed_generator(detail: str, code: str) -> str:
     """Return what to do about a call of torch that gets a generator without its name, or ""."""
     is_unnamed = "invalid combination of arguments" in detail and UNNAMED_GENERATOR.search(code)
     return "Torch takes a generator by its name only: `generator=generator`." if is_unnamed else ""
-
-
-def _joined(detail: str, code: str) -> str:
-    """Return what to do about two results with `and` between them, or ""."""
-    is_joined = detail.startswith("Boolean value of Tensor") and JOINED.match(code)
-    return "`and` makes no pair: to return several results, write commas between them." if is_joined else ""

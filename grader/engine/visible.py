@@ -21,10 +21,10 @@ from grader.engine.criteria import criteria_of
 from grader.engine.explanations import advice, explained
 from grader.engine.outcomes import Outcome, judge
 from grader.engine.source_lines import SourceLines
-from grader.sandbox.errors import students_places
 from grader.sandbox.failures import Failure, Raised
-from grader.sandbox.messages import Error
-from grader.sandbox.sources import Source
+from grader.sandbox.protocol import Error
+from grader.sandbox.sandbox_client import Source
+from grader.sandbox.units import students_places
 from grader.sandbox.worker import Worker
 from grader.testing.checks import CheckFailed
 from grader.testing.recorder import Recorder

@@ -21,8 +21,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import from_json
 
 from grader.classes.exports import EXEMPT, TOTAL, Column, Export, Value, require_points
-from grader.classes.gradebook import Gradebook, Row
-from grader.classes.roster import Entry
+from grader.classes.gradebook import Gradebook, StudentRow
+from grader.classes.roster import RosterEntry
 from grader.classes.tables import read_table
 from grader.errors import GraderError
 from grader.text import in_words, listed
@@ -278,7 +278,7 @@ class _Classroom:
         return others[0] if others else None
 
     def entries(
-        self, before: Sequence[dict[str, Any]], rows: Sequence[Row], column: Column, assignment: _Assignment
+        self, before: Sequence[dict[str, Any]], rows: Sequence[StudentRow], column: Column, assignment: _Assignment
     ) -> list[dict[str, Any]]:
         """Return the entries of an assignment with the grades in a column."""
         after = {one["owner"].casefold(): one for one in before}
@@ -324,9 +324,9 @@ class _Classroom:
             "tests": [],
         }
 
-    def _grades(self, rows: Sequence[Row], column: Column, assignment: _Assignment) -> Iterator[_Grade]:
+    def _grades(self, rows: Sequence[StudentRow], column: Column, assignment: _Assignment) -> Iterator[_Grade]:
         """Yield the grade of each repository. Note who has a grade that cannot be written."""
-        owners: dict[str, list[tuple[Row, Value]]] = {}
+        owners: dict[str, list[tuple[StudentRow, Value]]] = {}
         for row, value in zip(rows, column.values, strict=True):
             if owner := self._owner(row.entry, assignment):
                 owners.setdefault(owner, []).append((row, value))
@@ -338,7 +338,9 @@ class _Classroom:
         for owner, found in owners.items():
             yield self._grade(owner, found, column, assignment)
 
-    def _grade(self, owner: str, found: Sequence[tuple[Row, Value]], column: Column, assignment: _Assignment) -> _Grade:
+    def _grade(
+        self, owner: str, found: Sequence[tuple[StudentRow, Value]], column: Column, assignment: _Assignment
+    ) -> _Grade:
         rows = [row for row, _ in found]
         is_group = assignment.mode != "individual"
         members = [self.logins.get(row.entry.sis_login_id.casefold(), "") for row in rows] if is_group else []
@@ -358,7 +360,7 @@ class _Classroom:
         made = max((one.report.started for one in grades if one.report), default=_NEVER)
         return _Grade(owner, members, None if problem else score, made)
 
-    def _owner(self, entry: Entry, assignment: _Assignment) -> str:
+    def _owner(self, entry: RosterEntry, assignment: _Assignment) -> str:
         """Return whose the student's repository is: a login, or `group-NUMBER`; "" if the roster does not say it."""
         name = entry.repository.partition("/")[2].casefold()
         if assignment.mode != "individual":
@@ -370,5 +372,5 @@ class _Classroom:
         [end] = ends if len(ends) == 1 else [entry.sis_login_id.casefold()]
         return self.logins.get(end, "")
 
-    def _leave_out(self, rows: Sequence[Row], assignment: _Assignment, problem: str) -> None:
+    def _leave_out(self, rows: Sequence[StudentRow], assignment: _Assignment, problem: str) -> None:
         self.left_out.append(f"{in_words([str(row.entry) for row in rows])} ({assignment.slug}): {problem}.")

@@ -6,25 +6,23 @@ import contextlib
 import dataclasses
 import datetime
 import re
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from grader.course.model import Course
 from grader.course.root import current_folder
 from grader.documents import nearest
 from grader.errors import GraderError
 from grader.practice.exercise_code import Statements
 from grader.quizzes.questions import FILENAME, read_questions
 from grader.quizzes.sheet_reader import too_few_decimals
-from grader.submissions.names import is_published, require_folder, require_name
 from grader.submissions.reader import read_submission
+from grader.submissions.submission import Submission, is_published, require_folder, require_name
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from grader.course.model import Course
     from grader.engine.grading import Graded, Grading
-    from grader.submissions.source import Submission
 
 _MARK = re.compile(r"^@picture\(\s*[\"'](\w+)[\"']", re.MULTILINE)
 
@@ -92,27 +90,21 @@ def too_few_decimals_in(answers: Answers, course: Course, names: Collection[str]
 
     It is not part of a report: a number may be right with fewer.
     """
+    found = answers.submission.units.items()
     sheets = {
-        unit: one.quiz
-        for unit, one in answers.submission.units.items()
-        if one.quiz and not one.quiz.is_notebook and (not names or unit in names)
+        unit: one.quiz for unit, one in found if one.quiz and not one.quiz.is_notebook and (not names or unit in names)
     }
     questions = read_questions(course.exercises / FILENAME) if sheets else {}
-    return [
-        sentence
-        for unit, sheet in sheets.items()
-        if unit in questions
-        for sentence in too_few_decimals(sheet.cells[0], questions[unit])
-    ]
+    asked = [(sheet.cells[0], questions[unit]) for unit, sheet in sheets.items() if unit in questions]
+    return [sentence for sheet, quiz in asked for sentence in too_few_decimals(sheet, quiz)]
 
 
 def unit_of(name: str, course: Course) -> str:
     """Return the unit that a name means, which may be that of an exercise. Raises GraderError."""
-    for unit, described in course.units.items():
-        if name == unit or name in described.exercises:
-            return unit
-    known = [*course.units, *(exercise for unit in course.units.values() for exercise in unit.exercises)]
-    raise GraderError(f"There is no exercise or unit {name!r}.{nearest(name, known)}")
+    known = {unit: unit for unit in course.units} | course.unit_of
+    if name not in known:
+        raise GraderError(f"There is no exercise or unit {name!r}.{nearest(name, known)}")
+    return known[name]
 
 
 def unit_of_exercise(name: str, course: Course) -> str:
@@ -183,7 +175,7 @@ def _narrowed(answers: Answers, course: Course, names: set[str]) -> Submission:
     if not names & course.units.keys():
         used = answers.code.used_by(names)
         wanted = named | {unit for unit in wanted if used & course.units[unit].exercises.keys()}
-        untested = {name for unit in wanted for name in course.units[unit].exercises} - used
+        untested = {name for name, unit in course.unit_of.items() if unit in wanted} - used
     return dataclasses.replace(
         submission,
         units={unit: one for unit, one in submission.units.items() if unit in wanted},

@@ -8,19 +8,14 @@ import functools
 import hashlib
 import io
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import filterfalse
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from grader.engine.source_lines import is_for_a_program
-from grader.sandbox.cells import fix_indentation
-from grader.sandbox.pieces import split
-from grader.sandbox.strays import is_text
-from grader.submissions.source import DEFINITION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from grader.submissions.source import UnitSource
+from grader.sandbox.pieces import fix_indentation, split
+from grader.sandbox.statements import is_text
+from grader.submissions.submission import DEFINITION, UnitSource
 
 
 class _Statement(NamedTuple):

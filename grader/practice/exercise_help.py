@@ -9,14 +9,15 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from grader.course.guidance import HINT_LEVELS, read_hints
+from grader.course.model import Course
 from grader.errors import GraderError
 from grader.practice.check import unit_of_exercise
 from grader.practice.exercise_code import NotFound, definition
 from grader.practice.progress import updated_state
 from grader.quizzes.quiz_terminal import CODE_THEME
 from grader.submissions.file_text import read_text
-from grader.submissions.names import PUBLISHED_FOLDER, is_published
 from grader.submissions.notebook import CODE_LIMIT
+from grader.submissions.submission import PUBLISHED_FOLDER, is_published
 from grader.submissions.tree import UnreadableError
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
-
-    from grader.course.model import Course
 
 
 HINTS = "hints"

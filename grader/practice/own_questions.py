@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.markdown import Markdown
@@ -10,13 +11,10 @@ from rich.padding import Padding
 
 from grader.quizzes.answers import AnswerError, is_blank, parse_letters, parse_number, parse_shape
 from grader.quizzes.questions import Question
+from grader.testing.drawings import OwnQuestion
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
-
-    from grader.testing.drawings import OwnQuestion
 
 WIDTH = 88
 _PROMPTS = {"number": "A number", "shape": "A shape, written like (2, 4, 5)", "one_choice": "One letter"}

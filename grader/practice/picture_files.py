@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from io import BytesIO
@@ -24,14 +25,12 @@ from grader.practice.picture_panels import (
     title,
 )
 from grader.reports.exporters.html import Picture
+from grader.testing.drawings import Drawing, Panel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
-
-    from grader.testing.drawings import Drawing, Panel
 
 
 WIDTH = 500

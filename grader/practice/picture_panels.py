@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from grader.testing.drawings import Drawing, Panel
 from grader.text import plain
-
-if TYPE_CHECKING:
-    from grader.testing.drawings import Drawing, Panel
 
 MOST_LISTED = 4
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,13 +20,10 @@ from grader.practice.picture_panels import (
     shade_of,
     title,
 )
+from grader.testing.drawings import Drawing, Panel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rich.console import Console
-
-    from grader.testing.drawings import Drawing, Panel
 
 DRAWS = "Pictures show what exercises return and what forward hooks see on named layers. Nothing else can be drawn."
 INDENT = 4

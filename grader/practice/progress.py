@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -17,20 +18,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from filelock import FileLock, Timeout
 from platformdirs import user_state_path
 
+from grader.course.model import Course
 from grader.errors import GraderError
 from grader.files import write_atomically
-from grader.practice.check import read_answers
+from grader.practice.check import Answers, read_answers
 from grader.practice.exercise_code import Statements
+from grader.reports.model import Report
 from grader.reports.reading import entries
 from grader.submissions.reader import read_submission
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    from grader.course.model import Course
-    from grader.practice.check import Answers
-    from grader.reports.model import Report
 
 
 _APPLICATION = "attention-from-scratch"

@@ -9,10 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grader.course.model import Course
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.practice.check import answers_folder, unit_of_exercise
@@ -20,19 +22,15 @@ from grader.practice.exercise_code import NotFound, NotPython, added, definition
 from grader.practice.progress import state_folder
 from grader.submissions.archives import Folder
 from grader.submissions.file_text import unix_lines
-from grader.submissions.names import FOLDER, filenames, places
 from grader.submissions.notebook import CHECK_MAGIC, NOTEBOOK_LIMIT, code_lines, is_check, source_of
 from grader.submissions.reader import read_submission
-from grader.submissions.source import DEFINITION
+from grader.submissions.submission import DEFINITION, FOLDER, filenames, places
 from grader.submissions.tree import UnreadableError, read_bytes
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Collection
 
     from nbformat import NotebookNode
-
-    from grader.course.model import Course
 
 
 def back_up(folder: Path, file: Path, content: bytes, now: datetime.datetime) -> Path:

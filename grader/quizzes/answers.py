@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from grader.quizzes.questions import Question
 from grader.text import in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grader.quizzes.questions import Question
 
 Answer = tuple[str, ...] | tuple[int, ...] | Fraction
 """The letters that are chosen or put in order, the sizes of a shape, or a number."""

@@ -9,7 +9,7 @@ import ast
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,9 +19,11 @@ from pydantic import BaseModel, Field
 from grader.documents import CourseError, Document, Location, Model
 from grader.quizzes.items import (
     KINDS,
+    BaseItem,
     BugItem,
     ChoiceItem,
     Item,
+    Line,
     NumberItem,
     OrderItem,
     ShapeItem,
@@ -34,10 +36,7 @@ from grader.quizzes.sheet import write_sheet
 from grader.quizzes.sheet_reader import read_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
-
-    from grader.quizzes.items import BaseItem, Line
 
 
 _ITEM_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")

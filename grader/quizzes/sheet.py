@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
 from grader.quizzes.answers import is_blank
-from grader.submissions.source import LONGEST_LINE, front_matter
+from grader.quizzes.questions import Question, Questions
+from grader.submissions.submission import LONGEST_LINE, front_matter
 from grader.text import in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from grader.quizzes.questions import Question, Questions
 
 BLANK = "______"
 

@@ -6,23 +6,18 @@ import ast
 import re
 import unicodedata
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from grader.quizzes.answers import LONGEST as LONGEST_SHOWN
 from grader.quizzes.answers import AnswerError, is_blank, missing_decimals, parse
-from grader.quizzes.questions import VARIANTS, Question, Questions
+from grader.quizzes.questions import VARIANTS, Kind, Question, Questions
 from grader.quizzes.sheet import BLANK, Section, Sections, Sheet, SheetError, has_boxes
 from grader.submissions.notebook import ANSWER, QUIZ_MARK
-from grader.submissions.source import SHEET_LIMIT
+from grader.submissions.submission import SHEET_LIMIT
 from grader.text import UNSEEN, in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from grader.quizzes.questions import Kind, Question, Questions
-
 
 LINE_LIMIT = 5000
 """The most lines of a sheet. It has about three hundred; this many are read in a fraction of a second."""

@@ -1,4 +1,4 @@
-"""Records what student code does that no answer needs. It informs the instructor, and is not evidence.
+"""Notices what student code does that no answer needs. It informs the instructor, and is not evidence.
 
 Python's audit hook (PEP 578) and a comparison of well-known functions notice it, in the student process. Student code
 can therefore hide from this record or forge it. Isolation does not depend on it, and neither do points.
@@ -12,13 +12,12 @@ import functools
 import operator
 import os
 import pkgutil
-import re
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from grader.sandbox.errors import current_place
-from grader.sandbox.messages import MAX_NAME, Anomaly
+from grader.sandbox.protocol import MAX_NAME
+from grader.sandbox.units import current_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -82,7 +81,6 @@ WATCHED = {
 }
 
 MAX_OF_A_KIND = 5
-PLACE = re.compile(r"in line \d{1,9} of [\w.,() -]{1,200}")
 
 
 class Watch:
@@ -170,39 +168,6 @@ class _Functions:
             for name, one, original in zip(self.names, found, self.originals, strict=True)
             if one is not original
         ]
-
-
-class AuditLog:
-    """The anomalies of a submission, on the trusted side: a sentence for each, and a few of each kind.
-
-    The student process reports them itself, so they can be forged.
-    """
-
-    def __init__(self) -> None:
-        self._counts: Counter[tuple[str, str]] = Counter()  # by unit and kind
-        self._is_new: dict[str, bool] = {}
-
-    def add(self, unit: str, anomaly: Anomaly) -> None:
-        """Note an anomaly of a known kind, unless it was noted before or there are many of its kind."""
-        sentence = _sentence(anomaly.words, anomaly.argument)
-        kind = (unit, anomaly.words)
-        most = 1 if anomaly.words in IGNORED.values() else MAX_OF_A_KIND
-        if anomaly.words in WORDS and sentence not in self._is_new and self._counts[kind] < most:
-            self._counts[kind] += 1
-            self._is_new[sentence] = True
-
-    def take(self) -> list[str]:
-        """Return the sentences that are new since the last call."""
-        sentences = [sentence for sentence, is_new in self._is_new.items() if is_new]
-        self._is_new.update(dict.fromkeys(sentences, False))
-        return sentences
-
-
-def _sentence(words: str, argument: str) -> str:
-    """Return an anomaly as one line for the report."""
-    if words in IGNORED.values():
-        return words.replace(" is", f" {argument} is", 1) if PLACE.fullmatch(argument) else words
-    return f"It tried to {words}: {' '.join(argument.split())[:MAX_NAME]}" if argument else f"It tried to {words}."
 
 
 def _first_text(arguments: tuple[Any, ...]) -> str:

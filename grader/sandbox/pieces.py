@@ -1,29 +1,30 @@
-"""Reads the top-level statements of a student's source, also of one that does not parse as a whole."""
+"""Reads the top-level statements of a student's source, also of one that does not parse as a whole.
+
+The cells of a notebook that were indented or split by accident are repaired first.
+"""
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import re
 from codeop import PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from grader.sandbox.statements import (
-    INCOMPLETE,
-    Piece,
-    agreed_imports,
-    has_returned,
-    is_definition,
-    moved,
-    parse,
-    parse_once,
-)
-from grader.sandbox.strays import (
     CLAUSE,
     CLOSING,
     DEFINING,
+    DEFINITIONS,
+    INCOMPLETE,
     MAGIC,
     MERGE,
     MERGED,
+    NOT_PARSED,
     OPENING,
     PASTED_ERROR,
+    Block,
+    Piece,
     blocks,
     does_nothing,
     is_apart,
@@ -31,18 +32,15 @@ from grader.sandbox.strays import (
     is_indented,
     is_invisible,
     kind_of,
+    moved,
     names_in,
     opens,
     other_language,
     paragraphs,
+    parse,
     range_of,
     stands_alone,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.sandbox.strays import Block
 
 # How many lines are parsed again to find where statements end. Beyond it, a statement is what its first line begins.
 MOST_LINES = 20_000
@@ -107,7 +105,7 @@ class _Salvage:
             found, end = self._statement(begin)
             if found:
                 self.found += found
-                above, place = ([] if has_returned(found[-1]) else self._text(begin, end)), len(self.found) - 1
+                above, place = ([] if found[-1].has_returned else self._text(begin, end)), len(self.found) - 1
             elif self._ends_early(begin, end):
                 continue
             elif closed := self._closed(begin, end):
@@ -152,7 +150,14 @@ class _Salvage:
         """Parse lines that have this number of lines above them."""
         source = "\n".join(text)
         self.left -= max(len(text), len(source) // LONGEST_LINE)
-        return moved(parse_once(source, flags, self.errors), above)
+        if error := self.errors.get((source, flags)):
+            return moved(type(error)(*error.args), above)
+        found = parse(source, flags)
+        if isinstance(found, SyntaxError):
+            self.errors[source, flags] = found
+            if found.msg != INCOMPLETE:  # no flag changes it
+                self.errors[source, 0] = found
+        return moved(found, above)
 
     def _goes_on(self, above: list[str], chunk: int) -> bool:
         """Return whether a line of a chunk, below its first, can continue the statement above it."""
@@ -187,7 +192,7 @@ class _Salvage:
         else:
             below = self._parsed([line], 0)
             is_text = isinstance(below, SyntaxError) and below.msg != INCOMPLETE
-            ends = error.msg.startswith("unindent") and (is_text or has_returned(found[-1]))
+            ends = error.msg.startswith("unindent") and (is_text or found[-1].has_returned)
         if ends:
             self.starts.insert(chunk + 1, start + error.lineno - 1)
         return ends
@@ -225,7 +230,7 @@ class _Salvage:
         if self.is_notebook:
             # In a notebook, a magic inside an `if` is as good as any statement.
             found = self._parsed([MAGIC.sub(r"\1pass", line) for line in text], self.starts[begin])
-            if not isinstance(found, SyntaxError) and not any(map(is_definition, found)):
+            if not isinstance(found, SyntaxError) and not any(one.is_definition for one in found):
                 if not MAGIC.match(text[0]):
                     self.found += found
                 elif not text[0].startswith(("%", "!")):  # it gives a name a value, or asks
@@ -295,6 +300,99 @@ class _Salvage:
                 side.left = self.left
                 found += moved(side.pieces(), start + mark)
                 self.left = side.left
-        imports = agreed_imports(found) if {"<", "=", ">"} <= {lines[mark][0] for mark in marks} else []
+        imports = _agreed_imports(found) if {"<", "=", ">"} <= {lines[mark][0] for mark in marks} else []
         bound = {"*", *(name for one in imports for name in one.names)}
         return tuple(dict.fromkeys(name for one in found for name in one.names if name not in bound)), imports
+
+
+def _agreed_imports(pieces: Iterable[Piece]) -> list[Piece]:
+    """Return the imports, each once, of which no name means something else in another of the statements."""
+    meanings: dict[str, set[object]] = {}
+    imports: dict[str, Piece] = {}
+    for piece in pieces:
+        node = piece.node
+        known: dict[str, object] = {}
+        if isinstance(node, ast.Import):
+            known = {one.asname or one.name.partition(".")[0]: one.name for one in node.names if one.asname}
+            known |= {top: top for one in node.names if not one.asname and (top := one.name.partition(".")[0])}
+        elif isinstance(node, ast.ImportFrom) and node.names[0].name != "*":
+            source = "." * node.level + (node.module or "")
+            known = {one.asname or one.name: f"{source}.{one.name}" for one in node.names}
+        if node and known:
+            imports.setdefault(ast.unparse(node), piece)
+        for name in piece.names:
+            meanings.setdefault(name, set()).add(known.get(name, piece.line))
+    return [piece for piece in imports.values() if all(len(meanings[name]) == 1 for name in piece.names)]
+
+
+# Up to the first line of code, if that is indented.
+INDENTED = re.compile(r"(?:[ \t]*(?:#.*)?\n)*([ \t]+)(?=[^#\s])")
+
+# Each indented cell is compared with the cells above it, so many of them would take minutes.
+MOST_COMPARED = 2**21
+"""How many characters are compared. Cells below are not joined to those above."""
+
+
+def fix_indentation(cells: list[str]) -> list[str]:
+    """Return the cells of a notebook so that none begins indented.
+
+    Like Jupyter, this removes the indentation of a cell. A cell that was split off the one above is joined to it again,
+    and leaves a blank cell.
+    """
+    fixed: list[str] = []
+    begin = compared = 0  # the first of the cells that may have been one cell, and the characters that were compared
+    for number, cell in enumerate(cells):
+        indentation = INDENTED.match(cell)
+        if indentation is None:
+            begin = number if cell.strip() else begin
+            fixed.append(cell)
+            continue
+        dedented = "\n".join(line.removeprefix(indentation[1]) for line in cell.split("\n"))
+        if compared > MOST_COMPARED:
+            fixed.append(dedented)
+            continue
+        compared += sum(map(len, cells[begin : number + 1]))
+        above = "\n".join(cells[begin:number])
+        joined = f"{above}\n{cell}"
+        in_order = (joined, dedented) if _goes_on(above, dedented) else (dedented, joined)
+        if number > begin and next(filter(_compiles, in_order), dedented) is joined:
+            fixed[begin:] = [joined, *[""] * (number - begin)]
+        else:
+            fixed.append(dedented)
+    return fixed
+
+
+def _compiles(source: str) -> bool:
+    with contextlib.suppress(SyntaxError, *NOT_PARSED):
+        for piece in split(source, is_notebook=True):
+            if piece.tree is None:
+                return False
+            compile(piece.tree, "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        return True
+    return False
+
+
+def _goes_on(above: str, cell: str) -> bool:
+    """Whether a cell seems to continue the code above it: it has more methods, or uses local names of that code."""
+    trees = [[piece.tree for piece in split(one, is_notebook=True)] for one in (above, cell)]
+    if None in (*trees[0], *trees[1]) or not trees[0]:
+        return True
+    [*_, last], nodes = ([node for tree in one if tree for node in tree.body] for one in trees)
+    below = ast.Module(nodes, [])
+    definitions = [node for node in below.body if isinstance(node, DEFINITIONS)]
+    if not isinstance(last, DEFINITIONS) or definitions:
+        return isinstance(last, ast.ClassDef) and bool(definitions) and all(map(_is_method, definitions))
+    used = {node.id for node in ast.walk(below) if isinstance(node, ast.Name)}
+    return not (used - _own_names(below)).isdisjoint(_own_names(last))
+
+
+def _is_method(node: ast.stmt) -> bool:
+    arguments = getattr(node, "args", None)
+    return arguments is not None and [argument.arg for argument in arguments.args[:1]] == ["self"]
+
+
+def _own_names(tree: ast.AST) -> set[str]:
+    """Return the arguments and variables in a tree."""
+    nodes = list(ast.walk(tree))
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}

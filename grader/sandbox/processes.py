@@ -1,8 +1,9 @@
-"""The processes that student code runs in, as the trusted side sees them, and the fork server that starts them."""
+"""The processes that student code runs in, as the trusted side sees them: starting, ending, sending and receiving."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import select
@@ -10,17 +11,15 @@ import socket
 import subprocess
 import sys
 import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grader.errors import InternalError
-from grader.sandbox import lockdown, messages, users
-from grader.sandbox.bounds import ProtocolError
+from grader.sandbox import lockdown, protocol
 from grader.sandbox.command import module_command
-from grader.sandbox.messages import Exited, M, NotStarted, Ready, Start
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from grader.sandbox.protocol import Exited, M, ProtocolError, Request
 
 # The whole environment of the grader's processes and their children. One thread and one hash seed: a forked child
 # cannot use its parent's threads, and a regrade must iterate over sets in the same order.
@@ -33,7 +32,7 @@ ENVIRONMENT = {
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mxfast=0",
 }  # fmt: skip
 # What the instructor may set; and on Windows what Python needs for sockets, libraries and temporary files.
-PASSED_ON = (users.VARIABLE,)
+PASSED_ON = (lockdown.USER_IDS,)
 PASSED_ON_BY_WINDOWS = (
     "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "PATH", "TEMP", "TMP", "USERPROFILE", "PROCESSOR_ARCHITECTURE",
 )  # fmt: skip
@@ -59,7 +58,7 @@ class ForkServer:
         """The layers that this system cannot provide, each with a sentence. Waits until the server is ready."""
         self.control.settimeout(START_SECONDS)
         try:
-            return _receive(self.control, Ready, "the fork server did not start").missing
+            return _receive(self.control, protocol.Ready, "the fork server did not start").missing
         finally:
             self.control.settimeout(None)
 
@@ -71,7 +70,7 @@ class ForkServer:
             modules: What student code may import beside the standard library, torch and numpy. They are imported before
                 the first process is isolated; `missing` raises ServerLost with the name of one that cannot be used.
         """
-        from grader.sandbox import server
+        from grader.sandbox import fork_server
 
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         parent = os.getpid()
@@ -81,7 +80,7 @@ class ForkServer:
             try:
                 ours.close()
                 lockdown.die_with_parent(parent)
-                server.Server(theirs, modules).serve()
+                fork_server.Server(theirs, modules).serve()
                 code = 0
             finally:
                 os._exit(code)
@@ -96,7 +95,7 @@ class ForkServer:
             modules: See `forked`.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        process = start_module("grader.sandbox.server", theirs.fileno(), *modules, pass_fds=(theirs.fileno(),))
+        process = start_module("grader.sandbox.fork_server", theirs.fileno(), *modules, pass_fds=(theirs.fileno(),))
         theirs.close()
         return cls(ours, process, process.pid)
 
@@ -110,7 +109,7 @@ class ForkServer:
     def start(self, cpu_seconds: int, memory_mb: int) -> ForkedProcess:
         """Start a process for one submission. Raises ServerLost."""
         pairs = [socket.socketpair() for _ in range(3)]
-        start = messages.plain(Start(cpu_seconds, memory_mb * 2**20))
+        start = protocol.plain(protocol.Start(cpu_seconds, memory_mb * 2**20))
         try:
             socket.send_fds(self.control, [json.dumps(start).encode()], [theirs.fileno() for _, theirs in pairs])
         except OSError as error:
@@ -168,7 +167,7 @@ class ForkedProcess:
 def _receive(sender: socket.socket, kind: type[M], problem: str) -> M:
     """Return the next message, of this kind. Raises ServerLost with this problem, or with the reason of NotStarted."""
     try:
-        message: Any = messages.parse(json.loads(sender.recv(READ_BYTES)), kind, NotStarted)
+        message: Any = protocol.parse(json.loads(sender.recv(READ_BYTES)), kind, protocol.NotStarted)
     except (OSError, ValueError, ProtocolError) as error:
         raise ServerLost(problem) from error
     if isinstance(message, kind):
@@ -250,3 +249,140 @@ def _pump(source: Any, sink: Any) -> None:
                 sink.flush()
 
     threading.Thread(target=copy, daemon=True).start()
+
+
+# Tracebacks end at the line of the test: the frames below it help nobody.
+__tracebackhide__ = True
+
+# Not larger: the memory is allocated before it is known how much has arrived.
+RECEIVED_BYTES = 2**16
+# Before a larger reply, garbage is collected: earlier ones stay in the circles of errors and their frames, because
+# Python counts the objects, not the bytes, that wait for a collection. Honest replies are smaller.
+LARGE_BYTES = 2**20
+SHORTEST_WAIT = 0.01
+# Student code may print without end.
+MAX_DRAINED = 64
+
+Left = Callable[[], float]
+"""Returns the seconds that are left. It is called before each wait."""
+
+
+class OutputBuffer:
+    """Keeps what student code prints, up to a number of bytes for each exercise, and counts the rest."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._text = b""
+        self._bytes = 0
+        self._kept: Counter[str] = Counter()  # by exercise
+
+    def add(self, text: bytes, exercise: str) -> None:
+        """Keep what an exercise printed, within the limit."""
+        kept = text[: max(self._limit - self._kept[exercise], 0)]
+        self._text += kept
+        self._kept[exercise] += len(kept)
+        self._bytes += len(text)
+
+    def take(self) -> tuple[str, int]:
+        """Return what was printed since the last call, and how many bytes were dropped."""
+        text, dropped = self._text.decode("utf-8", "replace"), self._bytes - len(self._text)
+        self.restore((b"", 0))
+        return text, dropped
+
+    def state(self) -> tuple[bytes, int]:
+        """Return a state for `restore`."""
+        return self._text, self._bytes
+
+    def restore(self, state: tuple[bytes, int]) -> None:
+        """Forget what was printed since `state` returned this state."""
+        self._text, self._bytes = state
+
+
+class Transport:
+    """The connection to one process.
+
+    Every method may raise EOFError or ConnectionError if the process is gone, and TimeoutError at the deadline.
+    """
+
+    def __init__(self, process: Process, printed: Callable[[bytes], None]) -> None:
+        """Take over the process. `printed` is called with what it prints."""
+        self._process = process
+        self._printed = printed
+        self._prints = True  # until its output is closed
+        self._arrived = bytearray()  # received but not used yet, usually the rest of a frame
+        self._part = memoryview(bytearray(RECEIVED_BYTES))  # where the next part arrives
+        process.connection.setblocking(False)
+        process.output.setblocking(False)
+
+    def send(self, request: Request, data: bytes | bytearray, left: Left) -> None:
+        """Send a request, whose tensors have these bytes."""
+        connection = self._process.connection
+        view = memoryview(protocol.pack(protocol.plain(request), data))
+        while view:
+            try:
+                view = view[connection.send(view) :]
+            except BlockingIOError:
+                self._wait([], [connection], left)
+
+    def receive(self, left: Left) -> tuple[Any, bytearray]:
+        """Return the next message, of a kind in protocol.FROM_WORKER, and the bytes of its tensors.
+
+        Raises:
+            ProtocolError: The message is malformed, or too large.
+        """
+        begin = protocol.HEADER.size
+        self._await(begin, left)
+        text_bytes, data_bytes = protocol.HEADER.unpack_from(self._arrived)
+        protocol.check_sizes(text_bytes, data_bytes)
+        if data_bytes > LARGE_BYTES:
+            gc.collect()
+        middle, end = begin + text_bytes, begin + text_bytes + data_bytes
+        self._await(end, left)
+        # What remains of it are the bytes of its tensors: they are not copied.
+        frame, self._arrived = self._arrived, self._arrived[end:]
+        text = bytes(frame[begin:middle])
+        del frame[end:], frame[:middle]
+        return protocol.parse(protocol.unpack_reply(text), *protocol.FROM_WORKER), frame
+
+    def drain(self) -> None:
+        """Collect what has been printed."""
+        for _ in range(MAX_DRAINED):
+            if not self._read_output():
+                return
+
+    def end(self, patience: float = 0) -> Exited:
+        """End the process, unless it ends by itself within `patience` seconds. Return how it ended."""
+        self.drain()
+        return self._process.end(patience)
+
+    def _await(self, count: int, left: Left) -> None:
+        """Wait until this many bytes have arrived."""
+        connection = self._process.connection
+        while len(self._arrived) < count:
+            if connection in self._wait([connection], [], left):
+                size = connection.recv_into(self._part)
+                if not size:
+                    raise EOFError
+                self._arrived += self._part[:size]
+
+    def _wait(self, reading: list[socket.socket], writing: list[socket.socket], left: Left) -> list[socket.socket]:
+        """Wait for the connection, collect what is printed meanwhile, and return what can be read."""
+        seconds = left()
+        if seconds <= 0:
+            raise TimeoutError
+        output = self._process.output
+        sources = [*reading, output] if self._prints else reading
+        readable, _, _ = select.select(sources, writing, [], max(seconds, SHORTEST_WAIT))
+        if output in readable:
+            self._read_output()
+        return readable
+
+    def _read_output(self) -> bool:
+        """Collect some of what was printed. Return whether there may be more."""
+        try:
+            text = self._process.output.recv(RECEIVED_BYTES)
+        except (BlockingIOError, ConnectionError):
+            return False
+        self._printed(text)
+        self._prints = bool(text)
+        return self._prints

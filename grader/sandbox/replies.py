@@ -1,20 +1,32 @@
-"""What a reply of a student process becomes: a value, or a failure with a sentence for the student.
+"""What a student process says becomes a value, a failure with a sentence for the student, or a line of the audit log.
 
-Student code may have worded the reply. What becomes part of a reason is therefore reduced to one line of plain words.
+Student code may have worded it. What becomes part of a reason is therefore reduced to one line of plain words.
 """
 
 from __future__ import annotations
 
 import builtins
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from grader.sandbox import loader
-from grader.sandbox.bounds import MAX_TENSORS, ProtocolError
+from grader.sandbox.audit_hook import IGNORED, MAX_OF_A_KIND, WORDS
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement, NotDefined, Raised, Refused
-from grader.sandbox.messages import MAX_FAILURES, MORE, Error, Failed, Reply, checked
-from grader.sandbox.settings import SETTINGS
+from grader.sandbox.protocol import (
+    MAX_FAILURES,
+    MAX_NAME,
+    MAX_TENSORS,
+    MORE,
+    Anomaly,
+    Error,
+    Failed,
+    ProtocolError,
+    Reply,
+    checked,
+)
+from grader.sandbox.units import SETTINGS
 from grader.sandbox.values import Decoder
 
 # Tracebacks end at the line of the test: the frames below it help nobody.
@@ -39,6 +51,8 @@ CONTROL_CHARACTERS = re.compile(r"[^\w\s.,;'()/+-]")
 
 # A tensor of the student's: a dotted name and a shape.
 SHAPE = re.compile(r"[^\W\d][\w.]{0,99} \((?:\d+,|\d+(?:, \d+)+)?\)")
+
+PLACE = re.compile(r"in line \d{1,9} of [\w.,() -]{1,200}")
 
 Reader = Callable[[Reply | Error, bytearray], list[Any]]
 
@@ -101,3 +115,36 @@ def _errors(types: tuple[str, ...]) -> tuple[str, ...]:
 
 def _plain(text: str) -> str:
     return " ".join(CONTROL_CHARACTERS.sub(" ", text[:200]).split())
+
+
+class AuditLog:
+    """The anomalies of a submission, on the trusted side: a sentence for each, and a few of each kind.
+
+    The student process reports them itself, so they can be forged.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()  # by unit and kind
+        self._is_new: dict[str, bool] = {}
+
+    def add(self, unit: str, anomaly: Anomaly) -> None:
+        """Note an anomaly of a known kind, unless it was noted before or there are many of its kind."""
+        sentence = _sentence(anomaly.words, anomaly.argument)
+        kind = (unit, anomaly.words)
+        most = 1 if anomaly.words in IGNORED.values() else MAX_OF_A_KIND
+        if anomaly.words in WORDS and sentence not in self._is_new and self._counts[kind] < most:
+            self._counts[kind] += 1
+            self._is_new[sentence] = True
+
+    def take(self) -> list[str]:
+        """Return the sentences that are new since the last call."""
+        sentences = [sentence for sentence, is_new in self._is_new.items() if is_new]
+        self._is_new.update(dict.fromkeys(sentences, False))
+        return sentences
+
+
+def _sentence(words: str, argument: str) -> str:
+    """Return an anomaly as one line for the report."""
+    if words in IGNORED.values():
+        return words.replace(" is", f" {argument} is", 1) if PLACE.fullmatch(argument) else words
+    return f"It tried to {words}: {' '.join(argument.split())[:MAX_NAME]}" if argument else f"It tried to {words}."

@@ -16,13 +16,23 @@ from collections import deque
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-from grader.sandbox import audit_hook, import_stubs, preload
-from grader.sandbox.bounds import ProtocolError
-from grader.sandbox.errors import current_place
+from grader.sandbox import audit_hook, preload
 
 # By name, because student code may replace what the modules contain. That changes this process, never the verdict.
-from grader.sandbox.messages import Anomaly, Handshake, Request, Running, parse, plain
-from grader.sandbox.protocol import HEADER, halves, pack_reply, unpack
+from grader.sandbox.protocol import (
+    HEADER,
+    Anomaly,
+    Handshake,
+    ProtocolError,
+    Request,
+    Running,
+    halves,
+    pack_reply,
+    parse,
+    plain,
+    unpack,
+)
+from grader.sandbox.units import current_place
 from grader.sandbox.worker import Answer, Worker, refusal
 
 if TYPE_CHECKING:
@@ -52,7 +62,7 @@ def serve(requests: int, replies: int, layers: dict[str, bool], modules: Sequenc
     """
     outlet = Outlet(replies)
     worker = Worker(lambda place: outlet.send(_frame(place._replace(number=outlet.number))))
-    import_stubs.install(worker.units, modules)
+    preload.install_stubs(worker.units, modules)
     watch = audit_hook.Watch(worker.units.labels, outlet.notify)
     watch.listen()
 

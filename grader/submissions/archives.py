@@ -21,27 +21,38 @@ import stat
 import tarfile
 import zipfile
 import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
-from grader.submissions import tree
-from grader.submissions.tree import MEGABYTE, Entry, Files, Ignored, Kind, UnreadableError, joined, kind_of, size_text
+from grader.submissions.tree import (
+    MEGABYTE,
+    Entry,
+    Files,
+    Ignored,
+    Kind,
+    Mount,
+    Parts,
+    UnreadableError,
+    joined,
+    kind_of,
+    read_bytes,
+    refuse_beyond,
+    size_text,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
-
-class Limits(NamedTuple):
+class ArchiveLimits(NamedTuple):
     """How large an archive may be: the bytes that it unpacks to, and its entries."""
 
     size: int
     entries: int
 
 
-SUBMISSION = Limits(20 * MEGABYTE, 1_000)
-CLASS = Limits(500 * MEGABYTE, 100_000)
+SUBMISSION = ArchiveLimits(20 * MEGABYTE, 1_000)
+CLASS = ArchiveLimits(500 * MEGABYTE, 100_000)
 """Of a download that holds a class. Of the submissions in it, archives have the limits of one; a folder has none."""
 RATIO = 100
 """The highest compression ratio of an archive that unpacks to more than a megabyte."""
@@ -60,37 +71,20 @@ class Member(NamedTuple):
     is_double: bool = False
 
 
-def members_of(content: bytes, name: str, limits: Limits) -> Iterator[tuple[str, Member]]:
-    """Yield each file of a zip or tar file with its name in the archive.
-
-    Args:
-        content: The archive.
-        name: What messages call it.
-        limits: How large it may be.
-
-    Raises:
-        UnreadableError: It unpacks to too many bytes, or has too many entries.
-        Exception: It is damaged: any error of `zipfile`, `tarfile` or a decompressor.
-    """
-    members = _zip_members if content.startswith(b"PK") else _tar_members
-    for number, member in enumerate(members(content, name, limits), start=1):
-        _require_few(number, limits, name)
-        yield member
-
-
-def require_within(limits: Limits, members: Sequence[Member], name: str) -> None:
-    """Raise UnreadableError if the files of the archive `name` are too many, too large, or compressed too well."""
+def _require_within(limits: ArchiveLimits, archive: Archive) -> None:
+    """Raise UnreadableError if the files of an archive are too many, too large, or compressed too well."""
+    members = archive.members.values()
     size = sum(member.size for member in members)
-    _require_few(len(members), limits, name)
+    _require_few(len(members), limits, archive.name)
     if size > limits.size:
         raise UnreadableError(
-            f"{name} unpacks to {size_text(size)}; at most {size_text(limits.size)} are read: "
+            f"{archive.name} unpacks to {size_text(size)}; at most {size_text(limits.size)} are read: "
             "hand in your answers alone."
         )
-    _require_ratio(size, sum(member.packed for member in members), name)
+    _require_ratio(size, sum(member.packed for member in members), archive.name)
 
 
-def _require_few(number: int, limits: Limits, name: str) -> None:
+def _require_few(number: int, limits: ArchiveLimits, name: str) -> None:
     if number > limits.entries:
         raise UnreadableError(
             f"{name} holds more than {limits.entries:,} files, which is the most that is read: "
@@ -105,7 +99,7 @@ def _require_ratio(size: int, packed: float, name: str) -> None:
         )
 
 
-def _zip_members(content: bytes, name: str, limits: Limits) -> Iterator[tuple[str, Member]]:
+def _zip_members(content: bytes, name: str, limits: ArchiveLimits) -> Iterator[tuple[str, Member]]:
     # Counted first, because zipfile would keep a record of each. Archives in this one contain such marks as well.
     if (marks := content.count(b"PK\1\2")) > 2 * limits.entries:
         _require_few(marks, limits, name)
@@ -136,7 +130,7 @@ def _name(info: zipfile.ZipInfo) -> str:
         return info.orig_filename
 
 
-def _tar_members(content: bytes, name: str, limits: Limits) -> Iterator[tuple[str, Member]]:
+def _tar_members(content: bytes, name: str, limits: ArchiveLimits) -> Iterator[tuple[str, Member]]:
     # What is beyond the ratio is refused below, and need not be unpacked.
     unpacked = _decompressed(content, min(limits.size, max(MEGABYTE, RATIO * len(content))))
     if len(unpacked) > limits.size:
@@ -212,7 +206,7 @@ class Folder(Files):
 
     def read_bytes(self, relative: str, limit: int) -> bytes | None:
         """Return the content of a plain file; None if there is no such file. Raises UnreadableError."""
-        return tree.read_bytes(self.path, relative, limit)
+        return read_bytes(self.path, relative, limit)
 
     def kind(self, relative: str) -> Kind | None:
         """Return what is there; None if nothing is."""
@@ -279,7 +273,7 @@ class Archive(Files):
             raise UnreadableError(f"{relative} is {what} in an archive: put the file itself there.")
         if member.is_double:
             raise UnreadableError(f"{relative} is in its archive more than once: hand in an archive with one of them.")
-        tree.refuse_beyond(limit, member.size, relative)
+        refuse_beyond(limit, member.size, relative)
         try:
             return member.read()
         except _DAMAGES as error:
@@ -308,10 +302,6 @@ class Archive(Files):
             )
         return open_archive(self.read_bytes(relative, SUBMISSION.size) or b"", relative, self.level + 1)
 
-    def require(self, limits: Limits) -> None:
-        """Raise UnreadableError if its files are too many or too large."""
-        require_within(limits, list(self.members.values()), self.name)
-
     def add(self, name: str, member: Member) -> None:
         """Add a file under its name in the archive, unless that name leads out of it."""
         parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
@@ -331,7 +321,7 @@ class Archive(Files):
                 self.members[path] = member._replace(is_double=path in self.members)
 
 
-def open_archive(content: bytes, name: str, level: int = 1, limits: Limits = SUBMISSION) -> Archive:
+def open_archive(content: bytes, name: str, level: int = 1, limits: ArchiveLimits = SUBMISSION) -> Archive:
     """Open a zip or tar file.
 
     Args:
@@ -347,21 +337,23 @@ def open_archive(content: bytes, name: str, level: int = 1, limits: Limits = SUB
         raise UnreadableError(f"{name} is a {what} archive, which is not read: hand in a zip, or the files themselves.")
     archive = Archive(name, level)
     try:
-        for path, member in members_of(content, name, limits):
+        members = _zip_members if content.startswith(b"PK") else _tar_members
+        for number, (path, member) in enumerate(members(content, name, limits), start=1):
+            _require_few(number, limits, name)
             archive.add(path, member)
     except _DAMAGES:
         raise UnreadableError(
             f"{name} is not a zip or tar file, or is damaged: hand in one that can be opened."
         ) from None
     if limits == SUBMISSION:
-        archive.require(limits)
+        _require_within(limits, archive)
     return archive
 
 
 def handed_in(archive: Archive) -> Files:
     """Return an archive that was opened as a download and that one student handed in, with a student's limits."""
     try:
-        archive.require(SUBMISSION)
+        _require_within(SUBMISSION, archive)
     except UnreadableError as error:
         return Unreadable(str(error))
     return dataclasses.replace(archive, level=1)
@@ -379,7 +371,7 @@ class Unreadable(Files):
 
 
 @dataclass(frozen=True)
-class Unopened(Files):
+class Unopened(Parts):
     """A submission in an archive. It is opened when it is read and then dropped: a class may have hundreds."""
 
     tree: Files
@@ -389,21 +381,9 @@ class Unopened(Files):
         """Open it; if that fails, return a tree that says why."""
         return _opened(self.tree, self.relative)
 
-    def read_bytes(self, relative: str, limit: int) -> bytes | None:
-        """Return the content of a plain file; None if there is no such file. Raises UnreadableError."""
-        return self.opened().read_bytes(relative, limit)
-
-    def kind(self, relative: str) -> Kind | None:
-        """Return what is there; None if nothing is."""
-        return self.opened().kind(relative)
-
-    def entries(self, relative: str = "") -> list[Entry]:
-        """List what a folder holds, in the order of names."""
-        return self.opened().entries(relative)
-
-    def below(self, relative: str) -> Files:
-        """Return the tree of a folder or of an archive. Raises UnreadableError."""
-        return self.opened().below(relative)
+    def mount(self, relative: str) -> Mount:
+        """Return where a path is."""
+        return Mount(self.opened(), relative, relative)
 
 
 @functools.lru_cache(maxsize=2)

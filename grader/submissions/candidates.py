@@ -2,65 +2,49 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.submissions.contents import SubmissionFiles, code_in, defines, other_unit
-from grader.submissions.file_text import IS_DOCUMENT, MisnamedError, read_text
-from grader.submissions.names import (
-    RELEASED,
+from grader.submissions.contents import ANOTHER, SubmissionFiles, Wrong
+from grader.submissions.file_text import (
+    IS_DOCUMENT,
+    MisnamedError,
+    code_of,
+    read_remarked,
+    refuse_others,
+    require_script,
+)
+from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, answer_lines, code_lines, repaired
+from grader.submissions.submission import (
+    DEFINITION,
+    SHEET_LIMIT,
+    UnitSource,
     exported_name,
     filenames,
     intended_name,
-    is_code,
     is_published,
-    missing_sheet,
-    missing_unit,
     quoted_name,
+    written_lines,
 )
-from grader.submissions.notebook import answer_lines, code_lines
-from grader.submissions.source import DEFINITION, SHEET_LIMIT, quiz_of, written_lines
-from grader.submissions.tree import Ignored, Mount, UnreadableError, View, renamed
+from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, refuse_beyond, renamed
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from grader.submissions.source import UnitSource
-    from grader.submissions.tree import Files, Found
+# So many of the files that have one name are read.
+_MOST_TRIED = 10
 
 
-# Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
-NEVER_READ = (
-    "conftest.py", "sitecustomize.py", "usercustomize.py", "autograder.yml",
-    *(f"{library}{suffix}" for library in ("torch", "numpy", "pytest", "grader") for suffix in (".py", "")),
-)  # fmt: skip
-
-
-# Of the files that have one name, of those that have none of a unit, and of texts, so many are read.
-_MOST_TRIED, _MOST_READ, _MOST_TEXTS = 10, 20, 100
-# A sheet is text, under any name.
-_TEXT = re.compile(r"[^.]+|.*\.(?:md|markdown|mdown|txt|text|qmd|rmd)", re.IGNORECASE | re.DOTALL)
+class NoQuizCellsError(UnreadableError):
+    """A notebook has no cells with answers to the quiz."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is searched for: the code of a unit, or the answers to its quiz.
+    """What is searched for in the files of a submission: the code of a unit, or the answers to its quiz."""
 
-    Attributes:
-        unit: The unit's name.
-        is_quiz: Whether it is the answers to the quiz.
-        stub: The script or the sheet that students receive, if there is one.
-        read: Reads a file; None if there is none or it holds nothing of the kind. Raises UnreadableError.
-    """
-
+    files: SubmissionFiles
     unit: str
     is_quiz: bool
-    stub: str | None
-    read: Callable[[Files, str], UnitSource | None]
 
     @property
     def name(self) -> str:
@@ -68,15 +52,10 @@ class Wanted:
         script, _, sheet = filenames(self.unit)
         return sheet if self.is_quiz else script
 
-    @property
-    def missing(self) -> str:
-        """The sentence if there is no such file."""
-        return missing_sheet(self.unit) if self.is_quiz else missing_unit(self.unit)
-
     def candidate(self, tree: Files, path: str, own_path: str | None = None) -> Candidate | None:
-        """Read a file as a candidate; None if `read` returns None. Raises UnreadableError."""
+        """Read a file as a candidate; None if there is none, or it has no cells of the quiz. Raises UnreadableError."""
         try:
-            source = self.read(tree, path)
+            source = self._answers(tree, path) if self.is_quiz else self._code(tree, path)
         except MisnamedError as error:
             if self.is_quiz:
                 raise
@@ -103,9 +82,122 @@ class Wanted:
     @functools.cached_property
     def _untouched(self) -> list[list[str]]:
         """The lines of the files that students receive."""
-        if self.stub is None:
+        stub = self.files.course_files.text(self.name)
+        if stub is None:
             return [[]] if self.is_quiz else []
-        return [[], written_lines(self.stub)] if self.is_quiz else [code_lines([self.stub])]
+        return [[], written_lines(stub)] if self.is_quiz else [code_lines([stub])]
+
+    def _code(self, tree: Files, path: str) -> UnitSource | None:
+        """Read the code in a script or a notebook; None if there is no file. Raises UnreadableError."""
+        if path.endswith(".ipynb"):
+            notebook = self.files.notebook(tree, path)
+            source, fault = notebook and notebook.code, "has no code in it"
+        else:
+            source, fault = self._script(tree, path), "is empty"
+        if source is None:
+            return None
+        if not code_lines(source.cells):
+            fault = "holds only comments" if any(cell.strip() for cell in source.cells) else fault
+            raise UnreadableError(f"{path} {fault}: write your answers there and save it.")
+        if other := self.files.other_unit("\n".join(source.cells), self.unit):
+            advice = f"hand in your answer to {self.unit}"
+            raise UnreadableError(self.files.named([Wrong(path, ANOTHER, other)], advice))
+        stub = self.files.course_files.text(self.name) or ""
+        return repaired(source, stub) if source.is_notebook else source
+
+    def _script(self, tree: Files, path: str) -> UnitSource | None:
+        read = read_remarked(tree, path, NOTEBOOK_LIMIT)  # it may be a notebook, or an export of one
+        if read is None:
+            return None
+        require_script(read.text, path)
+        refuse_beyond(CODE_LIMIT, len(read.text), path)
+        own = tree.mounts[path].label if isinstance(tree, View) and path in tree.mounts else path
+        text, remarks = code_of(read, path, own)
+        return UnitSource(path, (text,), remarks)
+
+    def _answers(self, tree: Files, path: str) -> UnitSource | None:
+        """Read the answers to a quiz in a sheet, or in a notebook that has any. Raises UnreadableError."""
+        if not path.endswith(".ipynb"):
+            read = read_remarked(tree, path, SHEET_LIMIT)
+            if read is None:
+                return None
+            refuse_others(read.text, path)
+            return UnitSource(path, (read.text,), read.remarks)
+        notebook = self.files.notebook(tree, path)
+        if notebook is None or notebook.quiz.cells:
+            return notebook and notebook.quiz
+        if tree is self.files.tree:
+            raise NoQuizCellsError(
+                f"{path} has no cells like `answer_1 = ...`, and {self.name} is missing: answer the quiz in one of the "
+                "two."
+            )
+        return None
+
+    def misplaced(self, places: Collection[str]) -> tuple[list[Candidate], list[str]]:
+        """Find such files outside the right places.
+
+        A file under another name is read only if those under the right names are as students receive them.
+
+        Returns:
+            The candidates, and sentences on what could not be read.
+        """
+        files, problems, _ = self.files.walked
+        names = (self.name, f"{self.unit}.ipynb")
+        candidates: list[Candidate] = []
+        unreadable: list[str] = []
+        for name_of in (self._own_name, self._near_name, self._only_name, self._exported_name):
+            if any(one.has_answers for one in candidates):
+                break
+            known = {*places, *(one.own_path for one in candidates)}
+            named = [(file, name_of(file)) for file in files if file.path not in known]
+            found = [(file, name) for file, name in named if name in names]
+            found.sort(key=lambda one: (one[0].folder, one[1].endswith(".ipynb")))
+            for file, name in found[:_MOST_TRIED]:
+                self.files.seen.add(file.path)
+                try:
+                    candidate = self._candidate(file, name, {other.path for other in candidates})
+                except UnreadableError as error:
+                    unreadable.insert(0, str(error))
+                    self.files.unreadable.append(Ignored.because(file.path, str(error), quoted_name(file.path)))
+                else:
+                    cells = candidate.source.cells if candidate else ()
+                    is_document = name_of == self._exported_name and not self.is_quiz
+                    if is_document and not any(map(DEFINITION.search, cells)):
+                        self.files.seen.discard(file.path)  # a text about the unit
+                    elif candidate and not is_published(cells[0]):
+                        candidates.append(candidate)
+        return candidates, unreadable + problems
+
+    def _candidate(self, file: FoundFile, name: str, taken: Collection[str]) -> Candidate | None:
+        path = f"{file.folder}{name}"
+        while path in taken:  # each gets a path of its own, which ends in the course's name
+            path = f"_/{path}"
+        try:
+            return self.candidate(View({path: Mount(file.tree, file.relative, file.path)}), path, file.path)
+        except UnreadableError as error:
+            raise UnreadableError(renamed(str(error), path, quoted_name(file.path))) from None
+
+    def _own_name(self, file: FoundFile) -> str:
+        return file.name
+
+    def _near_name(self, file: FoundFile) -> str | None:
+        """Return the name that a misnamed file should have. In the folder of a unit, any notebook is the unit's."""
+        if file.path in self.files.sheets:
+            return filenames(self.files.sheets[file.path])[2]
+        if file.name in self.files.course_files:
+            return None
+        is_the_units = file.path.startswith(f"{self.unit}/") and file.name.lower().endswith(".ipynb")
+        return intended_name(file.name, self.files.units) or (f"{self.unit}.ipynb" if is_the_units else None)
+
+    def _only_name(self, file: FoundFile) -> str | None:
+        """Return the name that a file of any name should have, if one unit is graded and no other file fits."""
+        suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
+        return f"{self.unit}.{suffix}" if self.unit == self.files.only and file in self.files.unnamed else None
+
+    def _exported_name(self, file: FoundFile) -> str | None:
+        """Return the name of what a document was made of, so that a sentence says what it is."""
+        is_known = file.name in self.files.course_files or file.path in self.files.sheets
+        return None if is_known else exported_name(file.name, self.files.units)
 
 
 @dataclass(frozen=True)
@@ -133,117 +225,6 @@ class Candidate:
     def is_misnamed(self) -> bool:
         """Whether the student gave it another name."""
         return self.own_path.rpartition("/")[2] != self.source.filename
-
-
-class Search:
-    """Searches a submission for files of a unit."""
-
-    def __init__(self, files: SubmissionFiles) -> None:
-        self.files = files
-        self.unreadable: list[Ignored] = []
-
-    def find(self, wanted: Wanted, places: Collection[str]) -> tuple[list[Candidate], list[str]]:
-        """Find the wanted files outside the right places.
-
-        A file under another name is read only if those under the right names are as students receive them.
-
-        Returns:
-            The candidates, and sentences on what could not be read.
-        """
-        files, problems, _ = self.files.walked
-        names = (wanted.name, f"{wanted.unit}.ipynb")
-        candidates: list[Candidate] = []
-        unreadable: list[str] = []
-        for name_of in (self._own_name, self._near_name, self._only_name, self._exported_name):
-            if any(one.has_answers for one in candidates):
-                break
-            known = {*places, *(one.own_path for one in candidates)}
-            named = [(file, name_of(wanted, file)) for file in files if file.path not in known]
-            found = [(file, name) for file, name in named if name in names]
-            found.sort(key=lambda one: (one[0].folder, one[1].endswith(".ipynb")))
-            for file, name in found[:_MOST_TRIED]:
-                self.files.seen.add(file.path)
-                try:
-                    candidate = self._candidate(wanted, file, name, {other.path for other in candidates})
-                except UnreadableError as error:
-                    unreadable.insert(0, str(error))
-                    what = str(error).removeprefix(f"{quoted_name(file.path)} ").removesuffix(".")
-                    reason, _, advice = what.removeprefix("is ").partition(": ")
-                    self.unreadable.append(Ignored(file.path, advice, reason))
-                else:
-                    cells = candidate.source.cells if candidate else ()
-                    is_document = name_of == self._exported_name and not wanted.is_quiz
-                    if is_document and not any(map(DEFINITION.search, cells)):
-                        self.files.seen.discard(file.path)  # a text about the unit
-                    elif candidate and not is_published(cells[0]):
-                        candidates.append(candidate)
-        return candidates, unreadable + problems
-
-    def _candidate(self, wanted: Wanted, file: Found, name: str, taken: Collection[str]) -> Candidate | None:
-        path = f"{file.folder}{name}"
-        while path in taken:  # each gets a path of its own, which ends in the course's name
-            path = f"_/{path}"
-        try:
-            return wanted.candidate(View({path: Mount(file.tree, file.relative, file.path)}), path, file.path)
-        except UnreadableError as error:
-            raise UnreadableError(renamed(str(error), path, quoted_name(file.path))) from None
-
-    def _own_name(self, _: Wanted, file: Found) -> str:
-        return file.name
-
-    def _near_name(self, wanted: Wanted, file: Found) -> str | None:
-        """Return the name that a misnamed file should have. In the folder of a unit, any notebook is the unit's."""
-        if file.path in self._sheets:
-            return filenames(self._sheets[file.path])[2]
-        if file.name in self.files.course_files:
-            return None
-        is_the_units = file.path.startswith(f"{wanted.unit}/") and file.name.lower().endswith(".ipynb")
-        return intended_name(file.name, self.files.units) or (f"{wanted.unit}.ipynb" if is_the_units else None)
-
-    def _only_name(self, wanted: Wanted, file: Found) -> str | None:
-        """Return the name that a file of any name should have, if one unit is graded and no other file fits."""
-        suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
-        return f"{wanted.unit}.{suffix}" if wanted.unit == self.files.only and file in self._unnamed else None
-
-    def _exported_name(self, _: Wanted, file: Found) -> str | None:
-        """Return the name of what a document was made of, so that a sentence says what it is."""
-        is_known = file.name in self.files.course_files or file.path in self._sheets
-        return None if is_known else exported_name(file.name, self.files.units)
-
-    @functools.cached_property
-    def _sheets(self) -> dict[str, str]:
-        """The unit of each sheet that says which quiz it is."""
-        files = sorted(self.files.walked.files, key=lambda file: not _TEXT.fullmatch(file.name))
-        found = {}
-        for file in files[:_MOST_TEXTS]:
-            with contextlib.suppress(UnreadableError):
-                text = read_text(file.tree, file.relative, SHEET_LIMIT) or ""
-                if text.startswith("---") or not is_code(file.name):
-                    found[file.path] = quiz_of(text, self.files.units, self.files.course_files)
-        return {path: unit for path, unit in found.items() if unit}
-
-    @functools.cached_property
-    def _unnamed(self) -> list[Found]:
-        """The files of other names that define an exercise; if there are none, the only script or notebook."""
-        assert self.files.only
-        known = {
-            *self._sheets,
-            *(file.path for file in self.files.walked.files if intended_name(file.name, self.files.units)),
-        }
-        names = {*NEVER_READ, *self.files.course_files}
-        others = [file for file in self.files.walked.files if file.path not in known and file.name not in names]
-        others = [file for file in others if not RELEASED.fullmatch(file.name)]
-        scripts = [file for file in others if is_code(file.name)]
-        texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
-        most = [*scripts[:_MOST_READ], *texts[:_MOST_TEXTS]]
-        found = [file for file in most if defines(code_in(file), self.files.only, self.files.course_files)]
-        if found or len(scripts) != 1:
-            return found
-        return [
-            one
-            for one in scripts
-            if not other_unit(code_in(one), self.files.only, self.files.units, self.files.course_files)
-        ]
 
 
 _KINDS = {"py": "script", "ipynb": "notebook", "md": "sheet"}

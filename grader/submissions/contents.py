@@ -2,116 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from grader.submissions.file_text import as_notebook, read_text, refuse_others
-from grader.submissions.names import (
+from grader.submissions.notebook import NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, source_of
+from grader.submissions.submission import (
+    DEFINITION,
     RELEASED,
+    SHEET_LIMIT,
+    CourseFiles,
     filenames,
     intended_name,
     is_code,
     is_published,
-    missing_sheet,
-    missing_unit,
+    missing_file,
+    quiz_of,
     quoted_name,
+    written_lines,
 )
-from grader.submissions.notebook import NOTEBOOK_LIMIT, code_lines, source_of
-from grader.submissions.source import DEFINITION, quiz_of, written_lines
-from grader.submissions.tree import Files, Found, Ignored, Mount, UnreadableError, View, Walked, walk
+from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, Walked, walk
 from grader.text import in_words
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from grader.submissions.names import CourseFiles
-
-
+# So many exercises of another unit make code an answer to that one, if it has so many.
 _FEWEST = 2
-"""So many exercises of another unit make code an answer to that one, if it has so many."""
-
-
-class SubmissionFiles:
-    """The files of a submission, in any place. It is walked at most once, and only when that is needed.
-
-    Attributes:
-        tree: The submission.
-        units: Every unit that a file may be named after.
-        only: The unit that is graded, if it is a single one.
-        course_files: The files that are nobody's answers.
-        seen: The paths that were graded, or that a sentence names.
-        refused: The names that are not read.
-    """
-
-    def __init__(self, tree: Files, units: Sequence[str], only: str | None, course_files: CourseFiles) -> None:
-        self.tree = tree
-        self.units = units
-        self.only = only
-        self.course_files = course_files
-        self.seen: set[str] = set()
-        self.refused: list[Ignored] = []
-
-    @functools.cached_property
-    def walked(self) -> Walked:
-        """The files of the submission."""
-        walked = walk(self.tree)
-        self.refused = walked.refused
-        return walked
-
-
-def other_unit(code: str, unit: str, units: Collection[str], course_files: CourseFiles) -> str:
-    """Return the other unit whose exercises code defines, if it names no exercise of `unit`; otherwise ""."""
-    own, defined = _exercises(unit, course_files), set(DEFINITION.findall(code))
-    if not own or own & defined:
-        return ""
-    fitting = [
-        other
-        for other in units
-        if other != unit
-        and (names := _exercises(other, course_files))
-        and len(names & defined) >= min(_FEWEST, len(names))
-    ]
-    if not fitting or any(re.search(rf"\b{name}\b", code) for name in own):
-        return ""
-    return fitting[0]
-
-
-def defines(code: str, unit: str, course_files: CourseFiles) -> bool:
-    """Return whether code defines an exercise of a unit."""
-    return not _exercises(unit, course_files).isdisjoint(DEFINITION.findall(code))
-
-
-def code_in(file: Found) -> str:
-    """Return the code of a script or a notebook; "" if it cannot be read."""
-    try:
-        return "\n".join(cells_of(text_of(file), file.path))
-    except UnreadableError:
-        return ""
-
-
-def text_of(file: Found) -> str:
-    """Return the text of a file. Raises UnreadableError."""
-    view = View({file.path: Mount(file.tree, file.relative, file.path)})
-    return read_text(view, file.path, NOTEBOOK_LIMIT) or ""
-
-
-def cells_of(text: str, path: str) -> list[str]:
-    """Return the code of a script as one cell, or that of each cell of a notebook. Raises UnreadableError."""
-    if not path.lower().endswith(".ipynb"):
-        return [text]
-    notebook: Any = as_notebook(text, path)
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    code = [one for one in cells or () if isinstance(one, dict) and one.get("cell_type") == "code"]
-    return [source_of(one) or "" for one in code]
-
-
-def _exercises(unit: str, course_files: CourseFiles) -> set[str]:
-    return set(DEFINITION.findall(course_files.text(filenames(unit)[0]) or ""))
-
-
-_MOST_READ, _MOST_FOUND, _MOST_NAMED = 100, 10, 3
+# Of the files that answer nothing, of those that have no unit's name, and of texts, so many are read.
+_MOST_WRONG, _MOST_UNNAMED, _MOST_TEXTS = 100, 20, 100
+_MOST_FOUND, _MOST_NAMED = 10, 3
+# A sheet is text, under any name.
+_TEXT = re.compile(r"[^.]+|.*\.(?:md|markdown|mdown|txt|text|qmd|rmd)", re.IGNORECASE | re.DOTALL)
 # Copies that programs make beside the files themselves.
 _COPY = re.compile(r"\.ipynb_checkpoints|__MACOSX|__pycache__|\._.*", re.DOTALL)
 _LINK = re.compile(r"link\.html|.*\.(?:gdoc|gsheet|gslides|url|webloc|lnk|desktop)", re.IGNORECASE | re.DOTALL)
@@ -119,6 +42,11 @@ _QUIZ = re.compile(r"quiz|answer[^/]*\Z", re.IGNORECASE)
 _TYPED = ("onlinetext.html", "text.html")
 ANOTHER = "is the answer to another unit"
 _QUIZ_OF_ANOTHER = "is the quiz of another unit"
+# Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
+NEVER_READ = (
+    "conftest.py", "sitecustomize.py", "usercustomize.py", "autograder.yml",
+    *(f"{library}{suffix}" for library in ("torch", "numpy", "pytest", "grader") for suffix in (".py", "")),
+)  # fmt: skip
 
 
 class Wrong(NamedTuple):
@@ -140,18 +68,69 @@ class Wrong(NamedTuple):
         return self.what == _QUIZ_OF_ANOTHER or (not self.unit and bool(_QUIZ.search(self.path)))
 
 
-class WrongFiles:
-    """The files of a submission that are no answers, as far as sentences name them."""
+class SubmissionFiles:
+    """The files of a submission, in any place. It is walked at most once, and only when that is needed.
 
-    def __init__(self, files: SubmissionFiles) -> None:
-        self._by_path: dict[str, Ignored] = {}
-        self._files = files
+    Attributes:
+        tree: The submission.
+        units: Every unit that a file may be named after.
+        only: The unit that is graded, if it is a single one.
+        course_files: The files that are nobody's answers.
+        seen: The paths that were graded, or that a sentence names.
+        refused: The names that are not read.
+        unreadable: Those that could not be read.
+        wrong: The files that are no answers, by path, as far as sentences name them.
+    """
+
+    def __init__(self, tree: Files, units: Sequence[str], only: str | None, course_files: CourseFiles) -> None:
+        self.tree = tree
+        self.units = units
+        self.only = only
+        self.course_files = course_files
+        self.seen: set[str] = set()
+        self.refused: list[Ignored] = []
+        self.unreadable: list[Ignored] = []
+        self.wrong: dict[str, Ignored] = {}
+        self._own_notebook = functools.cache(functools.partial(read_notebook, tree))
         self._find = functools.cache(self._found)
 
-    @property
-    def ignored(self) -> list[Ignored]:
-        """The files, each with what to do."""
-        return [*self._by_path.values()]
+    @functools.cached_property
+    def walked(self) -> Walked:
+        """The files of the submission."""
+        walked = walk(self.tree)
+        self.refused = walked.refused
+        return walked
+
+    @functools.cached_property
+    def sheets(self) -> dict[str, str]:
+        """The unit of each sheet that says which quiz it is."""
+        files = sorted(self.walked.files, key=lambda file: not _TEXT.fullmatch(file.name))
+        found = {}
+        for file in files[:_MOST_TEXTS]:
+            with contextlib.suppress(UnreadableError):
+                text = read_text(file.tree, file.relative, SHEET_LIMIT) or ""
+                found[file.path] = self.quiz_in(file, text)
+        return {path: unit for path, unit in found.items() if unit}
+
+    @functools.cached_property
+    def unnamed(self) -> list[FoundFile]:
+        """The files of other names that define an exercise; if there are none, the only script or notebook."""
+        assert self.only
+        known = {*self.sheets, *(one.path for one in self.walked.files if intended_name(one.name, self.units))}
+        names = {*NEVER_READ, *self.course_files}
+        others = [file for file in self.walked.files if file.path not in known and file.name not in names]
+        others = [file for file in others if not RELEASED.fullmatch(file.name)]
+        scripts = [file for file in others if is_code(file.name)]
+        texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
+        most = [*scripts[:_MOST_UNNAMED], *texts[:_MOST_TEXTS]]
+        found = [file for file in most if self.defines(code_in(file), self.only)]
+        if found or len(scripts) != 1:
+            return found
+        return [one for one in scripts if not self.other_unit(code_in(one), self.only)]
+
+    def notebook(self, tree: Files, path: str) -> Notebook | None:
+        """Read a notebook, which holds a unit and its quiz, once; None if there is none. Raises UnreadableError."""
+        return self._own_notebook(path) if tree is self.tree else read_notebook(tree, path)
 
     def instead_of(self, unit: str, is_quiz: bool = False) -> str:
         """Return the sentence on a unit, or its quiz, without a file: what is there instead, if something is."""
@@ -162,10 +141,10 @@ class WrongFiles:
             self.named(placed, "", instead_of=unit)
         wrong = [one for one in found if one not in placed]
         if not wrong:
-            return missing_sheet(unit) if is_quiz else missing_unit(unit)
+            return missing_file(unit, is_quiz)
         if is_quiz:
             return self.named(wrong, f"hand in {sheet}")
-        if self._files.only is None and len(self._files.units) > 1:  # it could be an attempt at any unit
+        if self.only is None and len(self.units) > 1:  # it could be an attempt at any unit
             return self.named(wrong, f"hand in the file of each unit, such as {script}", instead_of=unit)
         return self.named(wrong, f"hand in {script}", f" or {notebook}", instead_of=unit)
 
@@ -175,7 +154,7 @@ class WrongFiles:
         found = self._find(unit, is_quiz)
         found = [one for one in found if (one.is_about_a_quiz if is_quiz else one.what != _QUIZ_OF_ANOTHER)]
         own = {name for one in (unit, *(one.unit for one in found if one.unit)) for name in filenames(one)}
-        names = {file.name for file in self._files.walked.files if file.name in self._files.course_files}
+        names = {file.name for file in self.walked.files if file.name in self.course_files}
         if names - own:  # a whole folder of the course, with an answer to another unit in its place
             found = [one for one in found if not one.unit]
         wrong = [one for one in found if one.unit or one.path.rpartition("/")[2] not in names]
@@ -184,64 +163,51 @@ class WrongFiles:
     def named(self, wrong: Sequence[Wrong], advice: str, more: str = "", instead_of: str = "") -> str:
         """Add files to those that are ignored, and return a sentence on them with what to do."""
         for one in wrong:
-            self._by_path[one.path] = Ignored(one.path, advice, one.what.removeprefix("is "), instead_of, one.unit)
-        self._files.seen.update(one.path for one in wrong)
+            self.wrong[one.path] = Ignored(one.path, advice, one.what.removeprefix("is "), instead_of, one.unit)
+        self.seen.update(one.path for one in wrong)
         first = [f"{_name(one.path)} {one.what}" for one in wrong[:_MOST_NAMED]]
         others = f" (and {len(wrong) - len(first)} more)" if len(wrong) > len(first) else ""
         return f"{in_words(first)}{others}: {advice}{more}."
 
+    def other_unit(self, code: str, unit: str) -> str:
+        """Return the other unit whose exercises code defines, if it names no exercise of `unit`; otherwise ""."""
+        own, defined = self._exercises(unit), set(DEFINITION.findall(code))
+        if not own or own & defined:
+            return ""
+        exercises = {other: names for other in self.units if other != unit and (names := self._exercises(other))}
+        fitting = [other for other, names in exercises.items() if len(names & defined) >= min(_FEWEST, len(names))]
+        if not fitting or any(re.search(rf"\b{name}\b", code) for name in own):
+            return ""
+        return fitting[0]
+
+    def defines(self, code: str, unit: str) -> bool:
+        """Return whether code defines an exercise of a unit."""
+        return not self._exercises(unit).isdisjoint(DEFINITION.findall(code))
+
+    def _exercises(self, unit: str) -> set[str]:
+        return set(DEFINITION.findall(self.course_files.text(filenames(unit)[0]) or ""))
+
+    def quiz_in(self, file: FoundFile, text: str) -> str:
+        """Return the unit whose quiz a file is; "" if it is no sheet."""
+        is_sheet = text.startswith("---") or not is_code(file.name)
+        return quiz_of(text, self.units, self.course_files) if is_sheet else ""
+
     def _found(self, unit: str, is_quiz: bool) -> list[Wrong]:
         """Return what was handed in that is no answer to a unit, or to its quiz, without the course's own files."""
-        files = self._files.walked.files
-        kinds = _Kinds(unit, self._files.units, self._files.course_files)
+        files = self.walked.files
         relevant = [file for file in files if not (RELEASED.fullmatch(file.name) or (is_quiz and is_code(file.name)))]
         if files:
-            wrong = (one for file in relevant[:_MOST_READ] if (one := kinds.of(file)))
+            wrong = (one for file in relevant[:_MOST_WRONG] if (one := self._kind(file, unit)))
             return [*itertools.islice(wrong, _MOST_FOUND)]
-        entries = self._files.tree.entries()
+        entries = self.tree.entries()
         empty = [Wrong(one.name, "holds no file that is read") for one in entries if one.kind == "archive"]
         names = [one.name for one in entries]
-        hidden = [name for name in names if _COPY.fullmatch(name) or intended_name(name, self._files.units)]
+        hidden = [name for name in names if _COPY.fullmatch(name) or intended_name(name, self.units)]
         copies = [Wrong(name, "is hidden, or a copy that a program made") for name in hidden]
         return empty or copies
 
-
-def other_units(ignored: Mapping[Ignored, Collection[str]]) -> dict[str, set[str]]:
-    """Return the students whose file is no answer to the unit that is graded, by the unit that it answers, or ""."""
-    found: dict[str, set[str]] = {}
-    for one, students in ignored.items():
-        if one.instead_of:
-            found.setdefault(one.unit, set()).update(students)
-    return found
-
-
-def another_unit(found: Mapping[str, Collection[str]], unit: str, given: int, right: int) -> str:
-    """Return a sentence if most submissions hold the same other unit; otherwise "".
-
-    Args:
-        found: What `other_units` found.
-        unit: The unit that is graded.
-        given: How many submissions there are.
-        right: How many of them hold that unit.
-    """
-    counts = {other: len(students) for other, students in found.items() if other}
-    other = max(counts, key=lambda name: counts[name], default="")
-    if 2 * counts.get(other, 0) <= given:
-        return ""
-    return (
-        f"{counts[other]} of {given} submissions hold {other} and {right or 'none'} {unit}: grade with --unit {other}?"
-    )
-
-
-class _Kinds(NamedTuple):
-    """Recognises files that are no answers to `unit`."""
-
-    unit: str
-    units: Collection[str]
-    course_files: CourseFiles
-
-    def of(self, file: Found) -> Wrong | None:
-        """Return what a file is; None if it is the course's own or an answer."""
+    def _kind(self, file: FoundFile, unit: str) -> Wrong | None:
+        """Return what a file is that is no answer to a unit; None if it is the course's own or an answer."""
         if _LINK.fullmatch(file.name):
             return Wrong(file.path, "is a link and not the file itself")
         if file.name in _TYPED:
@@ -254,22 +220,21 @@ class _Kinds(NamedTuple):
             return Wrong(file.path, _what(error, file.path))
         if self.course_files.has(file.name, text) or is_published(text):
             return None
-        quiz = "" if is_code(file.name) and not text.startswith("---") else quiz_of(text, self.units, self.course_files)
-        return self._of_sheet(file, text, quiz) if quiz else self._of_code(file, cells)
-
-    def _of_sheet(self, file: Found, text: str, quiz: str) -> Wrong | None:
+        quiz = self.quiz_in(file, text)
+        if not quiz:
+            return self._kind_of_code(file, unit, cells)
         sheet = self.course_files.text(filenames(quiz)[2])
         is_blank = sheet is not None and written_lines(sheet) == written_lines(text)
-        return None if quiz == self.unit or is_blank else Wrong(file.path, _QUIZ_OF_ANOTHER, quiz)
+        return None if quiz == unit or is_blank else Wrong(file.path, _QUIZ_OF_ANOTHER, quiz)
 
-    def _of_code(self, file: Found, cells: Sequence[str]) -> Wrong | None:
+    def _kind_of_code(self, file: FoundFile, unit: str, cells: Sequence[str]) -> Wrong | None:
         intended = intended_name(file.name, self.units) or ""
         named = next((one for one in self.units if intended in filenames(one)), "")
-        if named == self.unit:
+        if named == unit:
             return None
         if not any(cell.strip() for cell in cells):
             return Wrong(file.path, "is empty")
-        other = other_unit("\n".join(cells), self.unit, self.units, self.course_files) or named
+        other = self.other_unit("\n".join(cells), unit) or named
         stub = self.course_files.text(filenames(other)[0]) if other else None
         if stub is not None and code_lines(cells) == code_lines([stub]):
             return None
@@ -278,6 +243,53 @@ class _Kinds(NamedTuple):
         is_script = is_code(file.name)
         what = "defines none of its exercises" if is_script else "is not a script, a notebook or a sheet of the course"
         return Wrong(file.path, what)
+
+
+def code_in(file: FoundFile) -> str:
+    """Return the code of a script or a notebook; "" if it cannot be read."""
+    try:
+        return "\n".join(cells_of(text_of(file), file.path))
+    except UnreadableError:
+        return ""
+
+
+def text_of(file: FoundFile) -> str:
+    """Return the text of a file. Raises UnreadableError."""
+    view = View({file.path: Mount(file.tree, file.relative, file.path)})
+    return read_text(view, file.path, NOTEBOOK_LIMIT) or ""
+
+
+def cells_of(text: str, path: str) -> list[str]:
+    """Return the code of a script as one cell, or that of each cell of a notebook. Raises UnreadableError."""
+    if not path.lower().endswith(".ipynb"):
+        return [text]
+    notebook: Any = as_notebook(text, path)
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    code = [one for one in cells or () if isinstance(one, dict) and one.get("cell_type") == "code"]
+    return [source_of(one) or "" for one in code]
+
+
+def other_units(ignored: Mapping[Ignored, Collection[str]]) -> dict[str, set[str]]:
+    """Return the students whose file is no answer to the unit that is graded, by the unit that it answers, or ""."""
+    found: dict[str, set[str]] = {}
+    for one, students in ignored.items():
+        if one.instead_of:
+            found.setdefault(one.unit, set()).update(students)
+    return found
+
+
+def another_unit(found: Mapping[str, Collection[str]], unit: str, given: int, right: int) -> str:
+    """Return a sentence if most of the given submissions hold the same other unit; otherwise "".
+
+    found: What `other_units` found. right: How many submissions hold the unit that is graded.
+    """
+    counts = {other: len(students) for other, students in found.items() if other}
+    other = max(counts, key=lambda name: counts[name], default="")
+    if 2 * counts.get(other, 0) <= given:
+        return ""
+    return (
+        f"{counts[other]} of {given} submissions hold {other} and {right or 'none'} {unit}: grade with --unit {other}?"
+    )
 
 
 def _what(error: UnreadableError, path: str) -> str:

@@ -6,12 +6,14 @@ If no layout fits, or several do, nothing is guessed.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.documents import nearest
-from grader.submissions.archives import CLASS, Archive, Folder, handed_in, open_archive
+from grader.submissions.archives import Archive, Folder, handed_in
 from grader.submissions.layouts import (
     ADVICE,
     LAYOUTS,
@@ -22,33 +24,31 @@ from grader.submissions.layouts import (
     WRAPPERS,
     Claim,
     ClassTree,
+    class_tree,
     described,
     id_of,
     is_late,
     is_marked,
     is_submission,
 )
-from grader.submissions.names import (
+from grader.submissions.submission import (
     FOLDER,
     SubmissionError,
     exported_name,
     folded,
     is_code,
-    missing,
     quoted,
-    require_folder,
     require_name,
     student_id,
 )
-from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Mount, UnreadableError, View, read_bytes
+from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Mount, View
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
-
-NO_FOLDERS: Mapping[str, Sequence[str]] = MappingProxyType({})
+_BRANCH = re.compile(r".*-(main|master)")
+_MOST_WRAPPED = 3
+"""The most folders around the one of the class."""
 
 
 class Found(NamedTuple):
@@ -58,8 +58,8 @@ class Found(NamedTuple):
         student: The name in the download, or the one that was given for its folder.
         tree: The folder or tree to grade.
         path: The path that was given.
-        is_late: Whether the platform marked it as late.
         place: Where it lies in what was given: the students of a group have the same.
+        is_late: Whether the platform marked it as late.
         at: When it came, if the platform says so, with a zone.
         identifiers: The student's ids and addresses, if the download has any beside the name.
         is_named: Whether the caller named the student of its folder.
@@ -69,8 +69,8 @@ class Found(NamedTuple):
     student: str
     tree: Path | Files
     path: Path
+    place: Path
     is_late: bool = False
-    place: Path | None = None
     at: datetime.datetime | None = None
     identifiers: tuple[str, ...] | None = None
     is_named: bool = False
@@ -103,25 +103,12 @@ class Submissions:
         self.refused[student] = sentence
 
 
-class _Member(NamedTuple):
-    """A submission of a class, and the path that messages name."""
-
-    student: str
-    path: Path
-    tree: Files
-    is_late: bool = False
-    at: datetime.datetime | None = None
-    identifiers: tuple[str, ...] | None = None
-    is_named: bool = False
-    written: str = ""
-
-
 def find_submissions(
     paths: Sequence[Path],
     unit_names: Iterable[str],
     student: str | None = None,
     layout: str | None = None,
-    folders: Mapping[str, Sequence[str]] = NO_FOLDERS,
+    folders: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Submissions:
     """Find the submissions in folders and archives.
 
@@ -140,19 +127,16 @@ def find_submissions(
     result = Submissions()
     known: set[str] = set()
     for path in paths:
-        root = ClassTree(open_given(path), path, frozenset(unit_names))
+        root = class_tree(path, unit_names)
         if student is not None:
             require_name(student, path)
             chosen = SINGLE
-            members = [_Member(student, path, _whole(root.tree))]
+            members = [_whole(root, student)]
         else:
             chosen, members = _members(root, layout, folders, known, result)
         if chosen not in result.layouts:
             result.layouts.append(chosen)
-        for one in _distinct(members, result):
-            tree = one.tree.path if isinstance(one.tree, Folder) else one.tree
-            about = one.is_late, one.path, one.at, one.identifiers, one.is_named, one.written
-            result.found.append(Found(one.student, tree, path, *about))
+        result.found.extend(one._replace(path=path) for one in _distinct(members, result))
     result.unknown.extend(
         name for name in folders if known.isdisjoint({folded(name), student_id(ARCHIVE.sub("", name)).casefold()})
     )
@@ -180,7 +164,7 @@ def _require_valid(paths: Sequence[Path], student: str | None, layout: str | Non
 
 def _members(
     root: ClassTree, layout: str | None, folders: Mapping[str, Sequence[str]], known: set[str], result: Submissions
-) -> tuple[str, list[_Member]]:
+) -> tuple[str, list[Found]]:
     """Return the layout of a tree, and its submissions. Add to `known` the names in `folders` that it holds."""
     if layout is None:
         root = unwrapped(root)
@@ -198,13 +182,13 @@ def _members(
     chosen = layout or layout_of(root, named)
     if chosen == SINGLE:
         whole = Entry(root.path.resolve().name, "archive" if isinstance(root.tree, Archive) else "folder")
-        return chosen, [_Member(id_of(whole), root.path, _whole(root.tree), written=ARCHIVE.sub("", whole.name))]
+        return chosen, [_whole(root, id_of(whole), ARCHIVE.sub("", whole.name))]
     result.ignored.extend(root.tree.refused)
     claims = [claim for entry in root.entries for claim in _claims(root, entry, chosen, named, result)]
     known.update(one for claim in claims for one in (claim.student.casefold(), folded(claim.source.rpartition("/")[2])))
     claims = [one for claim in claims for one in _without_id(claim, students)]
     members = _put_together(root, _without_rivals(claims, named, result), result)
-    return chosen, [one._replace(is_named=one.path.name in named) for one in members]
+    return chosen, [one._replace(is_named=one.place.name in named) for one in members]
 
 
 def _without_id(claim: Claim, students: Mapping[str, Sequence[str]]) -> list[Claim]:
@@ -225,9 +209,14 @@ def _without_rivals(claims: Iterable[Claim], named: Mapping[str, list[Claim]], r
             yield claim
 
 
-def _whole(tree: Files) -> Files:
-    """Return the tree of a download as one submission."""
-    return handed_in(tree) if isinstance(tree, Archive) else tree
+def _whole(root: ClassTree, student: str, written: str = "") -> Found:
+    """Return a download as one submission."""
+    tree = handed_in(root.tree) if isinstance(root.tree, Archive) else root.tree
+    return Found(student, _path_or_tree(tree), root.path, root.path, written=written)
+
+
+def _path_or_tree(tree: Files) -> Path | Files:
+    return tree.path if isinstance(tree, Folder) else tree
 
 
 def _claims(
@@ -250,7 +239,7 @@ def _claims(
     return []
 
 
-def _put_together(root: ClassTree, claims: Iterable[Claim], result: Submissions) -> list[_Member]:
+def _put_together(root: ClassTree, claims: Iterable[Claim], result: Submissions) -> list[Found]:
     """Make one tree of each student's files. Who has two files for one place is refused; older uploads are ignored."""
     groups: dict[str, dict[str, Claim]] = {}
     refused: set[str] = set()
@@ -265,18 +254,19 @@ def _put_together(root: ClassTree, claims: Iterable[Claim], result: Submissions)
             older, claim = sorted((rival, claim), key=lambda one: one.number)
             result.ignored.append(Ignored(older.source, reason=f"an older upload of {claim.source}"))
         group[claim.place] = claim
-    members: list[_Member] = []
-    for group in (group for key, group in groups.items() if key not in refused):
-        first = group.get("") or next(iter(group.values()))
-        whole = group.pop("", None)
-        base = root.below(whole.source) if whole else Files()
-        mounts = {place: _mount(root, claim) for place, claim in group.items()}
-        tree = View(mounts, base) if mounts else base
-        is_late = any(claim.is_late for claim in [*group.values(), *([whole] if whole else [])])
-        about = is_late, first.at, first.identifiers
-        written = ARCHIVE.sub("", first.key)
-        members.append(_Member(first.student, root.path / first.source, tree, *about, written=written))
-    return members
+    return [_joined(root, list(group.values())) for key, group in groups.items() if key not in refused]
+
+
+def _joined(root: ClassTree, claims: Sequence[Claim]) -> Found:
+    """Return a student's files as one submission."""
+    whole = next((claim for claim in claims if not claim.place), None)
+    first = whole or claims[0]
+    base = root.below(whole.source) if whole else Files()
+    mounts = {claim.place: _mount(root, claim) for claim in claims if claim.place}
+    tree = _path_or_tree(View(mounts, base) if mounts else base)
+    about = any(claim.is_late for claim in claims), first.at, first.identifiers
+    written = ARCHIVE.sub("", first.key)
+    return Found(first.student, tree, root.path, root.path / first.source, *about, written=written)
 
 
 def _mount(root: ClassTree, claim: Claim) -> Mount:
@@ -285,21 +275,21 @@ def _mount(root: ClassTree, claim: Claim) -> Mount:
     return Mount(root.tree, claim.source, claim.place)
 
 
-def _distinct(members: Iterable[_Member], result: Submissions) -> Iterator[_Member]:
+def _distinct(members: Iterable[Found], result: Submissions) -> Iterator[Found]:
     """Yield the students whose name nobody else has; the others are problems.
 
     Names that differ only in case are the same: reports are files, and some disks do not distinguish case.
     """
-    seen: dict[str, list[_Member]] = {}
+    seen: dict[str, list[Found]] = {}
     for member in members:
         seen.setdefault(member.student.casefold(), []).append(member)
     for key, same in seen.items():
         if not key:
             for one in same:
                 renamed = "cannot be graded under its name: rename it with letters from a to z"
-                result.refuse(one.written, f"{quoted(one.path)} {renamed}, or {ADVICE}.")
+                result.refuse(one.written, f"{quoted(one.place)} {renamed}, or {ADVICE}.")
         elif len(same) > 1:
-            paths = " and ".join(quoted(one.path) for one in same)
+            paths = " and ".join(quoted(one.place) for one in same)
             is_one_name = len({one.student for one in same}) == 1
             are = f"both called {same[0].student!r}" if is_one_name else "named alike except for case"
             result.refuse(same[0].student, f"{paths} are {are}: rename one of the folders.")
@@ -307,37 +297,10 @@ def _distinct(members: Iterable[_Member], result: Submissions) -> Iterator[_Memb
             yield same[0]
 
 
-_BRANCH = re.compile(r".*-(main|master)")
-_MOST_WRAPPED = 3
-"""The most folders around the one of the class."""
-
-
-def open_given(path: Path) -> Files:
-    """Open a folder or an archive of a class. Raises SubmissionError if it cannot be read."""
-    try:
-        if not ARCHIVE.search(path.name) or (path.is_dir() and not path.is_symlink()):
-            require_folder(path)
-            next(path.iterdir(), None)
-            return Folder(path)
-        content = read_bytes(path.parent, path.name, CLASS.size)
-        if content is None:
-            raise missing(path)
-        return open_archive(content, path.name, 0, CLASS)
-    except UnreadableError as error:
-        raise SubmissionError(str(error)) from None
-    except OSError:
-        raise SubmissionError(f"{quoted(path)} cannot be listed: make it readable for the grader.") from None
-
-
 def layout_of(root: ClassTree, in_roster: Collection[str]) -> str:
-    """Return the only layout that explains every entry that may be a submission.
+    """Return the only layout that explains every entry that may be a submission and that the roster does not name.
 
-    Args:
-        root: The tree that the instructor gives.
-        in_roster: The entries whose student the roster names.
-
-    Raises:
-        SubmissionError: None fits, or several do.
+    Raises SubmissionError if none fits, or several do.
     """
     fitting = _fitting(root, in_roster)
     if len(fitting) != 1:

@@ -6,19 +6,25 @@ import contextlib
 import datetime
 import functools
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from grader.submissions.archives import CLASS, Folder, Unopened, open_archive
 from grader.submissions.file_text import read_text
-from grader.submissions.names import FOLDER, STUDENT, SubmissionError, filenames, intended_name, quoted, student_id
-from grader.submissions.tree import ARCHIVE, MEGABYTE, UnreadableError, walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from grader.submissions.tree import Entry, Files
+from grader.submissions.submission import (
+    FOLDER,
+    STUDENT,
+    SubmissionError,
+    filenames,
+    intended_name,
+    missing,
+    quoted,
+    require_folder,
+    student_id,
+)
+from grader.submissions.tree import ARCHIVE, MEGABYTE, Entry, Files, UnreadableError, read_bytes, walk
 
 METADATA = "submission_metadata.yml"
 ROSTER = "roster"
@@ -37,19 +43,6 @@ _CANVAS = re.compile(
 _ANONYMOUS = re.compile(r"(?:.*-)?Participant_\d+|anon_[A-Za-z0-9]{5}|submission_\d+")
 _AGAIN = re.compile(r"-\d+(?=\.\w+$)")
 _GRADESCOPE = re.compile(r"submission_\d+")
-
-
-class Submitter(NamedTuple):
-    """One student of a submission in Gradescope's export. Texts that it lacks are empty."""
-
-    name: str
-    email: str
-    sid: str
-
-    @property
-    def identifiers(self) -> tuple[str, ...]:
-        """What tells the student apart from others of the same name."""
-        return tuple(filter(None, (self.sid, self.email)))
 
 
 @dataclass(frozen=True)
@@ -77,18 +70,14 @@ class ClassTree:
         return [entry for entry in self.entries if entry.is_tree or is_marked(entry)]
 
     @functools.cached_property
-    def submitters(self) -> dict[str, list[Submitter]]:
-        """The students of each submission in Gradescope's export. Raises SubmissionError."""
-        return {name: _submitters_of(submission) for name, submission in self._metadata.items()}
-
-    @functools.cached_property
     def created(self) -> dict[str, datetime.datetime]:
         """When each submission in Gradescope's export came, as far as it says so. Raises SubmissionError."""
-        found = {name: one.get(":created_at") for name, one in self._metadata.items() if isinstance(one, dict)}
+        found = {name: one.get(":created_at") for name, one in self.metadata.items()}
         return {name: at for name, at in found.items() if isinstance(at, datetime.datetime) and at.tzinfo}
 
     @functools.cached_property
-    def _metadata(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, dict[Any, Any]]:
+        """What Gradescope's export says of each submission. Raises SubmissionError."""
         import yaml
 
         try:
@@ -99,7 +88,8 @@ class ClassTree:
                 f"{quoted(self.path / METADATA)} cannot be read ({str(error).splitlines()[0]}): download it again, "
                 "or remove it to use the numbers."
             ) from None
-        return {str(name): submission for name, submission in loaded.items()} if isinstance(loaded, dict) else {}
+        found = loaded if isinstance(loaded, dict) else {}
+        return {str(name): submission for name, submission in found.items() if isinstance(submission, dict)}
 
     def below(self, name: str) -> Files:
         """Return the tree of one entry. An archive, or a part of one, is opened only when it is read."""
@@ -138,6 +128,23 @@ class ClassTree:
     def holds_answers_anywhere(self, entry: Entry) -> bool:
         """Return whether there are answers at any depth of an entry."""
         return any(intended_name(file.name, self.units) for file in walk(self.below(entry.name)).files)
+
+
+def class_tree(path: Path, units: Iterable[str]) -> ClassTree:
+    """Open a folder or an archive that may hold a class. Raises SubmissionError if it cannot be read."""
+    try:
+        if not ARCHIVE.search(path.name) or (path.is_dir() and not path.is_symlink()):
+            require_folder(path)
+            next(path.iterdir(), None)
+            return ClassTree(Folder(path), path, frozenset(units))
+        content = read_bytes(path.parent, path.name, CLASS.size)
+        if content is None:
+            raise missing(path)
+        return ClassTree(open_archive(content, path.name, 0, CLASS), path, frozenset(units))
+    except UnreadableError as error:
+        raise SubmissionError(str(error)) from None
+    except OSError:
+        raise SubmissionError(f"{quoted(path)} cannot be listed: make it readable for the grader.") from None
 
 
 class Claim(NamedTuple):
@@ -196,16 +203,20 @@ def _gradescope(root: ClassTree, entry: Entry) -> list[Claim] | None:
     # Without the metadata each folder is a student's like any other.
     if entry.kind != "folder" or not _GRADESCOPE.fullmatch(entry.name) or METADATA not in dict(root.entries):
         return None
-    people, at = root.submitters.get(entry.name), root.created.get(entry.name)
-    if not people:
+    at, listed = root.created.get(entry.name), root.metadata.get(entry.name, {}).get(":submitters")
+    submitters = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    if not submitters:
         return [Claim(entry.name, entry.name, entry.name, at=at)]
-    names, number = [one.name for one in people], entry.name.removeprefix("submission_")
-    # Of two with one name in a group, the addresses are the names.
-    called = [(one.name if names.count(one.name) == 1 else "") or one.email or one.sid or one.name for one in people]
-    return [
-        Claim(f"{name}_{number}", _with_number(name, number), entry.name, at=at, identifiers=one.identifiers)
-        for name, one in zip(called, people, strict=True)
-    ]
+    people = [[str(one.get(key) or "").strip() for key in (":name", ":email", ":sid")] for one in submitters]
+    names, number = [name for name, _, _ in people], entry.name.removeprefix("submission_")
+    claims = []
+    for name, email, sid in people:
+        # Of two with one name in a group, the addresses are the names.
+        called = (name if names.count(name) == 1 else "") or email or sid or name
+        identifiers = tuple(filter(None, (sid, email)))
+        student = _with_number(called, number)
+        claims.append(Claim(f"{called}_{number}", student, entry.name, at=at, identifiers=identifiers))
+    return claims
 
 
 def _units(root: ClassTree, entry: Entry) -> list[Claim] | None:
@@ -291,9 +302,3 @@ def _with_number(name: str, number: str) -> str:
     """Return an id made of a name that others may have as well, and the platform's number."""
     # The number alone may be the login of somebody else.
     return "_".join(filter(None, (student_id(name) or "student", number)))
-
-
-def _submitters_of(submission: Any) -> list[Submitter]:
-    submitters = submission.get(":submitters") if isinstance(submission, dict) else None
-    people = [one for one in submitters if isinstance(one, dict)] if isinstance(submitters, list) else []
-    return [Submitter(*(str(one.get(key) or "").strip() for key in (":name", ":email", ":sid"))) for one in people]

@@ -1,4 +1,4 @@
-"""Reads the code of a notebook and its answers to the quiz.
+"""Reads the code of a notebook and its answers to the quiz, and repairs what was deleted, copied or left unmerged.
 
 None of it is run or parsed as Python. Whatever the JSON contains, the result is text and sentences, or an
 UnreadableError.
@@ -7,21 +7,17 @@ UnreadableError.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from grader.submissions.file_text import as_notebook, read_remarked, unix_lines
-from grader.submissions.source import DEFINITION, UnitSource
+from grader.submissions.submission import DEFINITION, UnitSource
 from grader.submissions.tree import MEGABYTE, Files, UnreadableError, size_text
 from grader.text import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-
 
 CODE_LIMIT = 1 * MEGABYTE
 """The most bytes of one unit's code, in a notebook or in a script."""
@@ -52,12 +48,16 @@ _CLOSING = re.compile(r"[)\]}]")
 _DEFINED = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)[ \t]*(?:\(|:[ \t]*$)", re.MULTILINE)
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
+_MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?![<|=>]).*\n?", re.MULTILINE)
+# The markers of one conflict; the second is there if git shows the common ancestor.
+_ORDERS = ("<=>", "<|=>")
+_MOST_MARKERS, _MOST_LINES = 1000, 2_000_000
+_MOST_NAMED = 5
 
-class Cells(NamedTuple):
-    """All cells of a notebook unchanged, and sentences for the student."""
-
-    cells: list[Any]
-    remarks: tuple[str, ...]
+_IMPORT = re.compile(r"(?:^|;[ \t]*)(?:from[ \t]+[\w.]+[ \t]+)?import\b[ \t]*(\([^()]*\)|[^;\n]*)", re.MULTILINE)
+# The lines of a `try` or `with` at top level.
+_BLOCK = re.compile(r"^(?:try|with)\b[^:\n]*+:.*+\n((?:[ \t]+.*\n?|\n)++)", re.MULTILINE)
+_CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
 
 
 class Notebook(NamedTuple):
@@ -72,13 +72,13 @@ def read_notebook(folder: Path | Files, relative: str) -> Notebook | None:
     read = read_all_cells(folder, relative)
     if read is None:
         return None
+    all_cells, remarks = read
     cells: list[str] = []
-    answers: list[str] = []
+    answers: list[tuple[str, str | None]] = []  # each with its grade_id
     texts: list[tuple[int, str]] = []
-    grade_ids: list[str | None] = []
     damaged: list[int] = []
     code_size = 0
-    for number, cell in enumerate(read.cells, start=1):
+    for number, cell in enumerate(all_cells, start=1):
         if _is_text(cell):
             texts.append((number, source_of(cell) or ""))
             continue
@@ -89,8 +89,7 @@ def read_notebook(folder: Path | Files, relative: str) -> Notebook | None:
         code_size += len(source)
         is_marked = grade_id is not None and grade_id.startswith(QUIZ_MARK)
         if is_marked or ANSWER.search(source):
-            answers.append(source)
-            grade_ids.append(grade_id)
+            answers.append((source, grade_id))
         # Too much code is refused below: in lines it would take many times its memory.
         if code_size > CODE_LIMIT or is_check(source):
             cells.append("")  # so that the cells below keep their numbers
@@ -103,12 +102,12 @@ def read_notebook(folder: Path | Files, relative: str) -> Notebook | None:
             f"{relative} holds {size_text(code_size)} of code; "
             f"at most {CODE_LIMIT // MEGABYTE} MB are read: hand in your code alone."
         )
-    remarks = read.remarks
     if damaged:
         which = f"cell {damaged[0]}" + (f" and {len(damaged) - 1} more" if len(damaged) > 1 else "")
         remarks = (*remarks, f"{relative} is damaged: {which} cannot be read; the rest is graded.")
     remarks = (*remarks, *_definitions_in_text(texts, cells, relative))
-    quiz = UnitSource(relative, tuple(answers), grade_ids=tuple(grade_ids))
+    sources, grade_ids = zip(*answers, strict=True) if answers else ((), ())
+    quiz = UnitSource(relative, sources, grade_ids=grade_ids)
     return Notebook(UnitSource(relative, tuple(cells), remarks), quiz)
 
 
@@ -128,24 +127,26 @@ def _definitions_in_text(texts: Iterable[tuple[int, str]], code: Iterable[str], 
     return (remark,) if found else ()
 
 
-def read_all_cells(folder: Path | Files, relative: str) -> Cells | None:
-    """Return all cells of a notebook unchanged; None if there is no such file. Raises UnreadableError."""
+def read_all_cells(folder: Path | Files, relative: str) -> tuple[list[Any], tuple[str, ...]] | None:
+    """Return all cells of a notebook unchanged, and sentences for the student; None if there is no such file.
+
+    Raises UnreadableError.
+    """
     read = read_remarked(folder, relative, NOTEBOOK_LIMIT)
     if read is None:
         return None
     values = read.text.count(",") + read.text.count("[") + read.text.count("{")
     if values > NOTEBOOK_VALUES:
         raise UnreadableError(f"{relative} holds too many values to be read: clear its outputs and save it.")
-    read_cells = functools.partial(_all_cells, relative=relative)
     try:
-        return Cells(read_cells(read.text), read.remarks)
+        return _all_cells(read.text, relative), read.remarks
     except UnreadableError:
         # Both sides are held in memory at once.
-        conflict = sides_of(read.text) if values <= NOTEBOOK_VALUES // 2 else None
-        if conflict is None:
+        sides = _sides(read.text) if values <= NOTEBOOK_VALUES // 2 else None
+        if sides is None:
             raise
-    cells, remark = cells_of(conflict, relative, read_cells, _differs)
-    return Cells(cells, (*read.remarks, remark))
+    cells, remark = _cells_of_sides(*sides, relative)
+    return cells, (*read.remarks, remark)
 
 
 def _all_cells(text: str, relative: str) -> list[Any]:
@@ -239,27 +240,11 @@ def _only_answers(source: str) -> bool:
     return bool(lines) and all(ANSWER.match(line) for line in lines)
 
 
-_MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?![<|=>]).*\n?", re.MULTILINE)
-# The markers of one conflict; the second is there if git shows the common ancestor.
-_ORDERS = ("<=>", "<|=>")
-_MOST_MARKERS, _MOST_LINES = 1000, 2_000_000
-_MOST_NAMED = 5
+def _sides(text: str) -> tuple[str, str, str] | None:
+    """Return the two versions of a text with conflicts, and the lines of the first conflict in words.
 
-
-class Conflict(NamedTuple):
-    """A text with conflicts.
-
-    Attributes:
-        sides: The whole text in its two versions.
-        place: The lines of the first conflict, in words.
+    None if there is no conflict, one does not end, or the text is too long.
     """
-
-    sides: tuple[str, str]
-    place: str
-
-
-def sides_of(text: str) -> Conflict | None:
-    """Return the two versions of a text with conflicts; None if there is none, one does not end, or it is too long."""
     if "\n<<<<<<<" not in text or text.count("\n") > _MOST_LINES:
         return None
     markers = list(itertools.islice(_MARKER.finditer(text), _MOST_MARKERS))
@@ -279,38 +264,26 @@ def sides_of(text: str) -> Conflict | None:
         return None
     begin, last_line = (text.count("\n", 0, place) + 1 for place in places[0])
     more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-    return Conflict((ours + text[end:], theirs + text[end:]), f"lines {begin} to {last_line}{more}")
+    return ours + text[end:], theirs + text[end:], f"lines {begin} to {last_line}{more}"
 
 
-def cells_of(
-    conflict: Conflict, relative: str, read: Callable[[str], list[Any]], differs: Callable[[Any, Any], bool]
-) -> tuple[list[Any], str]:
-    """Return the cells of a notebook with conflicts, those that differ blank, and a remark.
-
-    Args:
-        conflict: Its two versions.
-        relative: Its path.
-        read: Returns the cells of a version, or raises UnreadableError.
-        differs: Whether two versions of a cell are different code.
-
-    Raises:
-        UnreadableError: A version cannot be read.
-    """
-    merge = f"{relative} has an unfinished merge (conflict markers in {conflict.place})"
+def _cells_of_sides(ours: str, theirs: str, place: str, relative: str) -> tuple[list[Any], str]:
+    """Return the cells of a notebook with conflicts, those that differ blank, and a remark. Raises UnreadableError."""
+    merge = f"{relative} has an unfinished merge (conflict markers in {place})"
     fix = "keep one version of it in a text editor, and save it again in Jupyter."
     try:
-        cells, others = map(read, conflict.sides)
+        cells, others = _all_cells(ours, relative), _all_cells(theirs, relative)
     except UnreadableError:
         raise UnreadableError(f"{merge}: {fix}") from None
     if len(cells) == len(others):
-        differing = [number for number, pair in enumerate(zip(cells, others, strict=True)) if differs(*pair)]
+        differing = [number for number, pair in enumerate(zip(cells, others, strict=True)) if _differs(*pair)]
         named = [f"cell {number + 1}" for number in differing]
         differ = f"{listed(named, _MOST_NAMED)} differ{'' if len(named) > 1 else 's'}" if named else "no code differs"
     else:
         # Only those before the first and after the last difference are known to be the same.
         least = min(len(cells), len(others))
-        above = _same(zip(cells, others, strict=False), differs)
-        below = min(_same(zip(cells[::-1], others[::-1], strict=False), differs), least - above)
+        above = _same(zip(cells, others, strict=False))
+        below = min(_same(zip(cells[::-1], others[::-1], strict=False)), least - above)
         differing = [*range(above, len(cells) - below)]
         differ = f"{_between(above, below)} differ"
     for number in differing:
@@ -329,15 +302,9 @@ def _between(above: int, below: int) -> str:
     return f"the cells before {last}" if below else "all cells"
 
 
-def _same(pairs: Iterable[tuple[Any, Any]], differs: Callable[[Any, Any], bool]) -> int:
+def _same(pairs: Iterable[tuple[Any, Any]]) -> int:
     """Return how many of the first cells are the same."""
-    return sum(1 for _ in itertools.takewhile(lambda pair: not differs(*pair), pairs))
-
-
-_IMPORT = re.compile(r"(?:^|;[ \t]*)(?:from[ \t]+[\w.]+[ \t]+)?import\b[ \t]*(\([^()]*\)|[^;\n]*)", re.MULTILINE)
-# The lines of a `try` or `with` at top level.
-_BLOCK = re.compile(r"^(?:try|with)\b[^:\n]*+:.*+\n((?:[ \t]+.*\n?|\n)++)", re.MULTILINE)
-_CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
+    return sum(1 for _ in itertools.takewhile(lambda pair: not _differs(*pair), pairs))
 
 
 def repaired(code: UnitSource, stub: str) -> UnitSource:

@@ -1,41 +1,42 @@
 """Reads one student's submission: which file of each unit is graded, and which of each quiz.
 
-Others wrote it, and it may be hostile. So only `plain_files`, `archives` and `notebook` read it, each fault becomes a
-sentence, and nothing of it is parsed as Python, imported or run.
+Others wrote it, and it may be hostile. So only `tree`, `archives`, `file_text` and `notebook` read it, each fault
+becomes a sentence, and nothing of it is parsed as Python, imported or run.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from grader.submissions.archives import Folder, Unopened
-from grader.submissions.candidates import NEVER_READ, Candidate, Search, Wanted, choose, replace_untouched
-from grader.submissions.contents import ANOTHER, SubmissionFiles, Wrong, WrongFiles, other_unit
-from grader.submissions.file_text import code_of, read_remarked, read_text, refuse_others, require_script
-from grader.submissions.names import (
+from grader.submissions.candidates import (
+    Candidate,
+    NoQuizCellsError,
+    Wanted,
+    choose,
+    replace_untouched,
+)
+from grader.submissions.contents import NEVER_READ, SubmissionFiles
+from grader.submissions.file_text import read_text
+from grader.submissions.submission import (
     FOLDER,
+    SHEET_LIMIT,
     TIMESTAMP,
     CourseFiles,
+    Submission,
+    UnitSource,
+    UnitSubmission,
     filenames,
     intended_name,
-    missing_sheet,
-    missing_unit,
+    missing_file,
     places,
 )
-from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, repaired
-from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
-from grader.submissions.tree import MEGABYTE, Ignored, UnreadableError, View, joined, refuse_beyond
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from grader.submissions.tree import Files
-
+from grader.submissions.tree import MEGABYTE, Files, Ignored, UnreadableError, joined
 
 _MOST_NAMES = 1000
 """The most names of a folder that are looked at."""
@@ -66,24 +67,24 @@ def read_submission(
             that unit's, if it is the only one.
     """
     names, with_quiz = list(unit_names), set(quiz_names)
-    tree = _tree(folder)
-    reader = _Reader(tree, CourseFiles(stubs), [*dict.fromkeys([*names, *sibling_names])], only)
-    units = {name: reader.read(name, name in with_quiz) for name in names}
-    siblings = {
-        name: code
-        for name in sibling_names
-        if name not in units and (code := _or_problem(reader.read_code, name)[0]) is not None
-    }
+    reader = _Reader(folder, stubs, [*names, *sibling_names], only)
+    units = {}
+    for name in names:
+        quiz = reader.read(name, is_quiz=True) if name in with_quiz else (None, "")
+        units[name] = UnitSubmission(*reader.read(name), *quiz)
+    others = (name for name in sibling_names if name not in units)
+    siblings = {name: code for name in others if (code := reader.read(name)[0])}
     is_wrong = any(
-        one.problem not in ("", missing_unit(name)) or one.quiz_problem not in ("", missing_sheet(name))
+        one.problem not in ("", missing_file(name)) or one.quiz_problem not in ("", missing_file(name, is_quiz=True))
         for name, one in units.items()
     )
     # Of a unit that is graded alone, it is said where its file is looked for.
     if names and not (only or is_wrong or any(one.code or one.quiz for one in units.values())):
-        units[names[0]] = dataclasses.replace(units[names[0]], problem=reader.wrong.instead_of(names[0]))
+        units[names[0]] = dataclasses.replace(units[names[0]], problem=reader.files.instead_of(names[0]))
     # An empty submission counts as handed in, so that somebody finds out why.
     handed_in = reader.has_answers or is_wrong or not any(one.code for one in units.values())
-    return Submission(student, folder, read_commit(tree), units, siblings, handed_in, ignored=tuple(reader.ignored()))
+    commit, ignored = read_commit(reader.tree), tuple(reader.ignored())
+    return Submission(student, folder, commit, units, siblings, handed_in, ignored=ignored)
 
 
 class UnitFiles(NamedTuple):
@@ -102,12 +103,12 @@ class UnitFiles(NamedTuple):
 
 def find_files(folder: Path | Files, unit: str, stubs: Path, unit_names: Iterable[str], has_quiz: bool) -> UnitFiles:
     """Find the files that `read_submission` reads if the whole submission is for `unit`."""
-    reader = _Reader(_tree(folder), CourseFiles(stubs), [*dict.fromkeys([unit, *unit_names])], unit)
+    reader = _Reader(folder, stubs, [unit, *unit_names], unit)
     own_paths: dict[str, str] = {}
     problems = []
     for is_quiz in (False, True) if has_quiz else (False,):
         try:
-            chosen, _ = reader.choose(unit, is_quiz)
+            chosen, _ = reader.choose(Wanted(reader.files, unit, is_quiz))
         except UnreadableError as error:
             problems += [] if is_quiz else [str(error)]
         else:
@@ -115,80 +116,49 @@ def find_files(folder: Path | Files, unit: str, stubs: Path, unit_names: Iterabl
     return UnitFiles(own_paths, "".join(problems), reader.ignored())
 
 
-def _tree(folder: Path | Files) -> Files:
-    tree = Folder(folder) if isinstance(folder, Path) else folder
-    return tree.opened() if isinstance(tree, Unopened) else tree
-
-
-def _or_problem(read: Callable[[str], UnitSource], unit: str) -> tuple[UnitSource | None, str]:
-    """Return what could be read of a unit, or else why it could not."""
-    try:
-        return read(unit), ""
-    except UnreadableError as error:
-        return None, str(error)
-
-
 class _Reader:
-    """Reads the files of one submission. A notebook holds a unit and its quiz, and is parsed once."""
+    """Reads the files of one submission."""
 
-    def __init__(self, tree: Files, course_files: CourseFiles, units: Sequence[str], only: str | None) -> None:
-        self.tree = tree
-        self.course_files = course_files
-        self.units = units
-        self.files = SubmissionFiles(tree, units, only, course_files)
-        self.search = Search(self.files)
+    def __init__(self, folder: Path | Files, stubs: Path, units: Iterable[str], only: str | None) -> None:
+        tree = Folder(folder) if isinstance(folder, Path) else folder
+        self.tree = tree.opened() if isinstance(tree, Unopened) else tree
+        self.files = SubmissionFiles(self.tree, [*dict.fromkeys(units)], only, CourseFiles(stubs))
         # Whether anything that was read differs from what students receive.
         self.has_answers = False
-        self.named = self.files.seen
-        self.wrong = WrongFiles(self.files)
-        self.own_notebook: Callable[[str], Notebook | None] = functools.cache(functools.partial(read_notebook, tree))
 
-    def read(self, unit: str, has_quiz: bool) -> UnitSubmission:
-        """Read a unit's code and, if it has a quiz, the answers to it."""
-        quiz = _or_problem(self.read_quiz, unit) if has_quiz else (None, "")
-        return UnitSubmission(*_or_problem(self.read_code, unit), *quiz)
-
-    def read_code(self, unit: str) -> UnitSource:
-        """Read a unit's code. Raises UnreadableError."""
-        chosen, remarks = self.choose(unit, is_quiz=False)
-        return dataclasses.replace(chosen.source, remarks=(*remarks, *self._beside(chosen.path)))
-
-    def read_quiz(self, unit: str) -> UnitSource:
-        """Read the answers to a unit's quiz. Raises UnreadableError."""
-        chosen, remarks = self.choose(unit, is_quiz=True)
-        return dataclasses.replace(chosen.source, remarks=remarks)
-
-    def choose(self, unit: str, is_quiz: bool) -> tuple[Candidate, tuple[str, ...]]:
-        """Return the file that is graded as a unit's code or as its quiz, with remarks. Raises UnreadableError."""
-        script, _, sheet = filenames(unit)
-        stub = self.course_files.text(sheet if is_quiz else script)
-        read = functools.partial(self._answers, sheet) if is_quiz else functools.partial(self._code, unit, stub or "")
-        return self._choose(Wanted(unit, is_quiz, stub, read))
+    def read(self, unit: str, is_quiz: bool = False) -> tuple[UnitSource | None, str]:
+        """Return what could be read of a unit's code or of its quiz, or else why it could not."""
+        try:
+            chosen, remarks = self.choose(Wanted(self.files, unit, is_quiz))
+            beside = [] if is_quiz else self._beside(chosen.path)
+        except UnreadableError as error:
+            return None, str(error)
+        return dataclasses.replace(chosen.source, remarks=(*remarks, *beside)), ""
 
     def ignored(self) -> list[Ignored]:
         """List the names that were ignored in the places of answers, each with what to do if it could be one."""
-        read = set(self.named)
-        for unit in self.units:
+        read = set(self.files.seen)
+        for unit in self.files.units:
             script, _, sheet = filenames(unit)
             read.update(places(self.tree, unit, script), places(self.tree, unit, sheet))
             read.add(f"{unit}/{TIMESTAMP}")  # for its time
-        inside = [*self.named, *(one.path for one in self.files.refused)]
+        inside = [*self.files.seen, *(one.path for one in self.files.refused)]
         above = {str(one) for path in map(PurePosixPath, inside) for one in (path, *path.parents)}
         ignored: list[Ignored] = []
-        for folder in ("", FOLDER, *(unit for unit in self.units if self.tree.kind(unit) == "folder")):
+        for folder in ("", FOLDER, *(unit for unit in self.files.units if self.tree.kind(unit) == "folder")):
             for entry in self.tree.entries(folder)[:_MOST_NAMES]:
                 path = joined(folder, entry.name)
-                is_place = path in above or (not folder and entry.name in {FOLDER, *self.units})
-                if path in read or is_place or entry.is_junk or entry.name in self.course_files:
+                is_place = path in above or (not folder and entry.name in {FOLDER, *self.files.units})
+                if path in read or is_place or entry.is_junk or entry.name in self.files.course_files:
                     continue
-                name = intended_name(entry.name, self.units)
+                name = intended_name(entry.name, self.files.units)
                 ignored.append(
                     Ignored(f"{path}/" if entry.kind == "folder" else path, f"rename it to {name}" if name else "")
                 )
-        found = [*self.wrong.ignored, *self.search.unreadable, *ignored, *self.tree.refused, *self.files.refused]
+        found = [*self.files.wrong.values(), *self.files.unreadable, *ignored, *self.tree.refused, *self.files.refused]
         return [*dict.fromkeys(found)]
 
-    def _choose(self, wanted: Wanted) -> tuple[Candidate, tuple[str, ...]]:
+    def choose(self, wanted: Wanted) -> tuple[Candidate, tuple[str, ...]]:
         """Choose the wanted file; if none under the right names has answers, search the whole submission."""
         right = places(self.tree, wanted.unit, wanted.name)
         found, errors = self._under_right_names(wanted, right)
@@ -197,23 +167,28 @@ class _Reader:
         problems = [str(error) for path, error in errors if not (wanted.is_quiz and path.endswith(".ipynb"))]
         elsewhere: list[str] = []
         misplaced: list[Candidate] = []
-        if not any(one.has_answers for one in found) and all(isinstance(error, _NoQuizCells) for _, error in errors):
-            misplaced, problems = self.search.find(wanted, right)
+        is_damaged = any(not isinstance(error, NoQuizCellsError) for _, error in errors)
+        if not is_damaged and not any(one.has_answers for one in found):
+            misplaced, problems = wanted.misplaced(right)
             found, elsewhere = replace_untouched(found, misplaced, wanted.name)
             # The unit's remarks have these as well.
             problems = [] if found and wanted.is_quiz else problems
         if not found:
-            problems = [*of_notebooks, *problems]
-            is_missing = wanted.unit == self.files.only and not problems
-            missing = self.wrong.instead_of(wanted.unit, wanted.is_quiz) if is_missing else wanted.missing
-            raise UnreadableError([*problems, missing][0])
+            if problems := [*of_notebooks, *problems]:
+                raise UnreadableError(problems[0])
+            is_only = wanted.unit == self.files.only
+            raise UnreadableError(
+                self.files.instead_of(wanted.unit, wanted.is_quiz)
+                if is_only
+                else missing_file(wanted.unit, wanted.is_quiz)
+            )
         chosen, remarks = choose(found, problems)
         has_answers = any(one.has_answers for one in (chosen, *misplaced))
         if wanted.unit == self.files.only and not has_answers:
-            elsewhere = [*(beside := self.wrong.beside_stub(wanted.unit, wanted.is_quiz)), *elsewhere]
+            elsewhere = [*(beside := self.files.beside_stub(wanted.unit, wanted.is_quiz)), *elsewhere]
             problems += beside
         self.has_answers |= has_answers or bool(problems)
-        self.named.update(one.path for one in found)
+        self.files.seen.update(one.path for one in found)
         return chosen, (*elsewhere, *chosen.source.remarks, *remarks)
 
     def _under_right_names(
@@ -231,52 +206,6 @@ class _Reader:
                 found += [candidate] if candidate else []
         return found, errors
 
-    def _code(self, unit: str, stub: str, tree: Files, path: str) -> UnitSource | None:
-        """Read the code in a script or a notebook; None if there is no file. Raises UnreadableError."""
-        if path.endswith(".ipynb"):
-            notebook = self._notebook(tree, path)
-            source, fault = notebook and notebook.code, "has no code in it"
-        else:
-            source, fault = self._script(tree, path), "is empty"
-        if source is None:
-            return None
-        if not code_lines(source.cells):
-            fault = "holds only comments" if any(cell.strip() for cell in source.cells) else fault
-            raise UnreadableError(f"{path} {fault}: write your answers there and save it.")
-        if other := other_unit("\n".join(source.cells), unit, self.units, self.course_files):
-            raise UnreadableError(self.wrong.named([Wrong(path, ANOTHER, other)], f"hand in your answer to {unit}"))
-        return repaired(source, stub) if source.is_notebook else source
-
-    def _script(self, tree: Files, path: str) -> UnitSource | None:
-        read = read_remarked(tree, path, NOTEBOOK_LIMIT)  # it may be a notebook, or an export of one
-        if read is None:
-            return None
-        require_script(read.text, path)
-        refuse_beyond(CODE_LIMIT, len(read.text), path)
-        own = tree.mounts[path].label if isinstance(tree, View) and path in tree.mounts else path
-        text, remarks = code_of(read, path, own)
-        return UnitSource(path, (text,), remarks)
-
-    def _answers(self, sheet: str, tree: Files, path: str) -> UnitSource | None:
-        """Read the answers to a quiz in a sheet, or in a notebook that has any. Raises UnreadableError."""
-        if not path.endswith(".ipynb"):
-            read = read_remarked(tree, path, SHEET_LIMIT)
-            if read is None:
-                return None
-            refuse_others(read.text, path)
-            return UnitSource(path, (read.text,), read.remarks)
-        notebook = self._notebook(tree, path)
-        if notebook is None or notebook.quiz.cells:
-            return notebook and notebook.quiz
-        if tree is self.tree:
-            raise _NoQuizCells(
-                f"{path} has no cells like `answer_1 = ...`, and {sheet} is missing: answer the quiz in one of the two."
-            )
-        return None
-
-    def _notebook(self, tree: Files, path: str) -> Notebook | None:
-        return self.own_notebook(path) if tree is self.tree else read_notebook(tree, path)
-
     def _beside(self, path: str) -> list[str]:
         """Return a remark on the files beside a graded one that another grader would import or obey."""
         beside = [name for name in NEVER_READ if self._is_there(str(Path(path).with_name(name)))]
@@ -287,12 +216,8 @@ class _Reader:
         if self.tree.kind(path) is None:
             return False
         with contextlib.suppress(UnreadableError):
-            return read_text(self.tree, path, SHEET_LIMIT) != self.course_files.text(Path(path).name)
+            return read_text(self.tree, path, SHEET_LIMIT) != self.files.course_files.text(Path(path).name)
         return True
-
-
-class _NoQuizCells(UnreadableError):
-    """A notebook has no cells with answers to the quiz."""
 
 
 GIT_LIMIT = 4 * MEGABYTE

@@ -11,15 +11,12 @@ import contextlib
 import os
 import re
 import stat
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from grader.text import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 MEGABYTE = 2**20
 
@@ -144,6 +141,12 @@ class Ignored(NamedTuple):
     instead_of: str = ""
     unit: str = ""
 
+    @classmethod
+    def because(cls, path: str, sentence: str, name: str) -> Ignored:
+        """Make one of a sentence on a file that begins with its name."""
+        reason, _, advice = sentence.removeprefix(f"{name} ").removesuffix(".").partition(": ")
+        return cls(path, advice, reason.removeprefix("is "))
+
     def __str__(self) -> str:
         """Return the name with the reason and the advice."""
         note = ": ".join(filter(None, (self.reason, self.advice)))
@@ -204,16 +207,16 @@ class Mount(NamedTuple):
     label: str
 
 
-@dataclass(frozen=True)
-class View(Files):
-    """Parts of other trees under their own names, in front of what is in `base`."""
+class Parts(Files):
+    """Parts of other trees under their own names."""
 
-    mounts: dict[str, Mount]
-    base: Files = _EMPTY
+    def mount(self, relative: str) -> Mount:
+        """Return where a path is."""
+        raise NotImplementedError
 
     def read_bytes(self, relative: str, limit: int) -> bytes | None:
         """Return the content of a plain file; None if there is no such file. Raises UnreadableError."""
-        tree, inside, label = self._mount(relative)
+        tree, inside, label = self.mount(relative)
         try:
             return tree.read_bytes(inside, limit)
         except UnreadableError as error:
@@ -221,26 +224,39 @@ class View(Files):
 
     def kind(self, relative: str) -> Kind | None:
         """Return what is there; None if nothing is."""
-        tree, inside, _ = self._mount(relative)
+        tree, inside, _ = self.mount(relative)
         return tree.kind(inside)
 
     def entries(self, relative: str = "") -> list[Entry]:
         """List what a folder holds, in the order of names."""
-        tree, inside, _ = self._mount(relative)
-        found = dict(tree.entries(inside))
-        if not relative:
-            found |= {name: self.kind(name) or "other" for name in self.mounts if "/" not in name}
-        return sorted(Entry(*one) for one in found.items())
+        tree, inside, _ = self.mount(relative)
+        return tree.entries(inside)
 
     def below(self, relative: str) -> Files:
         """Return the tree of a folder or of an archive. Raises UnreadableError."""
-        tree, inside, label = self._mount(relative)
+        tree, inside, label = self.mount(relative)
         try:
             return tree.below(inside)
         except UnreadableError as error:
             raise UnreadableError(renamed(str(error), inside, label)) from None
 
-    def _mount(self, relative: str) -> Mount:
+
+@dataclass(frozen=True)
+class View(Parts):
+    """Parts of other trees under their own names, in front of what is in `base`."""
+
+    mounts: dict[str, Mount]
+    base: Files = _EMPTY
+
+    def entries(self, relative: str = "") -> list[Entry]:
+        """List what a folder holds, in the order of names."""
+        found = dict(super().entries(relative))
+        if not relative:
+            found |= {name: self.kind(name) or "other" for name in self.mounts if "/" not in name}
+        return sorted(Entry(*one) for one in found.items())
+
+    def mount(self, relative: str) -> Mount:
+        """Return where a path is."""
         if relative in self.mounts:
             return self.mounts[relative]
         first, _, rest = relative.partition("/")
@@ -249,7 +265,7 @@ class View(Files):
         return Mount(self.base, relative, relative)
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """A file that a walk has found.
 
     Attributes:
@@ -282,7 +298,7 @@ class Walked(NamedTuple):
         refused: The names that are not read.
     """
 
-    files: list[Found]
+    files: list[FoundFile]
     problems: list[str]
     refused: list[Ignored]
 
@@ -310,7 +326,7 @@ def walk(tree: Files) -> Walked:
                 archives += 1
                 folders += _root_of_archive(tree, inside, label, result, is_allowed=archives <= _MOST_ARCHIVES)
             elif entry.kind in ("file", "link"):
-                result.files.append(Found(label, tree, inside))
+                result.files.append(FoundFile(label, tree, inside))
     return result
 
 
@@ -325,8 +341,7 @@ def _root_of_archive(
     except UnreadableError as error:
         problem = renamed(str(error), inside, label)
         result.problems.append(problem)
-        reason, _, advice = problem.removeprefix(f"{label} ").removesuffix(".").partition(": ")
-        result.refused.append(Ignored(label, advice, reason.removeprefix("is ")))
+        result.refused.append(Ignored.because(label, problem, label))
         return []
     result.refused.extend(opened.refused)
     return [(opened, "", label)]

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from grader.sandbox import protocol
 from grader.sandbox.failures import Failure, Raised
+from grader.sandbox.values import cotangent
 from grader.testing.properties import ABSOLUTE as ABSOLUTE  # imported by suites
 from grader.testing.properties import GRADIENTS, Comparison
 from grader.testing.properties import RELATIVE as RELATIVE
@@ -209,7 +209,7 @@ def oracle_gradients(
     named = {name.replace(".", "_"): value for name, value in weights.items()}
     result = function(*leaves.values(), **named)
     outputs = result if isinstance(result, tuple) else (result,)
-    total = torch.stack([(output * protocol.cotangent(output.shape, output.dtype)).sum() for output in outputs]).sum()
+    total = torch.stack([(output * cotangent(output.shape, output.dtype)).sum() for output in outputs]).sum()
     wanted = {**leaves, **weights}
     return dict(zip(wanted, torch.autograd.grad(total, list(wanted.values())), strict=True))
 

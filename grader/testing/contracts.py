@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from grader.sandbox import protocol
+from grader.sandbox.values import cotangent
 from grader.testing.checks import (
     CheckFailed,
     dtype_name,
@@ -325,7 +325,7 @@ def slope_of(
             result = call(*values)
             call.set({key: value})
         outputs = [one.double() for one in tensors_of(result) if one.is_floating_point()]
-        ends.append(sum((one * protocol.cotangent(one.shape, one.dtype)).sum().item() for one in outputs))
+        ends.append(sum((one * cotangent(one.shape, one.dtype)).sum().item() for one in outputs))
     return (ends[0] - ends[1]) / (2 * STEP)
 
 

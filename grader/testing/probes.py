@@ -16,7 +16,7 @@ import numpy
 import torch
 from torch import Tensor, nn
 
-from grader.sandbox import protocol
+from grader.sandbox.values import cotangent
 from grader.testing.properties import ABSOLUTE, RELATIVE
 
 
@@ -189,7 +189,7 @@ def _gradients(
     floats = [leaf.requires_grad_() for leaf in leaves if isinstance(leaf, Tensor) and leaf.is_floating_point()]
     wanted = {**{f"argument {number}": leaf for number, leaf in enumerate(floats, 1)}, **parameters}
     results = [result for result in _tensors(function(*leaves, **options)) if result.is_floating_point()]
-    total = sum((one * protocol.cotangent(one.shape, one.dtype)).sum().double() for one in results)
+    total = sum((one * cotangent(one.shape, one.dtype)).sum().double() for one in results)
     assert isinstance(total, Tensor), "there is no result that gradients could flow from"
     found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
     for name, gradient in zip(wanted, found, strict=True):

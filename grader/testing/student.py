@@ -18,13 +18,11 @@ from typing import Any, NoReturn, Protocol
 import numpy
 import torch
 
-from grader.sandbox import protocol
 from grader.sandbox.failures import Failure as Failure  # imported by suites
 from grader.sandbox.failures import Raised as Raised
 from grader.sandbox.failures import Refused as Refused
 from grader.sandbox.replies import values_of
-from grader.sandbox.tensors import TENSORS
-from grader.sandbox.values import Handle
+from grader.sandbox.values import TENSORS, Calls, Handle
 from grader.sandbox.worker import Worker
 from grader.testing.recorder import note_call, note_mode
 from grader.testing.substitutes import MODULE, Substitutes
@@ -108,7 +106,7 @@ class RemoteCallable:
         raise Refused(ODD_REPLY)
 
     def gradients(self, *arguments: Any) -> tuple[Any, dict[str, torch.Tensor | None]]:
-        """Call it and return the result, and the gradients of its sum weighted by `protocol.cotangent`.
+        """Call it and return the result, and the gradients of its sum weighted by `values.cotangent`.
 
         The keys are the positions of tensor arguments ("0", "1", …) and the names of parameters. The gradient of a
         tensor on which the result does not depend is None.
@@ -349,7 +347,7 @@ class InProcessBackend:
         module.__dict__.update(names)
         self.draws: dict[Any, list[Any]] = {}
         self.forget()
-        self.worker.patches.elsewhere = [found for value in names.values() for found in _globals(value)]
+        self.worker.elsewhere = [found for value in names.values() for found in _globals(value)]
 
     def load(self, unit: str) -> None:
         """Do nothing: the unit's names are given."""
@@ -360,7 +358,7 @@ class InProcessBackend:
 
     def forget(self) -> None:
         """Drop the operations that wait for the next call."""
-        self.waiting = protocol.Calls()
+        self.waiting = Calls()
 
     def call(self, operation: str, **details: Any) -> Any:
         """Return the value of one operation. Raises Failure if there is none."""

@@ -13,7 +13,7 @@ from units import SUITES
 from grader.audit.cases import completed
 from grader.engine.engine_client import Engine
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 UNITS = COURSE.units
 HOSTILE = "mallory"

@@ -9,7 +9,7 @@ import pytest
 from courses import SMALL_COURSE, hand_in, read_reports, run_grader
 
 from grader.course.model import load_course
-from grader.sandbox.clock import LEAST_COUNTED
+from grader.sandbox.limits import LEAST_COUNTED
 
 pytestmark = pytest.mark.proof(part="attacks")
 

@@ -9,8 +9,8 @@ import pytest
 from made_reports import exercise, quiz, report, unit
 
 from grader.classes.decisions import Decisions
-from grader.classes.differences import Difference, difference
-from grader.classes.roster import Entry
+from grader.classes.differences import ReportDifference, difference
+from grader.classes.roster import RosterEntry
 from grader.classes.times import Time
 from grader.course.model import Course, Late
 from grader.course.model import Unit as CourseUnit
@@ -29,7 +29,7 @@ def course(percent: float = 10) -> Course:
 
 def decided(made: Unit, at: datetime.datetime = DUE, percent: float = 10, **entry: Any) -> Report:
     """The report on a unit that was handed in at a time."""
-    return Decisions(course(percent), [Entry("ada", **entry)]).applied(
+    return Decisions(course(percent), [RosterEntry("ada", **entry)]).applied(
         report({"sums": made}), {"sums": Time(at, "push")}
     )
 
@@ -116,4 +116,4 @@ def test_an_adjustment_is_shown_at_its_exercise() -> None:
 
 
 def test_without_an_earlier_report_that_is_the_cause() -> None:
-    assert difference(None, BEFORE, course()) == Difference("ada", None, (9, 14), (), ("there was no report",))
+    assert difference(None, BEFORE, course()) == ReportDifference("ada", None, (9, 14), (), ("there was no report",))

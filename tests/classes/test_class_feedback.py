@@ -11,9 +11,8 @@ from bs4 import BeautifulSoup
 from made_reports import exercise, raised, report, unit
 from markdown_it import MarkdownIt
 
-from grader.classes.collected import Student, Work
-from grader.classes.feedback import feedback, feedback_page
-from grader.classes.record import Grade
+from grader.classes.collected import CollectedStudent, CollectedWork
+from grader.classes.record import Grade, feedback, feedback_page
 from grader.course.model import Course, load_course
 from grader.errors import GraderError
 from grader.reports.model import Report
@@ -45,11 +44,13 @@ def grade() -> Grade:
     sums = unit({"sums_of": exercise(1, 1, reason="It raised a ValueError.")})
     means = unit({"means_of": exercise(3)}, path="exercises/means.py")
     message = raised("sums_of", "It raised a ValueError. no numbers", 9)
-    works = {name: Work(commit=letter * 40, dated_by="push") for name, letter in zip(UNITS, "abc", strict=True)}
+    works = {
+        name: CollectedWork(commit=letter * 40, dated_by="push") for name, letter in zip(UNITS, "abc", strict=True)
+    }
     first = report({"sums": sums, "means": unit({"means_of": exercise(0, 3)})}, [message], suites="hidden")
     second = report({"means": means}, suites="hidden", isolated=False)
     return Grade(
-        Student(student="ada", repository="our-course/ada", units=works),
+        CollectedStudent(student="ada", repository="our-course/ada", units=works),
         {
             "sums": first.model_copy(update={"commit": "a" * 40}),
             "means": second.model_copy(update={"commit": "b" * 40}),

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from grader.classes.collected import Collected, Student, Work
+from grader.classes.collected import CollectedClass, CollectedStudent, CollectedWork
 from grader.classes.dating import Dating
 from grader.classes.decisions import Decisions, read_decisions
 from grader.classes.hand_ins import HandIn, hand_ins
@@ -319,14 +319,18 @@ def test_a_file_of_a_student_is_not_taken_for_the_times_of_the_others(tmp_path: 
 
 
 def test_pushes_to_github_have_times_and_a_line_may_be_about_late_work(tmp_path: Path) -> None:
-    early = Work(commit="1", dated_by="push", pushed=on(18), late=Work(commit="2", dated_by="push", pushed=on(29)))
+    early = CollectedWork(
+        commit="1", dated_by="push", pushed=on(18), late=CollectedWork(commit="2", dated_by="push", pushed=on(29))
+    )
     students = [
-        Student(student="ada", repository="our/ada", units={"sums": early}),
-        Student(student="bob", repository="our/bob", units={"sums": Work(commit="3", dated_by="nothing")}),
+        CollectedStudent(student="ada", repository="our/ada", units={"sums": early}),
+        CollectedStudent(
+            student="bob", repository="our/bob", units={"sums": CollectedWork(commit="3", dated_by="nothing")}
+        ),
     ]
     files = {f"{folder}/sums.py": CODE for folder in ("sums/ada", "sums/bob", "sums/mailed", "late/sums/ada")}
     term = Term(tmp_path, {"collected": files}, {})
-    seen = Collected(schema="attention-from-scratch/collected/v1", collected=AFTER, units={}, students=students)
+    seen = CollectedClass(schema="attention-from-scratch/collected/v1", collected=AFTER, units={}, students=students)
     (tmp_path / "collected" / "collected.json").write_text(seen.to_json(), encoding="utf-8")
     term.dated("collected/sums")
     assert term.times == {

@@ -11,9 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from made_reports import exercise, quiz, report, unit
 
-from grader.classes.adjustments import Adjustment, read_adjustments
-from grader.classes.decisions import Decisions, read_decisions
-from grader.classes.roster import Entry
+from grader.classes.decisions import Adjustment, Decisions, read_adjustments, read_decisions
+from grader.classes.roster import RosterEntry
 from grader.classes.tables import TableError
 from grader.classes.times import CANVAS, Time
 from grader.course.model import Course, Late, Unit
@@ -40,7 +39,7 @@ def earned(points: int, possible: int = 45) -> Report:
 
 
 def applied(points: int, at: datetime.datetime | None, source: str = "times.csv", **given: Any) -> Report:
-    decisions = Decisions(course(), **{"entries": [Entry("ada")], **given})
+    decisions = Decisions(course(), **{"entries": [RosterEntry("ada")], **given})
     return decisions.applied(earned(points), {"sums": Time(at, source)})
 
 
@@ -76,7 +75,7 @@ def test_a_day_has_24_hours_also_when_clocks_change() -> None:
 @pytest.mark.parametrize("after", [datetime.timedelta(), HOUR])
 def test_an_extension_past_the_largest_deduction_moves_the_due_date(after: datetime.timedelta) -> None:
     extended = DUE + datetime.timedelta(days=20)
-    entry = Entry("ada", due={"sums": extended})
+    entry = RosterEntry("ada", due={"sums": extended})
     found = applied(45, extended + after, entries=[entry]).units["sums"]
     assert found.points == (40 if after else 45)
     assert (found.due, found.extended) == (extended.isoformat(), True)
@@ -97,7 +96,7 @@ def test_the_report_says_what_was_earned_what_changed_it_and_why() -> None:
 
 
 def test_the_deduction_is_exact() -> None:
-    thirds = Decisions(course(percent_per_day=30.0, most_percent=30.0), [Entry("ada")])
+    thirds = Decisions(course(percent_per_day=30.0, most_percent=30.0), [RosterEntry("ada")])
     assert thirds.applied(earned(10, 10), {"sums": Time(DUE + HOUR, "push")}).points == 7  # 10 * (1 - 0.3) is 6.99…
 
 
@@ -115,7 +114,7 @@ def test_points_never_become_negative() -> None:
 
 def test_an_exempt_unit_does_not_count() -> None:
     made = report({"sums": unit({"add_sums": exercise(1, 1)}), "means": unit({"add_means": exercise(2)})})
-    found = Decisions(course(), [Entry("ada", exempt=frozenset({"sums"}))]).applied(made, {})
+    found = Decisions(course(), [RosterEntry("ada", exempt=frozenset({"sums"}))]).applied(made, {})
     assert (found.points, found.possible, found.units["sums"].exempt) == (2, 2, True)
 
 
@@ -123,19 +122,19 @@ def test_a_second_application_changes_nothing_and_other_students_are_not_affecte
     adjustments = [Adjustment("bob", "sums", None, Fraction(5), "Well done.", "Ms Roe")]
     once = applied(30, DUE + 30 * HOUR, adjustments=adjustments)
     assert once.points == 24
-    decisions = Decisions(course(), [Entry("ada")], adjustments=adjustments)
+    decisions = Decisions(course(), [RosterEntry("ada")], adjustments=adjustments)
     assert decisions.applied(once, {"sums": Time(DUE + 30 * HOUR, "times.csv")}) == once
 
 
 def test_a_unit_that_was_graded_before_keeps_its_time_unless_a_table_no_longer_has_it() -> None:
     for source, points in (("push", 40), ("times.csv", 45)):
         once = applied(45, DUE + HOUR, source)
-        assert Decisions(course(), [Entry("ada")]).applied(once, {}).points == points
+        assert Decisions(course(), [RosterEntry("ada")]).applied(once, {}).points == points
 
 
 def test_the_quiz_is_part_of_what_was_earned() -> None:
     made = report({"sums": unit({"add_sums": exercise(6)}, quiz=quiz(4, 4))})
-    assert Decisions(course(), [Entry("ada")]).applied(made, {"sums": Time(DUE + HOUR, "push")}).points == 9
+    assert Decisions(course(), [RosterEntry("ada")]).applied(made, {"sums": Time(DUE + HOUR, "push")}).points == 9
 
 
 ROSTER = "student,name,email\nada,Ada Doe,ada@x.org\nbob,Bob Roe,bob@x.org\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.classes.roster import Entry, read_roster
+from grader.classes.roster import RosterEntry, read_roster
 from grader.classes.tables import TableError
 
 CANVAS = "Student,ID,SIS User ID,SIS Login ID,Section,self_attention (9)\n"
@@ -25,56 +25,59 @@ EXPORTS = {
     "Canvas's gradebook": (
         f'{CANVAS},,,,,Manual Posting\n    Points Possible,,,,,45\n"Doe, Jane",11,s-1,jane@x.org,A,3\n'
         '"Student, Test",99,,,A,\n',
-        [Entry("jane", "Doe, Jane", "11", "", "s-1", "jane@x.org", "A")],
+        [RosterEntry("jane", "Doe, Jane", "11", "", "s-1", "jane@x.org", "A")],
     ),
     "Canvas's gradebook in lower case": (
         'student,id,sis login id,section\n"doe, jane",11,jane,A\n',
-        [Entry("jane", "doe, jane", "11", "", "", "jane", "A")],
+        [RosterEntry("jane", "doe, jane", "11", "", "", "jane", "A")],
     ),
     "Canvas's gradebook without logins, with semicolons": (
         "sep=;\nStudent;ID;Section\nDoe, Jane;11;A\nDoe, Jane;12;A\n",
-        [Entry("Doe-Jane_11", "Doe, Jane", "11", section="A"), Entry("Doe-Jane_12", "Doe, Jane", "12", section="A")],
+        [
+            RosterEntry("Doe-Jane_11", "Doe, Jane", "11", section="A"),
+            RosterEntry("Doe-Jane_12", "Doe, Jane", "12", section="A"),
+        ],
     ),
     "Moodle's participants": (
         "First name,Last name,ID number,Email address\nZoë,O'Hara,77,zoe@x.org\nAl,Roe,78,al@y.org\n",
-        [Entry("zoe", "Zoë O'Hara", "", "zoe@x.org", "77"), Entry("al", "Al Roe", "", "al@y.org", "78")],
+        [RosterEntry("zoe", "Zoë O'Hara", "", "zoe@x.org", "77"), RosterEntry("al", "Al Roe", "", "al@y.org", "78")],
     ),
     "Moodle's grades": (
         "First name,Surname,ID number,Email address,Course total (Real)\nAda,Doe,77,ada@x.org,-\n",
-        [Entry("ada", "Ada Doe", "", "ada@x.org", "77")],
+        [RosterEntry("ada", "Ada Doe", "", "ada@x.org", "77")],
     ),
     "Moodle's grading worksheet": (
         "Identifier,Full name,Email address,Status,Grade\nParticipant 4712,Jane Doe,jane.doe@x.org,Submitted,-\n",
-        [Entry("jane.doe", "Jane Doe", "4712", "jane.doe@x.org")],
+        [RosterEntry("jane.doe", "Jane Doe", "4712", "jane.doe@x.org")],
     ),
     "Moodle's grading worksheet without names": (
         "Identifier,Status,Grade\nParticipant 4712,Submitted for grading,-\n",
-        [Entry("Participant_4712", "", "4712")],
+        [RosterEntry("Participant_4712", "", "4712")],
     ),
     "GitHub Classroom, linked and not": (
         f"{GITHUB_CLASSROOM}4711,octo-jane,583,Jane\nbela@x.org,,,\nBo Li,,,\n",
         [
-            Entry("octo-jane", "Jane", "583", "", "4711", "octo-jane"),
-            Entry("bela", "", "", "bela@x.org"),
-            Entry("Bo-Li", "Bo Li"),
+            RosterEntry("octo-jane", "Jane", "583", "", "4711", "octo-jane"),
+            RosterEntry("bela", "", "", "bela@x.org"),
+            RosterEntry("Bo-Li", "Bo Li"),
         ],
     ),
     "Classroom 50, accepted and invited": (
         f"{CLASSROOM_50}octo-jane,Jane,Doe,jane@x.org,A,583,student\n,,,bela@x.org,,,\n",
         [
-            Entry("octo-jane", "Jane Doe", "583", "jane@x.org", "", "octo-jane", "A"),
-            Entry("bela", "", "", "bela@x.org"),
+            RosterEntry("octo-jane", "Jane Doe", "583", "jane@x.org", "", "octo-jane", "A"),
+            RosterEntry("bela", "", "", "bela@x.org"),
         ],
     ),
     "Gradescope": (
         "First Name,Last Name,SID,Email,Role,Sections\nJane,Doe,77,jane@x.org,Student,A\n",
-        [Entry("jane", "Jane Doe", "", "jane@x.org", "77", section="A")],
+        [RosterEntry("jane", "Jane Doe", "", "jane@x.org", "77", section="A")],
     ),
 }
 
 
 @pytest.mark.parametrize(("text", "entries"), EXPORTS.values(), ids=EXPORTS)
-def test_an_export_is_read_as_a_roster(tmp_path: Path, text: str, entries: list[Entry]) -> None:
+def test_an_export_is_read_as_a_roster(tmp_path: Path, text: str, entries: list[RosterEntry]) -> None:
     assert read_roster(written(tmp_path, text), ["self_attention"]) == entries
 
 

@@ -20,7 +20,7 @@ from courses import hand_in
 from made_reports import report, unit
 from typer.testing import CliRunner
 
-from grader.classes.collected import Collected, Student
+from grader.classes.collected import CollectedClass, CollectedStudent
 from grader.cli.instructor import app
 from grader.files import held
 from grader.integrations.github.history import Snapshot
@@ -66,8 +66,8 @@ def term(tmp_path: Path) -> Path:
         hand_in(root / "collected" / "sums" / student, "x = 1")
         hand_in(root / "collected" / "late" / "sums" / student, "x = 1")
     write(root / "reports" / "instructor" / "not_graded.json", json.dumps({"ada": "No.", "bela": "No."}))
-    students = [Student(student=name, repository=f"our/{name}") for name in NAMES]
-    made = Collected(
+    students = [CollectedStudent(student=name, repository=f"our/{name}") for name in NAMES]
+    made = CollectedClass(
         schema="attention-from-scratch/collected/v1", collected=NOW, units={"sums": NOW}, students=students
     )
     write(root / "collected" / "collected.json", made.to_json())
@@ -101,7 +101,7 @@ def test_a_student_is_removed_from_what_the_grader_wrote_and_from_the_tables_and
         "collected/late/sums/ada/sums.py",
     }
     changed = {path: text.decode() for path, text in after.items() if text != before[path]}
-    left = Collected.model_validate_json(changed.pop("collected/collected.json"))
+    left = CollectedClass.model_validate_json(changed.pop("collected/collected.json"))
     assert [one.student for one in left.students] == list(OTHERS)
     assert [line for line in changed.pop("collected/snapshots.jsonl").splitlines() if "our/ada-b" in line][1:]
     assert json.loads(changed.pop("reports/instructor/not_graded.json")) == {"bela": "No."}
@@ -241,7 +241,7 @@ def test_a_page_and_a_link_to_it_both_leave(term: Path) -> None:
 
 
 def test_a_folder_that_a_student_made_to_look_like_one_of_the_grader_leads_to_no_other(term: Path) -> None:
-    made = Collected.model_validate_json((term / "collected" / "collected.json").read_bytes())
+    made = CollectedClass.model_validate_json((term / "collected" / "collected.json").read_bytes())
     folder = term / "class" / "bela"
     write(folder / "collected.json", made.model_copy(update={"units": {"../cem": NOW, "sums": NOW}}).to_json())
     write(term / "class" / "cem" / "ada" / "sums.py")

@@ -11,19 +11,18 @@ import courses
 import pytest
 from made_reports import exercise, quiz, report, unit
 
-from grader.classes.adjustments import Adjustment
-from grader.classes.decisions import Decisions
+from grader.classes.decisions import Adjustment, Decisions
 from grader.classes.exports import columns
 from grader.classes.gradebook import Reports, gradebook_of, read_reports
 from grader.classes.open_cases import open_cases
-from grader.classes.roster import Entry
+from grader.classes.roster import RosterEntry
 from grader.classes.times import Time
 from grader.course.model import Course, load_course
 from grader.errors import GraderError
 from grader.integrations import learning_platforms
 from grader.reports.folder import SUITE_FAULTS, record_not_graded, write_report
 from grader.reports.model import Change, Message, Report, Unit
-from grader.submissions.names import missing_unit
+from grader.submissions.submission import missing_file
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 DUE = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
@@ -48,12 +47,12 @@ def course(tmp_path: Path) -> Course:
 
 def of(course: Course, made: Unit, at: datetime.datetime = DUE, name: str = "sums", **given: Any) -> Report:
     """A report on one unit of ada's, as `grader grade` makes it."""
-    decisions = Decisions(course, **{"entries": [Entry("ada")], **given})
+    decisions = Decisions(course, **{"entries": [RosterEntry("ada")], **given})
     return decisions.applied(report({name: made}, suites="hidden"), {name: Time(at, "push")})
 
 
 def state(course: Course, found: Reports, name: str = "sums", **given: Any) -> tuple[str, str]:
-    decisions = Decisions(course, **{"entries": [Entry("ada")], **given})
+    decisions = Decisions(course, **{"entries": [RosterEntry("ada")], **given})
     [row] = gradebook_of(decisions, found, NOW).rows
     return row.grades[name].state, row.grades[name].note
 
@@ -87,7 +86,7 @@ def test_a_report_from_before_a_change_of_the_course_is_no_grade(
 @pytest.mark.parametrize(
     ("given", "changed"),
     [
-        ({"entries": [Entry("ada", due={"sums": DUE + HOUR})]}, "its extension"),
+        ({"entries": [RosterEntry("ada", due={"sums": DUE + HOUR})]}, "its extension"),
         ({"adjustments": [Adjustment("ada", "sums", None, Fraction(-1), "Copied.", "Ms Roe")]}, "its adjustments"),
     ],
 )
@@ -103,15 +102,15 @@ def test_a_report_by_other_hidden_tests_or_quiz_answers_is_no_grade(course: Cour
 
 
 def test_what_has_changed_is_named_once(course: Course) -> None:
-    late = of(course, unit(SUMS), DUE + HOUR, entries=[Entry("ada", due={"sums": DUE - HOUR})])
+    late = of(course, unit(SUMS), DUE + HOUR, entries=[RosterEntry("ada", due={"sums": DUE - HOUR})])
     late = late.with_units({"sums": late.units["sums"].model_copy(update={"quiz": quiz(1, 2)})})
-    later = Decisions(course.with_due({"sums": NOW + HOUR}), [Entry("ada")])
+    later = Decisions(course.with_due({"sums": NOW + HOUR}), [RosterEntry("ada")])
     [row] = gradebook_of(later, {"ada": {"sums": late}}, NOW, ["sums"]).rows
     assert row.grades["sums"].note.count("its due date") == 1
 
 
 def test_without_a_roster_the_report_says_what_was_decided(course: Course) -> None:
-    entry = Entry("ada", name="Ada Doe", due={"sums": DUE + HOUR}, exempt=frozenset({"means"}))
+    entry = RosterEntry("ada", name="Ada Doe", due={"sums": DUE + HOUR}, exempt=frozenset({"means"}))
     found = of(course, unit(SUMS), DUE + HOUR, entries=[entry])
     exempt = of(course, unit({"mean": exercise(2)}), name="means", entries=[entry])
     [row] = gradebook_of(Decisions(course), {"ada": {"sums": found, "means": exempt}}, NOW).rows
@@ -120,7 +119,7 @@ def test_without_a_roster_the_report_says_what_was_decided(course: Course) -> No
 
 
 def test_a_unit_that_is_over_and_that_nobody_handed_in_was_never_graded(course: Course) -> None:
-    nothing = unit({"mean": exercise(0, 2)}, path=None, remarks=[missing_unit("means")])
+    nothing = unit({"mean": exercise(0, 2)}, path=None, remarks=[missing_file("means")])
     both = report({"sums": unit(SUMS), "means": nothing}, suites="hidden")
     assert state(course, {"ada": dict.fromkeys(both.units, both)}, "means")[1].startswith("It is over, and nobody has")
     [row] = gradebook_of(Decisions(course), {"ada": dict.fromkeys(both.units, both)}, NOW, ["means"]).rows
@@ -150,10 +149,10 @@ def test_other_possible_points_than_in_the_newest_report_are_no_grade(course: Co
 
 
 def test_a_platform_gets_no_unit_of_which_nobody_has_points(course: Course) -> None:
-    gradebook = gradebook_of(Decisions(course, [Entry("ada", email="a@x.org", id="1")]), {"bob": {}}, NOW)
-    for platform in (learning_platforms, learning_platforms):
+    gradebook = gradebook_of(Decisions(course, [RosterEntry("ada", email="a@x.org", id="1")]), {"bob": {}}, NOW)
+    for table in (learning_platforms.canvas_table, learning_platforms.moodle_table):
         with pytest.raises(GraderError, match="Nobody is graded in sums and means"):
-            platform.cells(gradebook, columns(gradebook, has_total_only=False, is_percent=False))
+            table(gradebook, columns(gradebook, has_total_only=False, is_percent=False))
 
 
 def test_the_open_cases_are_one_list(course: Course, tmp_path: Path) -> None:
@@ -174,7 +173,7 @@ def test_the_open_cases_are_one_list(course: Course, tmp_path: Path) -> None:
 
 def test_no_open_case_is_that_somebody_outside_of_the_class_is_not_graded(course: Course, tmp_path: Path) -> None:
     found: Reports = {"ada": {"sums": of(course, unit(SUMS))}, "old": {"sums": "Two submissions fit."}}
-    gradebook = gradebook_of(Decisions(course, [Entry("ada")]), found, NOW, ["sums"])
+    gradebook = gradebook_of(Decisions(course, [RosterEntry("ada")]), found, NOW, ["sums"])
     assert [row.entry.student for row in gradebook.strangers] == ["old"]
     assert "old" not in " ".join(case.text for case in open_cases(gradebook, course, NOW, tmp_path))
 

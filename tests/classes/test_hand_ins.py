@@ -9,9 +9,8 @@ import pytest
 from courses import COURSE, hand_in
 
 from grader.classes.decisions import Decisions
-from grader.classes.hand_ins import HandIns, combined, comparable, hand_ins
-from grader.classes.matches import described_matches
-from grader.classes.roster import Entry
+from grader.classes.hand_ins import HandIns, combined, comparable, described_matches, hand_ins
+from grader.classes.roster import RosterEntry
 from grader.classes.times import Stamp, Time, Times, Worksheet
 from grader.submissions.find import find_submissions
 from grader.submissions.reader import read_submission
@@ -57,13 +56,13 @@ def test_the_last_submission_is_that_of_the_latest_time_or_the_last_one_given_if
 
 
 ROSTER = [
-    Entry("jane", "Jane Doe", "11", "jdoe@a.org"),
-    Entry("john", "John Doe", "12", "jdoe@b.org"),
-    Entry("ada", "Ada Roe", "13", "ada@b.org"),
+    RosterEntry("jane", "Jane Doe", "11", "jdoe@a.org"),
+    RosterEntry("john", "John Doe", "12", "jdoe@b.org"),
+    RosterEntry("ada", "Ada Roe", "13", "ada@b.org"),
 ]
 
 
-def class_of(folder: Path, *names: str, entries: list[Entry] = ROSTER) -> tuple[HandIns, list[str]]:
+def class_of(folder: Path, *names: str, entries: list[RosterEntry] = ROSTER) -> tuple[HandIns, list[str]]:
     """The submissions in folders with these names, and what is printed about them."""
     for name in names:
         hand_in(folder / "class" / name, "first = 1\n", "sums")
@@ -88,14 +87,14 @@ def test_a_submission_that_fits_two_students_is_graded_for_neither_and_neither_h
 
 def test_a_name_in_the_column_folder_decides_whose_a_submission_is(tmp_path: Path) -> None:
     jane, *others = ROSTER
-    entries = [Entry(jane.student, jane.name, jane.id, jane.email, folder="jdoe"), *others]
+    entries = [RosterEntry(jane.student, jane.name, jane.id, jane.email, folder="jdoe"), *others]
     found, printed = class_of(tmp_path, "jdoe", "ada", "Jane Doe_99", entries=entries)
     assert (set(found.of), found.absent, found.problems) == ({"jane", "ada"}, ["john"], [])
     assert "Left out, because the roster names another folder of the student: Jane-Doe_99." in printed
 
 
 def test_of_two_students_of_one_name_a_named_folder_decides_for_both(tmp_path: Path) -> None:
-    twins = [Entry("jd", "Jane Doe", folder="Jane Doe 2"), Entry("jane", "Jane Doe")]
+    twins = [RosterEntry("jd", "Jane Doe", folder="Jane Doe 2"), RosterEntry("jane", "Jane Doe")]
     found, _ = class_of(tmp_path, "Jane Doe 2", "Doe Jane", entries=twins)
     assert {student: own[0].tree for student, own in found.of.items()} == {
         "jd": tmp_path / "class" / "Jane Doe 2",
@@ -107,7 +106,7 @@ def test_of_two_students_of_one_name_a_named_folder_decides_for_both(tmp_path: P
 def test_of_two_students_of_one_name_a_grading_worksheet_says_whose_a_number_is(
     tmp_path: Path, owner: str | None, graded: dict[str, str]
 ) -> None:
-    twins = [Entry("jd", "Jane Doe", email="jd@a.org"), Entry("jane", "Jane Doe", email="jane@a.org")]
+    twins = [RosterEntry("jd", "Jane Doe", email="jd@a.org"), RosterEntry("jane", "Jane Doe", email="jane@a.org")]
     for number in ("12", "13"):
         hand_in(tmp_path / "class" / f"Jane Doe_{number}_assignsubmission_file_", f"first = {number}\n", "sums")
     worksheet = Worksheet(tmp_path / "times_class.csv", [Stamp("12", owner, None), Stamp("13", "jd", None)])
@@ -126,11 +125,11 @@ def test_a_student_with_a_submission_that_cannot_be_graded_has_not_handed_in_not
 
 
 def test_a_name_in_another_alphabet_is_matched_and_what_cannot_have_a_report_is_not_nothing(tmp_path: Path) -> None:
-    entries = [Entry("nik", "Никита Петров"), Entry("ivan", "Иван Петров"), Entry("14", "Al Roe")]
+    entries = [RosterEntry("nik", "Никита Петров"), RosterEntry("ivan", "Иван Петров"), RosterEntry("14", "Al Roe")]
     moodle = [f"{name}_{number}_assignsubmission_file_" for name, number in (("Никита Петров", 14), ("Jo Ny", 15))]
     found, _ = class_of(tmp_path / "moodle", *moodle, entries=entries)
     assert (set(found.of), found.absent) == ({"nik", "Jo-Ny_15"}, ["ivan", "14"])
-    entries += [Entry("petr", "Petr"), Entry("vas", "Petr Вас"), Entry("nov", "Petr Нов")]
+    entries += [RosterEntry("petr", "Petr"), RosterEntry("vas", "Petr Вас"), RosterEntry("nov", "Petr Нов")]
     mixed = [f"{name}_assignsubmission_file_" for name in ("Petr_1", "Petr Нов_2")]
     found, _ = class_of(tmp_path / "mixed", *mixed, entries=entries)
     assert (set(found.of), len(found.problems)) == ({"petr", "nov"}, 0)
@@ -139,8 +138,12 @@ def test_a_name_in_another_alphabet_is_matched_and_what_cannot_have_a_report_is_
 
 
 def test_what_the_roster_names_inside_the_folder_of_a_unit_is_the_whole_groups(tmp_path: Path) -> None:
-    entries = [Entry("nik", folder="Группой"), Entry("ivan", folder="группой"), Entry("zoe", folder="team 7.zip")]
-    entries += [Entry("ann", folder="team 9"), Entry("bo", folder="team 9")]
+    entries = [
+        RosterEntry("nik", folder="Группой"),
+        RosterEntry("ivan", folder="группой"),
+        RosterEntry("zoe", folder="team 7.zip"),
+    ]
+    entries += [RosterEntry("ann", folder="team 9"), RosterEntry("bo", folder="team 9")]
     for name in ("Группо\u0438\u0306", "team 7", "team 9", "team-9"):  # the first one is as macOS writes it
         hand_in(tmp_path / "class" / "sums" / name, "first = 1\n", "sums")
     found, printed = class_of(tmp_path, entries=entries)
@@ -176,7 +179,7 @@ def test_what_a_teacher_hands_in_is_left_out(tmp_path: Path) -> None:
     for name in ("cs-sums-ada", "cs-sums-tom"):
         hand_in(tmp_path / "class" / name, "first = 1\n", "sums")
     came = find_submissions([tmp_path / "class"], UNITS)
-    found = hand_ins(came, Decisions(COURSE, ROSTER, staff=[Entry("", "Tom Ny", sis_login_id="tom")]))
+    found = hand_ins(came, Decisions(COURSE, ROSTER, staff=[RosterEntry("", "Tom Ny", sis_login_id="tom")]))
     assert (set(found.of), found.strangers) == ({"ada"}, {})
     assert "Left out, because they are by teachers or assistants: cs-sums-tom." in described_matches(
         found, ROSTER, came

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.classes.matcher import Matcher
-from grader.classes.roster import Entry
+from grader.classes.roster import RosterEntry
 
 
 @pytest.mark.parametrize(
@@ -30,19 +30,19 @@ from grader.classes.roster import Entry
 def test_a_submission_is_matched_by_the_first_rule_that_fits_one_student(
     found: str, student: str | None, rule: str
 ) -> None:
-    jane = Entry("jane", "Doe, Jane", "4712", "jane.doe@x.org", "", "jd1@x.org", repository="o/attention-jane")
-    twins = [Entry("al", "Al Roe"), Entry("al2", "Al Roe")]
+    jane = RosterEntry("jane", "Doe, Jane", "4712", "jane.doe@x.org", "", "jd1@x.org", repository="o/attention-jane")
+    twins = [RosterEntry("al", "Al Roe"), RosterEntry("al2", "Al Roe")]
     got = Matcher([jane, *twins]).match(found)
     assert (got and (got[0].student, got[1])) == (student and (student, rule))
 
 
 SHARED = [
-    Entry("ann", "Ann Ny", "7", "jdoe@a.org"),
-    Entry("bo", "Bo Li", "8", "jdoe@b.org"),
-    Entry("jon", "Jon Doe", "9", "jon@b.org", "", "jon"),
-    Entry("jo", "Jo Doe", "", "jon@c.org"),
-    Entry("li1", "Al Li", "11"),
-    Entry("li2", "Al Li", "12"),
+    RosterEntry("ann", "Ann Ny", "7", "jdoe@a.org"),
+    RosterEntry("bo", "Bo Li", "8", "jdoe@b.org"),
+    RosterEntry("jon", "Jon Doe", "9", "jon@b.org", "", "jon"),
+    RosterEntry("jo", "Jo Doe", "", "jon@c.org"),
+    RosterEntry("li1", "Al Li", "11"),
+    RosterEntry("li2", "Al Li", "12"),
 ]
 
 
@@ -97,16 +97,20 @@ def test_of_several_students_who_fit_the_one_who_fits_best_or_all_are_named(foun
 def test_a_clone_is_matched_by_the_login_after_a_prefix_that_others_share(
     names: list[str], matches: dict[str, str | None]
 ) -> None:
-    ada, ann, mary = (Entry(name, f"{name} Doe", sis_login_id=name) for name in ("ada", "ann", "mary-ann"))
-    matcher = Matcher([ada, ann, mary, Entry("bela", "Zoë Ny", email="bela@x.org")])
+    ada, ann, mary = (RosterEntry(name, f"{name} Doe", sis_login_id=name) for name in ("ada", "ann", "mary-ann"))
+    matcher = Matcher([ada, ann, mary, RosterEntry("bela", "Zoë Ny", email="bela@x.org")])
     prefixes = matcher.prefixes([(name, name) for name in names])
     found = {name: matcher.fitting(name, prefixes)[0] for name in matches}
     assert {name: fitting[0].student if fitting else None for name, fitting in found.items()} == matches
 
 
 def test_the_first_of_a_group_is_matched_and_names_the_others() -> None:
-    group = [Entry("ada", folder="group 7"), Entry("bob", folder="Group 7")]
-    team = [Entry("cyd", repository="o/team"), Entry("dan", repository="O/Team"), Entry("eve", repository="p/team")]
+    group = [RosterEntry("ada", folder="group 7"), RosterEntry("bob", folder="Group 7")]
+    team = [
+        RosterEntry("cyd", repository="o/team"),
+        RosterEntry("dan", repository="O/Team"),
+        RosterEntry("eve", repository="p/team"),
+    ]
     matcher = Matcher([*group, *team])
     assert matcher.match("group 7") == matcher.match("group-7") == (group[0], "folder")
     assert matcher.group(group[0], "folder") == group
@@ -126,7 +130,7 @@ def test_the_first_of_a_group_is_matched_and_names_the_others() -> None:
     ],
 )
 def test_a_platforms_ids_and_addresses_come_before_the_name(identifiers: list[str], student: str | None) -> None:
-    entries = [Entry("jane", "Jane Doe", "4712", "jane@x.org"), Entry("al", "Al Roe", "5", "al@x.org")]
+    entries = [RosterEntry("jane", "Jane Doe", "4712", "jane@x.org"), RosterEntry("al", "Al Roe", "5", "al@x.org")]
     # The number is that of the submission, and not of a student.
     found = Matcher(entries).match("Al-Roe_4712", identifiers)
     assert (found and found[0].student) == student

@@ -13,7 +13,7 @@ import courses
 import pytest
 from local_github import LocalGitHub, local_github
 
-from grader.classes.collected import Collected, CollectError, read_collected
+from grader.classes.collected import CollectedClass, CollectError, read_collected
 from grader.classes.record import grades
 
 DUE, EARLY, LATE = "2020-01-25T23:59:00+01:00", "2020-01-20T10:00:00Z", "2020-01-26T10:00:00Z"
@@ -38,7 +38,7 @@ class Class:
         command = courses.grader_command(*arguments)
         return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
 
-    def collected(self) -> Collected:
+    def collected(self) -> CollectedClass:
         return read_collected(self.folder / "collected" / "collected.json")
 
     def rows(self) -> dict[str, dict[str, str]]:

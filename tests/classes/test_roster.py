@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from courses import REPOSITORY
 
-from grader.classes.roster import Entry, read_roster
+from grader.classes.roster import RosterEntry, read_roster
 from grader.classes.tables import TableError
 
 HEADER = "student,repository\n"
@@ -23,7 +23,7 @@ def written(folder: Path, text: str | bytes) -> Path:
 
 def test_the_roster_of_the_examples_can_be_read() -> None:
     path = REPOSITORY / "examples" / "roster.csv"
-    assert read_roster(path, UNITS)[0] == Entry("ada", repository="our-course/attention-ada")
+    assert read_roster(path, UNITS)[0] == RosterEntry("ada", repository="our-course/attention-ada")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_roster_of_the_examples_can_be_read() -> None:
     ids=["a byte order mark and blank rows", "semicolons and another order", "tabs", "Excel's separator, other cases"],
 )
 def test_a_roster_may_come_from_a_spreadsheet(tmp_path: Path, text: str | bytes) -> None:
-    assert read_roster(written(tmp_path, text), UNITS) == [Entry("ada", repository="our-course/attention-ada")]
+    assert read_roster(written(tmp_path, text), UNITS) == [RosterEntry("ada", repository="our-course/attention-ada")]
 
 
 def test_a_column_of_a_unit_has_extensions_and_exemptions(tmp_path: Path) -> None:

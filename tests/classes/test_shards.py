@@ -9,7 +9,7 @@ import courses
 import pytest
 from dask_cluster import steady_reports
 
-from grader.classes.shards import Shard
+from grader.classes.hand_ins import Shard
 from grader.errors import GraderError
 
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]

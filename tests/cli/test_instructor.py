@@ -23,7 +23,7 @@ from grader.cli.instructor import app
 from grader.engine.error_hints import END
 from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
-from grader.sandbox.sources import PUT_BELOW
+from grader.sandbox.sandbox_client import PUT_BELOW
 
 Done = subprocess.CompletedProcess[str]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from courses import REPOSITORY
 
-from grader.cluster.address import CERTIFICATE_COMMAND, read_address, require_private
+from grader.cluster.connection import CERTIFICATE_COMMAND, read_address, require_private
 from grader.errors import GraderError
 
 

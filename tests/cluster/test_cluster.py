@@ -20,7 +20,7 @@ from distributed import Client
 from processes import children, descendants, until, until_ended
 
 from grader.cluster import connection
-from grader.cluster.address import CERTIFICATE_COMMAND
+from grader.cluster.connection import CERTIFICATE_COMMAND
 from grader.course.model import load_course
 from grader.errors import GraderError
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from grader.cluster import messages
-from grader.cluster.messages import Answer, RemoteResult, Task, read_answer, read_task
+from grader.cluster import cluster_messages
+from grader.cluster.cluster_messages import Answer, RemoteResult, Task, read_answer, read_task
 from grader.engine.engine_messages import EngineReply, EngineRequest, to_line
 from grader.reports.model import Described, Diagnosed, Judged, Message, Result
-from grader.sandbox.bounds import ProtocolError
-from grader.submissions.source import UnitSource
+from grader.sandbox.protocol import ProtocolError
+from grader.submissions.submission import UnitSource
 
 REQUEST = EngineRequest(
     3, {"sums": UnitSource("sums.py", ("a = 1\n",))}, {"means": UnitSource("means.py", ("b = 2\n",))}
@@ -67,7 +67,11 @@ def test_an_answer_without_a_result_has_its_reasons(kind: str) -> None:
 
 
 def test_each_field_of_a_result_is_checked() -> None:
-    for model, checked in ((Result, messages._Result), (Judged, messages._Judged), (Diagnosed, messages._Diagnosed)):
+    for model, checked in (
+        (Result, cluster_messages._Result),
+        (Judged, cluster_messages._Judged),
+        (Diagnosed, cluster_messages._Diagnosed),
+    ):
         assert checked.model_fields.keys() == {field.name for field in dataclasses.fields(model)}
 
 
@@ -111,8 +115,8 @@ def test_a_result_of_another_form_is_refused(change: Callable[[dict[str, Any]], 
         (answer().to_bytes(b"[]"), "the whole: Input should be a valid dictionary"),
         (answer().to_bytes(b'{"number": 3, "result": 4}'), "result"),
         (answer().to_bytes(b'{"number": true, "result": "x"}'), "number: Input should be a valid integer"),
-        (b"[" + b"1," * messages.MAX_VALUES + b"1]", "more than 2,000,000 values"),
-        (b"x" * (messages.MAX_BYTES + 1), "more than 64 MB"),
+        (b"[" + b"1," * cluster_messages.MAX_VALUES + b"1]", "more than 2,000,000 values"),
+        (b"x" * (cluster_messages.MAX_BYTES + 1), "more than 64 MB"),
         (answer().to_bytes().replace(b"graded", b"praised"), "kind: Input should be 'graded'"),
         (answer().to_bytes().replace(b"tcp://x", b"x" * 501), "worker: String should have at most 500"),
     ],

@@ -11,11 +11,11 @@ import courses
 import processes
 import pytest
 
-from grader.cluster import worker
-from grader.cluster.installed import installed
-from grader.cluster.messages import Answer, RemoteResult, Task, read_answer
+from grader.cluster import cluster_worker
+from grader.cluster.cluster_messages import Answer, RemoteResult, Task, read_answer
+from grader.cluster.cluster_worker import installed
 from grader.engine.engine_messages import EngineHandshake, EngineRequest
-from grader.submissions.source import UnitSource
+from grader.submissions.submission import UnitSource
 
 UNIT = "simple_attention"
 RIGHT = (courses.REPOSITORY / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
@@ -24,8 +24,8 @@ STUB = (courses.REPOSITORY / "exercises" / f"{UNIT}.py").read_text(encoding="utf
 
 @pytest.fixture(autouse=True)
 def new_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(worker.COURSE_VARIABLE, str(courses.REPOSITORY))
-    monkeypatch.setattr(worker, "WORKER", worker._Worker())
+    monkeypatch.setenv(cluster_worker.COURSE_VARIABLE, str(courses.REPOSITORY))
+    monkeypatch.setattr(cluster_worker, "WORKER", cluster_worker._Worker())
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_threads_share_an_engine_and_a_new_one_follows_one_that_was_killed(
 ) -> None:
     def points(text: str) -> int | str:
         task = Task(needed, False, request(text))
-        _, result = read_answer(worker.grade(task.to_bytes()), task.request, handshake.criteria)
+        _, result = read_answer(cluster_worker.grade(task.to_bytes()), task.request, handshake.criteria)
         return sum(one.passed for one in result.outcomes) if isinstance(result, RemoteResult) else result
 
     most = sum(one.unit == UNIT for one in handshake.criteria)
@@ -52,26 +52,26 @@ def test_threads_share_an_engine_and_a_new_one_follows_one_that_was_killed(
         [engine] = set(processes.children(os.getpid())) - set(before)
         os.kill(engine, signal.SIGSTOP)
         waiting = threads.submit(points, RIGHT)
-        processes.until(lambda: worker.WORKER.engine()._waiting)
+        processes.until(lambda: cluster_worker.WORKER.engine()._waiting)
         os.kill(engine, signal.SIGKILL)
         assert waiting.result() == "The grading engine ended with code -9."
     assert points(RIGHT) == most
-    worker.WORKER.close()
+    cluster_worker.WORKER.close()
     assert processes.children(os.getpid()) == before
 
 
 def test_without_the_course_a_worker_refuses(
     needed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(worker.COURSE_VARIABLE, str(tmp_path))
-    answer = worker.grade(Task(needed, False, request(RIGHT)).to_bytes())
+    monkeypatch.setenv(cluster_worker.COURSE_VARIABLE, str(tmp_path))
+    answer = cluster_worker.grade(Task(needed, False, request(RIGHT)).to_bytes())
     found, reason = read_answer(answer, request(RIGHT), [])
     assert found.kind == "refused"
     assert "has no autograder.yml" in str(reason)
 
 
 def test_an_error_of_a_worker_is_an_answer_with_its_process() -> None:
-    found, reason = read_answer(worker.grade(b"no task"), request(RIGHT), [])
+    found, reason = read_answer(cluster_worker.grade(b"no task"), request(RIGHT), [])
     assert isinstance(found, Answer)
     assert (found.kind, str(reason).partition(":")[0]) == ("failed", "JSONDecodeError")
     assert f"process {os.getpid()} on " in found.worker

@@ -18,7 +18,7 @@ from grader.engine.engine_client import Engine
 from grader.reports.model import Result
 from grader.reports.reading import entries, sentence_of
 from grader.reports.scoring import Rubric, make_report
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 
 @dataclass(frozen=True)

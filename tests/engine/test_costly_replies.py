@@ -16,26 +16,26 @@ from courses import COURSE, REPOSITORY, environment, grader_command, hand_in, re
 from units import SUITES, defined_in
 
 from grader.engine import grading_processes
-from grader.sandbox import bounds
+from grader.sandbox import protocol
 from grader.testing.student import InProcessBackend
 
 pytestmark = pytest.mark.proof(part="attacks")
 
 MOST_CALLS = 6
-LARGE = torch.zeros(bounds.MAX_TENSOR_BYTES // 2, dtype=torch.uint8)
+LARGE = torch.zeros(protocol.MAX_TENSOR_BYTES // 2, dtype=torch.uint8)
 COSTLY: dict[str, Any] = {
     "bytes": LARGE,
     "floats": LARGE.view(torch.float32),
     "arguments left as bytes": (LARGE[:1], LARGE),
     "a large square": LARGE.view(torch.float32).view(2048, 1024),
-    "empty rows": torch.zeros(bounds.MAX_EMPTY_ROWS, 0),
-    "a list of large tensors": [LARGE] * bounds.MAX_TENSORS,
+    "empty rows": torch.zeros(protocol.MAX_EMPTY_ROWS, 0),
+    "a list of large tensors": [LARGE] * protocol.MAX_TENSORS,
     "a tuple of two": (LARGE, LARGE),
     "a large parameter": {"W_query": (LARGE.view(torch.float32), True)},
     "a large gradient": (LARGE[:100], {"0": LARGE.view(torch.float32)}),
-    "text": "x" * (bounds.MAX_JSON_BYTES - 100),
-    "a list": [0] * (bounds.MAX_VALUES - 100),
-    "a dict": {str(number): number for number in range(bounds.MAX_VALUES // 3)},
+    "text": "x" * (protocol.MAX_JSON_BYTES - 100),
+    "a list": [0] * (protocol.MAX_VALUES - 100),
+    "a dict": {str(number): number for number in range(protocol.MAX_VALUES // 3)},
 }
 
 
@@ -95,7 +95,7 @@ def beyond_the_budget(unit: str) -> list[str]:
 LARGEST = f"""\
 import torch
 
-LARGE = torch.ones({bounds.MAX_TENSOR_BYTES}, dtype=torch.uint8)
+LARGE = torch.ones({protocol.MAX_TENSOR_BYTES}, dtype=torch.uint8)
 
 
 class CausalAttention(torch.nn.Module):

@@ -17,7 +17,7 @@ from grader.engine.failure_matrix import solution_names
 from grader.engine.runner import pictures_of_unit
 from grader.errors import GraderError
 from grader.reports.model import Result
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 from grader.testing.drawings import Drawing, Panel
 from grader.testing.pictures import collecting
 from grader.testing.student import InProcessBackend

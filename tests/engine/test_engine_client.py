@@ -22,7 +22,7 @@ from grader.errors import InternalError
 from grader.reports.model import Result
 from grader.sandbox import lockdown
 from grader.submissions.notebook import CODE_LIMIT
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 RIGHT = (courses.REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
 STUB = (courses.REPOSITORY / "exercises" / "self_attention.py").read_text(encoding="utf-8")

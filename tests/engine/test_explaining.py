@@ -17,16 +17,17 @@ from grader.engine.engine_client import Engine
 from grader.engine.grading_processes import LimitExceeded
 from grader.engine.outcomes import Outcome
 from grader.engine.runner import Runner
+from grader.engine.source_lines import SourceLines
 from grader.reports.model import Result
 from grader.sandbox.processes import ForkServer
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 from grader.testing.student import Student
 
 UNIT, EXERCISE = next((unit, next(iter(one.exercises))) for unit, one in COURSE.units.items())
 STRAY, UNREAD = "my_note_here\n", "x = (1\n"
 RIGHT = "def f():\n    return 1\n"
 WRONG = "def f():\n    return nothing\n"
-STEPS = ("needing_newer_python", "hint_for_statement", "lacks_import", "explained", "advice", "hint_on_characters")
+STEPS = ("hint_for_statement", "lacks_import", "explained", "advice", "hint_on_characters")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +65,7 @@ def breaks(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
 
         for name in STEPS:
             monkeypatch.setattr(runner, name, step)
+        monkeypatch.setattr(SourceLines, "needing_newer_python", step)
 
     return breaks
 

@@ -14,7 +14,7 @@ from grader.engine.outcomes import Outcome, judge
 from grader.engine.source_lines import SourceLines
 from grader.sandbox.failures import FailedStatement, Failure
 from grader.sandbox.replies import values_of
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import Source
 from grader.sandbox.worker import Worker
 from grader.testing.checks import expect_tensor
 from grader.testing.recorder import Recorder

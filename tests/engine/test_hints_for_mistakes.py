@@ -13,7 +13,7 @@ from grader.engine.source_lines import SourceLines
 from grader.engine.tensor_hints import hint_on_shapes
 from grader.sandbox.failures import Failure
 from grader.sandbox.replies import values_of
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import Source
 from grader.sandbox.worker import Worker
 from grader.testing.draws import UNUSED_GENERATOR
 from grader.testing.recorder import Recorder

@@ -12,7 +12,7 @@ from grader.engine.source_lines import SourceLines
 from grader.machine import RUNNING
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
 from grader.sandbox.pieces import split
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import Source
 
 BEFORE_3_14 = pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python has it")
 OTHER = "3.14" if RUNNING != "3.14" else "3.13"

@@ -10,7 +10,7 @@ import pytest
 from grader.engine.engine_client import Engine
 from grader.reports.model import Result
 from grader.sandbox.audit_hook import IGNORED
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 RIGHT = (courses.REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
 IMPORT = "from torch import nn\n"

@@ -11,7 +11,7 @@ from courses import COURSE, REPOSITORY
 
 from grader.engine.engine_client import Engine
 from grader.reports.model import Judged
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 pytestmark = pytest.mark.proof(part="substitutes")
 

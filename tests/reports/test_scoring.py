@@ -25,7 +25,7 @@ from grader.reports.model import Quiz as QuizReport
 from grader.reports.reading import entries
 from grader.sandbox.lockdown import LAYERS
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 DUE = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 BEFORE, AFTER = DUE, DUE + datetime.timedelta(seconds=1)

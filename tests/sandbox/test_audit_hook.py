@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from grader.sandbox import audit_hook
-from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import Failure
-from grader.sandbox.messages import MAX_NAME, Anomaly
+from grader.sandbox.protocol import MAX_NAME, Anomaly
+from grader.sandbox.replies import AuditLog
+from grader.sandbox.sandbox_client import SandboxClient
 
 Opens = Callable[..., SandboxClient]
 
@@ -76,7 +77,7 @@ def test_an_anomaly_that_was_reported_is_not_reported_again(open_client: Opens) 
 
 
 def test_an_anomaly_is_one_short_line_of_a_known_kind() -> None:
-    log = audit_hook.AuditLog()
+    log = AuditLog()
     for words, argument in [("open a file", "a\nb"), ("earn a point", ""), ("open a file", "x" * 10**6)]:
         log.add("unit", Anomaly(1, words, argument))
     first, second = log.take()
@@ -85,7 +86,7 @@ def test_an_anomaly_is_one_short_line_of_a_known_kind() -> None:
 
 
 def test_what_is_not_compiled_is_remarked_once_with_a_place_that_looks_like_one() -> None:
-    log, words = audit_hook.AuditLog(), audit_hook.IGNORED["torch.compile"]
+    log, words = AuditLog(), audit_hook.IGNORED["torch.compile"]
     for argument in ("in line 3 of answers.ipynb, cell 2", "in line 5 of answers.ipynb, cell 2"):
         log.add("unit", Anomaly(1, words, argument))
     log.add("other", Anomaly(1, words, "in line\n`x`"))

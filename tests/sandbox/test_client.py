@@ -14,13 +14,12 @@ import processes
 import pytest
 import torch
 
-from grader.sandbox import client as clients
-from grader.sandbox.client import SandboxClient
+from grader.sandbox import sandbox_client as clients
 from grader.sandbox.failures import Ended, Failure, NotDefined, Raised, Refused, TimedOut
 from grader.sandbox.limits import Limits
-from grader.sandbox.messages import Progress
 from grader.sandbox.processes import ForkedProcess, ForkServer, PracticeServer, ServerLost
-from grader.sandbox.sources import LeftOut, Source
+from grader.sandbox.protocol import Progress
+from grader.sandbox.sandbox_client import LeftOut, SandboxClient, Source
 from grader.testing.student import Student
 
 Opens = Callable[..., SandboxClient]

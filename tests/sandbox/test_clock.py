@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from processes import until
 
-from grader.sandbox.client import SandboxClient
-from grader.sandbox.clock import LEAST_COUNTED, Clock
 from grader.sandbox.failures import TimedOut
+from grader.sandbox.limits import LEAST_COUNTED, Clock
 from grader.sandbox.processes import ForkServer
+from grader.sandbox.sandbox_client import SandboxClient
 from grader.testing.student import Student
 
 WAITED_SECONDS = 0.2

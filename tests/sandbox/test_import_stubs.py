@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import Raised
+from grader.sandbox.sandbox_client import SandboxClient
 from grader.testing.student import Student
 
 

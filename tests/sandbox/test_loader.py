@@ -455,7 +455,7 @@ def test_a_split_function_is_joined(place: int) -> None:
 
 
 def test_cells_below_so_many_characters_are_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.sandbox.cells.MOST_COMPARED", 50)
+    monkeypatch.setattr("grader.sandbox.pieces.MOST_COMPARED", 50)
     split = ["def {}(x):\n    y = x", "    y = y + 1", "    return y"]
     done = run(*(line.format(name) for name in "fgh" for line in split), is_notebook=True)
     assert (done.names["f"](1), done.names["g"](1), done.names["h"](1)) == (2, None, None)

@@ -18,7 +18,7 @@ needs_landlock = pytest.mark.skipif(lockdown.landlock_version() == 0, reason="th
 
 PREPARED = """\
 import os, sys, resource, tempfile
-from grader.sandbox import lockdown, seccomp
+from grader.sandbox import lockdown
 def attempt(action):
     try: print(action())
     except OSError as error: print(type(error).__name__)
@@ -80,7 +80,7 @@ def test_with_limits_alone_no_byte_can_be_written_to_a_file() -> None:
 
 def test_new_privileges_are_refused_irreversibly() -> None:
     code = """\
-        seccomp.refuse_new_privileges()
+        lockdown.refuse_new_privileges()
         print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("NoNewPrivs")))
         """
     assert printed(code) == ["1"]
@@ -101,7 +101,7 @@ def test_root_becomes_nobody_irreversibly() -> None:
 @needs_landlock
 def test_with_landlock_alone_no_file_can_be_opened_made_or_listed() -> None:
     code = """\
-        seccomp.refuse_new_privileges()
+        lockdown.refuse_new_privileges()
         lockdown.apply_landlock(lockdown.landlock_version())
         attempt(lambda: open(sys.executable, "rb"))
         attempt(lambda: open("/tmp/new", "w"))
@@ -115,7 +115,7 @@ def test_with_landlock_alone_no_file_can_be_opened_made_or_listed() -> None:
 @pytest.mark.parametrize("version", range(1, lockdown.landlock_version() + 1))
 def test_landlock_works_with_the_rights_of_each_version(version: int) -> None:
     code = f"""\
-        seccomp.refuse_new_privileges()
+        lockdown.refuse_new_privileges()
         lockdown.apply_landlock({version})
         attempt(lambda: open("/etc/passwd"))
         """
@@ -125,9 +125,9 @@ def test_landlock_works_with_the_rights_of_each_version(version: int) -> None:
 def test_with_the_filter_alone_nothing_that_names_a_path_a_process_or_a_socket_works() -> None:
     code = """\
         import socket, signal
-        program = seccomp.build_filter()
-        seccomp.refuse_new_privileges()
-        seccomp.apply_filter(program)
+        program = lockdown.build_filter()
+        lockdown.refuse_new_privileges()
+        lockdown.apply_filter(program)
         attempt(lambda: open("/"))
         attempt(lambda: os.stat("/"))
         attempt(lambda: os.fork())
@@ -141,9 +141,9 @@ def test_with_the_filter_alone_nothing_that_names_a_path_a_process_or_a_socket_w
 def test_with_the_filter_alone_no_thread_can_be_started() -> None:
     code = """\
         import threading
-        program = seccomp.build_filter()
-        seccomp.refuse_new_privileges()
-        seccomp.apply_filter(program)
+        program = lockdown.build_filter()
+        lockdown.refuse_new_privileges()
+        lockdown.apply_filter(program)
         try: threading.Thread(target=print).start()
         except RuntimeError as error: print(error)
         """
@@ -177,7 +177,7 @@ def test_a_process_whose_parent_has_ended_ends_at_once() -> None:
 
 def test_lock_in_returns_the_layers_that_it_applied() -> None:
     code = """\
-        program, version = seccomp.build_filter(), lockdown.landlock_version()
+        program, version = lockdown.build_filter(), lockdown.landlock_version()
         uid = 60000 if os.geteuid() == 0 else None
         held = lockdown.lock_in(7, 2**31, program, version, uid)
         print(*sorted(layer for layer, holds in held.items() if holds))

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from courses import REPOSITORY
 
-from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import Raised
 from grader.sandbox.limits import Limits
 from grader.sandbox.processes import ForkServer, PracticeServer, Server, ServerLost
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import SandboxClient, Source
 from grader.testing.student import Student
 
 LIMITS = Limits(call_seconds=5, unit_seconds=20, cpu_seconds=30, memory_mb=2048, output_kb=64)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.sandbox import pieces, statements
-from grader.sandbox.strays import kind_of
+from grader.sandbox.statements import kind_of
 
 ABOVE = '''\
 def above(x):

@@ -11,27 +11,28 @@ import numpy
 import pytest
 import torch
 
-from grader.sandbox import bounds, messages, protocol, replies, tensors, values
+from grader.sandbox import protocol, replies, values
+from grader.sandbox.values import Calls
 
 
 def sent(value: Any) -> Any:
     """`value` as it arrives on the other side."""
     encoder = values.Encoder()
-    reply = messages.Reply(1, [encoder.encode(value)])
-    frame = protocol.pack_reply(messages.plain(reply), encoder.data)
+    reply = protocol.Reply(1, [encoder.encode(value)])
+    frame = protocol.pack_reply(protocol.plain(reply), encoder.data)
     assert len(frame) == protocol.HEADER.size + sum(protocol.HEADER.unpack_from(frame))
     text, data = protocol.halves(frame)
-    [arrived] = replies.values_of(messages.parse(protocol.unpack_reply(text), messages.Reply), data)
+    [arrived] = replies.values_of(protocol.parse(protocol.unpack_reply(text), protocol.Reply), data)
     return arrived
 
 
 def decoded(value: Any, data: bytes = b"") -> Any:
     """The value of a reply that was written by hand."""
-    return replies.values_of(messages.Reply(1, [value]), data)[0]
+    return replies.values_of(protocol.Reply(1, [value]), data)[0]
 
 
 def refusal(action: Callable[[], Any]) -> str:
-    with pytest.raises(bounds.ProtocolError) as caught:
+    with pytest.raises(protocol.ProtocolError) as caught:
         action()
     return str(caught.value)
 
@@ -39,7 +40,7 @@ def refusal(action: Callable[[], Any]) -> str:
 # -- values that are sent -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", tensors.TENSORS.values(), ids=str)
+@pytest.mark.parametrize("dtype", values.TENSORS.values(), ids=str)
 def test_a_tensor_of_every_dtype_arrives_bit_for_bit(dtype: torch.dtype) -> None:
     tensor = torch.arange(-3, 3).reshape(2, 3).to(dtype)
     arrived = sent(tensor)
@@ -100,7 +101,7 @@ def test_a_tensor_that_requires_gradients_arrives_as_plain_values() -> None:
     assert not arrived.requires_grad
 
 
-@pytest.mark.parametrize("dtype", tensors.NUMPY_DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", values.NUMPY_DTYPES, ids=str)
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3), (2, 0, 3)], ids=str)
 def test_a_numpy_array_of_every_dtype_and_shape_arrives_unchanged(dtype: Any, shape: tuple[int, ...]) -> None:
     array = numpy.arange(math.prod(shape)).reshape(shape).astype(dtype)
@@ -326,7 +327,7 @@ def test_tensors_without_bytes_count_too() -> None:
 
 
 def test_calls_may_still_be_sent_after_one_that_could_not() -> None:
-    calls = protocol.Calls()
+    calls = Calls()
     calls.add("first", value=torch.ones(2))
     refusal(lambda: calls.add("second", value=[torch.zeros(3), object()]))
     calls.add("third", value=torch.arange(4))
@@ -342,7 +343,7 @@ def test_calls_may_still_be_sent_after_one_that_could_not() -> None:
 
 @pytest.mark.parametrize("sizes", [(2**22 + 1, 0), (2**32 - 1, 2**32 - 1), (2, 2**32 - 1), (2, 2**24 + 1)], ids=str)
 def test_claimed_sizes_beyond_the_limits_are_refused_before_anything_is_read(sizes: tuple[int, int]) -> None:
-    assert "more than" in refusal(lambda: bounds.check_sizes(*sizes))
+    assert "more than" in refusal(lambda: protocol.check_sizes(*sizes))
 
 
 @pytest.mark.parametrize(

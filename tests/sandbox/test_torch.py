@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 import torch_walk
 
-from grader.sandbox.client import SandboxClient
 from grader.sandbox.limits import Limits
 from grader.sandbox.processes import ForkServer
-from grader.sandbox.sources import Source
+from grader.sandbox.sandbox_client import SandboxClient, Source
 from grader.testing.student import Student
 
 WALK = Path(torch_walk.__file__)

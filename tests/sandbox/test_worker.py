@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox import messages, protocol, values
-from grader.sandbox.messages import Error, Failed, Progress, Reply
+from grader.sandbox import protocol, values
+from grader.sandbox.protocol import Error, Failed, Progress, Reply
+from grader.sandbox.values import Calls
 from grader.sandbox.worker import Worker
 
 
@@ -30,14 +31,14 @@ def worker(source: str, **siblings: str) -> Worker:
 
 
 def answer(worker: Worker, operation: str, **details: Any) -> Reply | Error:
-    calls = protocol.Calls()
+    calls = Calls()
     calls.add(operation, **details)
     [found] = worker.answers(calls.request(7), calls.data)
     assert found.is_last
     assert found.reply.number == 7
     # As it arrives.
-    text, _ = protocol.halves(protocol.pack_reply(messages.plain(found.reply), found.data))
-    arrived: Reply | Error = messages.parse(protocol.unpack_reply(text), Reply, Error)  # type: ignore[assignment]
+    text, _ = protocol.halves(protocol.pack_reply(protocol.plain(found.reply), found.data))
+    arrived: Reply | Error = protocol.parse(protocol.unpack_reply(text), Reply, Error)  # type: ignore[assignment]
     return arrived
 
 
@@ -141,14 +142,14 @@ def test_a_unit_runs_once_and_its_failures_are_returned_each_time() -> None:
 def test_a_failure_has_the_names_it_costs_and_its_place() -> None:
     answers = worker("a = 1\nb, c = 1 / 0, 2\n")
     [found] = value(answer(answers, "load", unit="answers"))
-    failure = messages.checked(Failed, found)
+    failure = protocol.checked(Failed, found)
     assert (failure.names, failure.line, failure.file) == (("b", "c"), 2, "answers.py")
 
 
 def test_a_failure_in_a_function_has_the_line_that_calls_it_and_those_that_led_there() -> None:
     answers = worker("def f():\n    return 1 / 0\n\nf()\n")
     [found] = value(answer(answers, "load", unit="answers"))
-    failure = messages.checked(Failed, found)
+    failure = protocol.checked(Failed, found)
     assert (failure.line, failure.trace) == (4, (("answers.py", 4), ("answers.py", 2)))
 
 
@@ -163,7 +164,7 @@ def test_a_failure_in_a_function_has_the_line_that_calls_it_and_those_that_led_t
 )
 def test_a_name_is_kept_if_it_has_the_function_of_before(source: str, kept: tuple[str, ...]) -> None:
     [found] = value(answer(worker(source), "load", unit="answers"))
-    assert messages.checked(Failed, found).kept == kept
+    assert protocol.checked(Failed, found).kept == kept
 
 
 def test_progress_is_reported_before_each_piece() -> None:

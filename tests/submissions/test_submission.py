@@ -13,7 +13,7 @@ from notebooks import code, write_notebook
 
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.reader import read_submission
-from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
 
 STUB = "# %% [markdown]\n# # Unit\n# %%\nimport torch\n\n# %%\ndef f(x):\n    raise NotImplementedError()\n"
 ANSWER = "def f(x):\n    return x\n"

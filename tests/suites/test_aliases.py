@@ -14,7 +14,7 @@ from torch import nn
 from units import SUBSTITUTES, SUITES, defined_in
 
 from grader.engine.engine_client import Engine
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
 EXERCISES = list(UNITS)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import Raised
+from grader.sandbox.sandbox_client import SandboxClient
 from grader.testing.checks import CheckFailed
 from grader.testing.drawings import Panel
 from grader.testing.pictures import UPLOADED, Collected, collecting, draw, draw_shapes, watch

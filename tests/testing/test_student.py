@@ -10,9 +10,9 @@ import pytest
 import torch
 from units import SUBSTITUTES
 
-from grader.sandbox import protocol
-from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import NotDefined, Raised, Refused
+from grader.sandbox.sandbox_client import SandboxClient
+from grader.sandbox.values import cotangent
 from grader.testing.student import InProcessBackend, Student
 
 SOURCE = """\
@@ -363,9 +363,9 @@ def test_a_module_is_moved_to_another_dtype(student: Student) -> None:
 def test_gradients_reach_arguments_and_parameters(student: Student) -> None:
     x = torch.randn(4, 3)
     result, gradients = student.Layer(3).gradients(x)
-    cotangent = protocol.cotangent(result.shape, result.dtype)
-    torch.testing.assert_close(gradients["weight"], x.T @ cotangent)  # (3, 4) @ (4, 2) -> (3, 2)
-    torch.testing.assert_close(gradients["0"], cotangent @ torch.ones(2, 3))  # (4, 2) @ (2, 3) -> (4, 3)
+    weights = cotangent(result.shape, result.dtype)
+    torch.testing.assert_close(gradients["weight"], x.T @ weights)  # (3, 4) @ (4, 2) -> (3, 2)
+    torch.testing.assert_close(gradients["0"], weights @ torch.ones(2, 3))  # (4, 2) @ (2, 3) -> (4, 3)
     assert gradients["inner.weight"] is None
     assert "frozen" not in gradients
 

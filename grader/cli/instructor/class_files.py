@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 import shlex
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,11 +18,8 @@ from grader.errors import IMPERFECT, GraderError
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from grader.classes.exports import Column, Export
-    from grader.classes.gradebook import Gradebook
-    from grader.classes.unit_grades import State, UnitGrade
+    from grader.classes.gradebook import Gradebook, State, UnitGrade
 
 
 MOST = 20
@@ -194,7 +192,7 @@ def summary(
     """
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.open_cases import NOT_GRADED
-    from grader.classes.summary.page import page, read_class
+    from grader.classes.summary_page import page, read_class
     from grader.course.model import find_course
 
     course = find_course(folder_of_course)
@@ -215,10 +213,10 @@ def originality(
     layout: Layout = None,
     folder_of_course: CourseFolder = None,
 ) -> None:
-    """Export what each student wrote of a unit, for Dolos and JPlag. It runs nothing and judges nobody."""
+    """Export each student's code of a unit, for Dolos and JPlag. It runs nothing and judges nobody."""
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.hand_ins import hand_ins
-    from grader.classes.originality.export import BASE_CODE, INFO, SUBMISSIONS, read_class, require_own, write
+    from grader.classes.originality import BASE_CODE, INFO, SUBMISSIONS, read_code, require_own
     from grader.course.model import find_course
     from grader.submissions.find import find_submissions
     from grader.submissions.layouts import described
@@ -230,13 +228,13 @@ def originality(
     decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
     came = find_submissions(submissions, course.units, layout=layout, folders=decisions.folders)
     handed_in = hand_ins(came, decisions)
-    export = read_class(handed_in.of, course, unit)
+    export = read_code(handed_in.of, course, unit)
     require_folder(into)
     with writing(f"Not all could be written to {into}"):
-        write(export, into)
+        export.write(into)
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     students = len(export.code) + sum(len(members) - 1 for members in export.together.values())
-    say(f"{into}: what {students} students wrote of {unit}, without the stub.")
+    say(f"{into}: the code of {students} students in {unit}, and the stub, which both programs leave out.")
     if export.together:
         groups = "; ".join(map(in_words, export.together.values()))
         say(f"Handed in together, and exported once, as the first one's: {groups}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,8 @@ from grader.reports.reading import undated
 from grader.text import in_words, listed, log_line, who
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from grader.classes.batch import Batch
-    from grader.classes.differences import Difference
+    from grader.classes.differences import ReportDifference
     from grader.classes.hand_ins import HandIns
     from grader.reports.model import Report
     from grader.submissions.find import Submissions
@@ -65,7 +64,7 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
 
 def _print_matches(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     """Print how submissions were matched to the roster, and who has several."""
-    from grader.classes.matches import described_matches
+    from grader.classes.hand_ins import described_matches
 
     for sentence in described_matches(handed_in, batch.decisions.entries, came):
         say(sentence)
@@ -124,7 +123,7 @@ def _shown(batch: Batch) -> list[str]:
 
 
 def _cell(report: Report, name: str) -> str:
-    from grader.classes.unit_grades import is_handed_in
+    from grader.classes.gradebook import is_handed_in
 
     unit = report.units.get(name)
     if unit is None or unit.exempt:
@@ -208,7 +207,7 @@ def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
             yield (0 if item.points is None else item.possible), f"{problem}: this answer cannot be read"
 
 
-def print_differences(differences: Sequence[Difference], total: int) -> None:
+def print_differences(differences: Sequence[ReportDifference], total: int) -> None:
     """Print whose points or possible points change, by exercise and test, and why."""
     for one in sorted(differences, key=lambda one: one.student.casefold()):
         is_same = one.before is None or one.before[1] == one.after[1]

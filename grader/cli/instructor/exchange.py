@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import enum
 import shlex
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,8 +18,6 @@ from grader.errors import IMPERFECT, GraderError
 from grader.integrations.release import GradingMode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from grader.course.model import Course
     from grader.integrations.github.github_release import ReleasedRepository
 

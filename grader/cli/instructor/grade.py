@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.classes.shards import Shard
 from grader.cli.console import CourseFolder, can_ask, err, one_of, out, progress, require_folder, say, stop
 from grader.cli.instructor.class_table import print_class, print_differences, print_open_cases, print_reading
 from grader.errors import IMPERFECT, INTERNAL, GraderError
@@ -18,7 +17,7 @@ from grader.text import listed
 
 if TYPE_CHECKING:
     from grader.classes.batch import Batch
-    from grader.classes.hand_ins import HandIns
+    from grader.classes.hand_ins import HandIns, Shard
     from grader.submissions.find import Submissions
 
 Given = Annotated[
@@ -58,6 +57,8 @@ def grade(
     folder_of_course: CourseFolder = None,
 ) -> None:
     """Grade submissions, and write one JSON report for each student. Reports that change are kept in OUT/earlier."""
+    from grader.classes.hand_ins import Shard
+
     if scheduler is not None:
         _check_scheduler(scheduler, jobs)
     part = Shard.read(shard) if shard is not None else None
@@ -131,13 +132,12 @@ def _prepare(
     part: Shard | None = None,
 ) -> tuple[Submissions, HandIns, Batch]:
     """Read the course and the roster, and find the submissions; all of the class, or those of a part of it."""
-    from grader.classes.absent import named_otherwise
     from grader.classes.batch import Batch
     from grader.classes.dating import Dating
     from grader.classes.decisions import Decisions, read_decisions
-    from grader.classes.groups import groups
-    from grader.classes.hand_ins import hand_ins
+    from grader.classes.hand_ins import groups, hand_ins
     from grader.classes.times import is_collected
+    from grader.classes.work import named_otherwise
     from grader.course.model import find_course
     from grader.quizzes.quiz_source import load_quizzes
     from grader.submissions.find import find_submissions
@@ -172,7 +172,7 @@ def _prepare(
 
 def _check_scheduler(scheduler: str, jobs: int | None) -> None:
     """Check the options for a cluster before anything is read. Raises GraderError."""
-    from grader.cluster.address import LOCAL, read_address
+    from grader.cluster.connection import LOCAL, read_address
 
     if scheduler != LOCAL:
         read_address(scheduler)

@@ -6,9 +6,10 @@ import datetime
 import json
 import keyword
 import tempfile
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -16,9 +17,6 @@ from grader.course.model import FILENAME, Course, load_course
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.machine import RUNNING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 TO_DO = "TODO (author)"
 """Marks a place in a course's source that its author must still write."""

@@ -20,15 +20,23 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from grader.classes.collected import COLLECTED, LATE, SNAPSHOTS, Collected, CollectError, Student, Work
-from grader.classes.roster import Entry
+from grader.classes.collected import (
+    COLLECTED,
+    LATE,
+    SNAPSHOTS,
+    CollectedClass,
+    CollectedStudent,
+    CollectedWork,
+    CollectError,
+)
+from grader.classes.roster import RosterEntry
 from grader.course.model import FILENAME, Course
 from grader.files import held, remove_partial, write_atomically
 from grader.integrations.github.api import GitHub, GitHubError, NotKept
 from grader.integrations.github.git_repositories import FetchError, Store
 from grader.integrations.github.github_release import RECORD, checksum, course_files, of_students
 from grader.integrations.github.history import History, Snapshot, anomalies, late_work, read_snapshots
-from grader.submissions.names import SHEET_SUFFIX
+from grader.submissions.submission import SHEET_SUFFIX
 from grader.submissions.tree import MEGABYTE
 
 AT_ONCE = 8
@@ -60,14 +68,14 @@ def folders(course: Course) -> set[str]:
 
 
 def collect(
-    roster: Sequence[Entry],
+    roster: Sequence[RosterEntry],
     course: Course,
     units: Mapping[str, datetime.datetime],
     github: GitHub,
     into: Path,
     now: datetime.datetime,
     advance: Callable[[str, str], None] | None = None,
-) -> Collected:
+) -> CollectedClass:
     """Write into/<unit>/<student>/ for each unit at its time, and into/collected.json.
 
     The results of the last run are replaced, except the snapshots, which are added to. A student whose repository
@@ -102,7 +110,7 @@ def collect(
         owned = {path: checksum(content) for path, content in course_files(course).items() if path not in theirs}
         job = _Job(course, units, github, owned, partial, snapshots, now, members)
 
-        def one(entry: Entry) -> Student:
+        def one(entry: RosterEntry) -> CollectedStudent:
             student = job.student(entry)
             if advance:
                 advance(entry.student, "could not collect" if student.problem else "collected")
@@ -119,7 +127,7 @@ def collect(
                 shutil.rmtree(into / name)
             if (partial / name).is_dir():
                 (partial / name).rename(into / name)
-        collected = Collected(
+        collected = CollectedClass(
             schema="attention-from-scratch/collected/v1",
             collected=now,
             units=dict(units),
@@ -154,16 +162,16 @@ class _Job:
     members: Mapping[str, int]
     seen: list[Snapshot] = field(default_factory=list)
 
-    def student(self, entry: Entry) -> Student:
+    def student(self, entry: RosterEntry) -> CollectedStudent:
         """Collect one student's work."""
         try:
             with tempfile.TemporaryDirectory() as folder:
                 store = Store(Path(folder) / "store", self.github.server, entry.repository, self.github.token)
                 return self._student(entry, self._look(entry, store), store)
         except (GitHubError, FetchError) as error:
-            return Student(student=entry.student, repository=entry.repository, problem=str(error))
+            return CollectedStudent(student=entry.student, repository=entry.repository, problem=str(error))
 
-    def _look(self, entry: Entry, store: Store) -> History:
+    def _look(self, entry: RosterEntry, store: Store) -> History:
         branch = self.github.default_branch(entry.repository)
         head = store.head()
         if head:
@@ -177,7 +185,7 @@ class _Job:
         except NotKept as error:
             return History(branch, head, None, str(error), own)
 
-    def _student(self, entry: Entry, repository: History, store: Store) -> Student:
+    def _student(self, entry: RosterEntry, repository: History, store: Store) -> CollectedStudent:
         handed_out = self._manifest(store, repository.handed_out) if repository.handed_out else None
         extended = times(self.course.with_due(entry.due), list(entry.due), self.now)
         due = {unit: extended.get(unit, time) for unit, time in self.units.items()}
@@ -197,7 +205,7 @@ class _Job:
                 store.fetch(commit)
                 if committed := store.committed(commit):
                     dates[commit] = committed
-        return Student(
+        return CollectedStudent(
             student=entry.student,
             repository=entry.repository,
             problem=None,
@@ -217,7 +225,7 @@ class _Job:
         store: Store,
         handed_out: dict[str, str] | None,
         into: Path,
-    ) -> Work:
+    ) -> CollectedWork:
         work = repository.at(time)
         more: dict[str, Any] = {"pushes_since": repository.count_since(time)}
         if work.commit:

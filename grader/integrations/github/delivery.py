@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from grader.classes.feedback import feedback, feedback_page
-from grader.classes.record import Grade
+from grader.classes.record import Grade, feedback, feedback_page
 from grader.course.model import Course
 from grader.errors import GraderError, InternalError
 from grader.files import write_atomically

@@ -25,7 +25,7 @@ from grader.integrations.release import GradingMode, ReleaseError
 from grader.integrations.release.leaks import require_none
 from grader.integrations.release.release_folder import replaced, require_built, require_over
 from grader.integrations.release.wheel import build_wheel, pins, received
-from grader.submissions.names import SHEET_SUFFIX
+from grader.submissions.submission import SHEET_SUFFIX
 
 RECORD = ".course.json"
 """The file with the SHA-256 of each file as a release wrote it. If a file differs, somebody has changed it."""

@@ -13,18 +13,18 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from grader.classes.collected import COLLECTED, CollectError, Push, Time, Work, alike
+from grader.classes.collected import COLLECTED, CollectedWork, CollectError, Instant, Push, alike
 from grader.documents import Model
 from grader.integrations.github.git_repositories import FILE_LIMIT, FetchError, Store
 from grader.integrations.github.github_release import checksum
-from grader.submissions.names import FOLDER, filenames
+from grader.submissions.submission import FOLDER, filenames
 from grader.text import listed
 
 
 class Snapshot(Model):
     """What a default branch pointed to when an earlier run looked at it."""
 
-    seen: Time
+    seen: Instant
     repository: str
     head: str
 
@@ -85,12 +85,12 @@ class History:
         elsewhere = {push.after for push in self.pushes if push.branch != self.branch}
         return sum(push.at > time and not (push.begins and push.after in elsewhere) for push in self.own)
 
-    def at(self, time: datetime.datetime) -> Work:
+    def at(self, time: datetime.datetime) -> CollectedWork:
         """Return what the branch pointed to at this time, by push time; a push at the time itself counts."""
         own = self.own
         last = next((push for push in own if push.at <= time), None)
         if last and not last.ends:
-            return Work(commit=last.after, dated_by="push", pushed=last.at, pushed_by=last.actor)
+            return CollectedWork(commit=last.after, dated_by="push", pushed=last.at, pushed_by=last.actor)
         following = next((push for push in reversed(own) if push.at > time), None)
         why = self._why(last, following)
         # Before a push, the branch held what that push replaced. A new branch begins with commits that were there.
@@ -100,17 +100,17 @@ class History:
         newest = max((one for one in self.snapshots if one.seen <= time), key=lambda one: one.seen, default=None)
         if first and not (newest and newest.seen > first.at):
             remark = f"{first.after[:7]} is dated by the push to {first.branch} at {in_utc(first.at)}, because {why}."
-            return Work(commit=commit, dated_by="push", pushed=first.at, pushed_by=first.actor, remark=remark)
+            return CollectedWork(commit=commit, dated_by="push", pushed=first.at, pushed_by=first.actor, remark=remark)
         if newest:
             remark = (
                 f"Not dated by push time, because {why}: {newest.head[:7]} was seen there at {in_utc(newest.seen)}. "
                 "What was pushed between then and the due date is not in it."
             )
-            return Work(commit=newest.head, dated_by="snapshot", pushed=newest.seen, remark=remark)
+            return CollectedWork(commit=newest.head, dated_by="snapshot", pushed=newest.seen, remark=remark)
         is_new = following.begins if following else commit is None
         if is_new and not in_time and self.pushes is not None:
             when = f"the first push was at {in_utc(self.pushes[-1].at)}" if self.pushes else "the repository is empty"
-            return Work(dated_by="push", remark=f"Nothing had been pushed: {when}.")
+            return CollectedWork(dated_by="push", remark=f"Nothing had been pushed: {when}.")
         if in_time and (is_new or following is None):
             branches = listed(sorted({push.branch for push in in_time}), 3)
             problem = (
@@ -118,14 +118,14 @@ class History:
                 f"pushes to {branches}: make the branch that was the default one then the default one again, and "
                 "collect again."
             )
-            return Work(dated_by="nothing", problem=problem)
+            return CollectedWork(dated_by="nothing", problem=problem)
         if commit is None:
             problem = (
                 f"The repository is empty now, and what it held is not known, because {why}: look for it on GitHub."
             )
-            return Work(dated_by="nothing", problem=problem)
+            return CollectedWork(dated_by="nothing", problem=problem)
         remark = f"Not dated by push time, because {why}: {commit[:7]} may have been pushed too late."
-        return Work(commit=commit, dated_by="nothing", remark=remark)
+        return CollectedWork(commit=commit, dated_by="nothing", remark=remark)
 
     def _why(self, last: Push | None, following: Push | None) -> str:
         """Return why the pushes do not show what the branch held: `last` deleted it, or none came in time."""
@@ -142,7 +142,7 @@ class History:
 
 def late_work(
     repository: History, unit: str, time: datetime.datetime, store: Store, in_time: str | None
-) -> Work | None:
+) -> CollectedWork | None:
     """Return the last push after a time, if the unit's files in it differ from those in time; None otherwise.
 
     Work on other units is not late work on this one, so the work has the time of the first push with these files.
@@ -169,7 +169,7 @@ def late_work(
     except FetchError:
         return None  # the work in time counts, and the anomalies name the later pushes
     committed = store.committed(commit)
-    return Work(commit=commit, dated_by="push", pushed=first.at, pushed_by=first.actor, committed=committed)
+    return CollectedWork(commit=commit, dated_by="push", pushed=first.at, pushed_by=first.actor, committed=committed)
 
 
 def _own_files(store: Store, commit: str, unit: str) -> dict[str, str]:
@@ -186,7 +186,7 @@ _MOST_LISTED = 3
 
 
 def anomalies(
-    works: Mapping[str, Work],
+    works: Mapping[str, CollectedWork],
     pushes: Sequence[Push],
     to_all: Sequence[Push],
     dates: Mapping[str, datetime.datetime],

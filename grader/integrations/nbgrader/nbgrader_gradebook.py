@@ -18,18 +18,17 @@ from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 from nbgrader.utils import parse_utc
 
-from grader.classes.adjustments import ADJUSTMENTS
 from grader.classes.dating import Dating
-from grader.classes.decisions import Decisions, read_decisions
+from grader.classes.decisions import ADJUSTMENTS, Decisions, read_decisions
 from grader.classes.exports import safe
 from grader.classes.hand_ins import HandIn
 from grader.classes.matcher import Matcher
-from grader.classes.roster import Entry
+from grader.classes.roster import RosterEntry
 from grader.course.model import Course, Late
 from grader.integrations.nbgrader import course_of
 from grader.reports.model import Change
-from grader.submissions.names import student_id
 from grader.submissions.notebook import QUIZ_MARK
+from grader.submissions.submission import student_id
 
 ROSTER = "roster.csv"
 _ADJUSTED, _COMMENT = "Adjusted by ", "Comment by "
@@ -42,7 +41,7 @@ def decisions_in(folder: Path, course: Course) -> Decisions:
     return read_decisions(roster, course) if roster.exists() else Decisions(course)
 
 
-def entry_of(matcher: Matcher, name: str) -> Entry:
+def entry_of(matcher: Matcher, name: str) -> RosterEntry:
     """Return the line of the roster on a student of nbgrader's, whose name can have any characters.
 
     Without such a line, return one without extensions, with the name in reports.
@@ -51,10 +50,10 @@ def entry_of(matcher: Matcher, name: str) -> Entry:
     # Without Latin letters nothing remains of a name.
     found = matcher.match(name) or (matcher.match(in_reports) if in_reports else None)
     # Who only teaches has no name in reports.
-    return found[0] if found and found[0].student else Entry(in_reports or name)
+    return found[0] if found and found[0].student else RosterEntry(in_reports or name)
 
 
-def add_students(gradebook: Any, entries: Sequence[Entry], known: Iterable[str]) -> None:
+def add_students(gradebook: Any, entries: Sequence[RosterEntry], known: Iterable[str]) -> None:
     """Add the students of the roster whom nbgrader does not know, and add the missing names of the others.
 
     Args:
@@ -76,7 +75,7 @@ def add_students(gradebook: Any, entries: Sequence[Entry], known: Iterable[str])
             gradebook.update_or_create_student(name, **about)
 
 
-def _about(entry: Entry) -> dict[str, str]:
+def _about(entry: RosterEntry) -> dict[str, str]:
     """Return the names and the address. nbgrader's table quotes nothing: a comma would begin another column."""
     last, comma, first = entry.name.partition(",")
     if not comma:

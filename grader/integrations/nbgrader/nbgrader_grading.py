@@ -21,7 +21,7 @@ from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
 
 from grader.classes.decisions import Decisions
-from grader.classes.roster import Entry
+from grader.classes.roster import RosterEntry
 from grader.course.model import Course
 from grader.engine.grading import Graded, Grading, SandboxUnavailable
 from grader.errors import GraderError, InternalError
@@ -34,7 +34,7 @@ from grader.reports.reading import Place, issues, points
 from grader.reports.scoring import quiz_points
 from grader.submissions.notebook import QUIZ_MARK
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission
 
 AT_ONCE = 2
 """The submission that nbgrader waits for or works on, and the next one."""
@@ -66,7 +66,7 @@ class Session:
         entries = [entry for entry in self.decisions.entries if self.unit in entry.due]
         return [entry.student for entry in entries if self.is_quiz_early(entry.student)]
 
-    def entry(self, student: str) -> Entry:
+    def entry(self, student: str) -> RosterEntry:
         """Return the line of the roster on a student of nbgrader's."""
         return entry_of(self.decisions.matcher, student)
 

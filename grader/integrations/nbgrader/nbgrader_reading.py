@@ -18,8 +18,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExtractorPlugin
 from traitlets import Bool, Unicode
 
-from grader.classes.hand_ins import hand_ins
-from grader.classes.matches import described_matches
+from grader.classes.hand_ins import described_matches, hand_ins
 from grader.classes.tables import TableError
 from grader.course.model import Course
 from grader.documents import CourseError
@@ -31,10 +30,10 @@ from grader.integrations.nbgrader.nbgrader_grading import NotGraded, Session
 from grader.submissions.archives import Folder
 from grader.submissions.find import find_submissions
 from grader.submissions.layouts import is_marked
-from grader.submissions.names import intended_name
 from grader.submissions.notebook import CODE_LIMIT, NO_TEXT, NOTEBOOK_LIMIT, grade_id_of, read_all_cells, source_of
 from grader.submissions.reader import find_files
-from grader.submissions.tree import Files, Found, UnreadableError, walk
+from grader.submissions.submission import intended_name
+from grader.submissions.tree import Files, FoundFile, UnreadableError, walk
 from grader.text import listed, log_line
 
 MOST_CELLS = 1000
@@ -155,7 +154,7 @@ class SubmissionExporter(NotebookExporter):
         except UnreadableError as error:
             self.log.warning("%s: %s The release notebook takes its place.", names["student"], error)
         else:
-            notebook = NotebookNode(nbformat=4, nbformat_minor=5, metadata=notebook.metadata, cells=_clean(read.cells))
+            notebook = NotebookNode(nbformat=4, nbformat_minor=5, metadata=notebook.metadata, cells=_clean(read[0]))
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
         converted: tuple[NotebookNode, dict[str, Any]] = self.from_notebook_node(  # type: ignore[no-untyped-call]
             notebook, resources, **settings
@@ -279,7 +278,7 @@ class ExtractSubmissions(ExtractorPlugin):
         if not own_paths:
             self._warn(f"{student}: nothing was collected. {chosen.problem}")
         for name, own_path in own_paths.items():
-            file = files.get(own_path) or Found(own_path, tree, own_path)
+            file = files.get(own_path) or FoundFile(own_path, tree, own_path)
             try:
                 content = file.tree.read_bytes(file.relative, NOTEBOOK_LIMIT)
             except UnreadableError as error:

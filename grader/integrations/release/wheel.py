@@ -22,7 +22,7 @@ from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, digest
 from grader.integrations.release import ReleaseError
 from grader.quizzes.questions import FILENAME as QUESTIONS
-from grader.submissions.names import SHEET_SUFFIX
+from grader.submissions.submission import SHEET_SUFFIX
 
 LOCK = "requirements.lock"
 """The file in the course's folder with the versions to install. Without it, the versions installed here count."""

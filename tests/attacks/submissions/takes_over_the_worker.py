@@ -9,7 +9,7 @@ worker = frame.f_locals["worker"]
 honest = worker.answers
 Answer, Reply, Error = (
     getattr(sys.modules[f"grader.sandbox.{module}"], name)
-    for module, name in (("worker", "Answer"), ("messages", "Reply"), ("messages", "Error"))
+    for module, name in (("worker", "Answer"), ("protocol", "Reply"), ("protocol", "Error"))
 )
 OWN = ("load", "prepare", "seed", "begin", "upload", "patch", "unpatch", "generator", "make")
 

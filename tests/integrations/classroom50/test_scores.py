@@ -13,9 +13,8 @@ from classroom50_collector import cleared, collect, load, shown
 from made_reports import exercise, report, unit
 
 from grader.classes.exports import EXEMPT, Column, Export
-from grader.classes.gradebook import Gradebook, Row
-from grader.classes.roster import Entry
-from grader.classes.unit_grades import UnitGrade
+from grader.classes.gradebook import Gradebook, StudentRow, UnitGrade
+from grader.classes.roster import RosterEntry
 from grader.errors import GraderError
 from grader.integrations.learning_platforms import OF_RECORD, classroom50_scores
 
@@ -82,7 +81,7 @@ def collected(classroom: Path, slug: str, *entries: dict[str, Any], kind: str = 
     load(classroom / "scores.json")
 
 
-def of(entry: Entry | str, **points: int | None) -> Row:
+def of(entry: RosterEntry | str, **points: int | None) -> StudentRow:
     """A student with points in units; None if the unit waits to be graded."""
     made = report({name: unit({"total": exercise(1)}) for name in points}, suites="hidden")
     made = made.model_copy(update={"timing": made.timing.model_copy(update={"started": STARTED.isoformat()})})
@@ -92,14 +91,14 @@ def of(entry: Entry | str, **points: int | None) -> Row:
         else UnitGrade("graded", made, made.units[name].model_copy(update={"points": count}))
         for name, count in points.items()
     }
-    return Row(student(entry) if isinstance(entry, str) else entry, whole)
+    return StudentRow(student(entry) if isinstance(entry, str) else entry, whole)
 
 
-def student(login: str, assignment: str = "sums") -> Entry:
-    return Entry(login.lower(), repository=f"school/spring-{assignment}-{login.lower()}")
+def student(login: str, assignment: str = "sums") -> RosterEntry:
+    return RosterEntry(login.lower(), repository=f"school/spring-{assignment}-{login.lower()}")
 
 
-def write(classroom: Path, *rows: Row, heading: str = "sums", possible: int = 18) -> Export:
+def write(classroom: Path, *rows: StudentRow, heading: str = "sums", possible: int = 18) -> Export:
     """Write the column of a unit, and check the file by the collector's rules."""
     values = [_value(row, heading) for row in rows]
     book = Gradebook(dict.fromkeys(rows[0].grades, possible), rows)
@@ -110,7 +109,7 @@ def write(classroom: Path, *rows: Row, heading: str = "sums", possible: int = 18
     return done
 
 
-def _value(row: Row, heading: str) -> int | str:
+def _value(row: StudentRow, heading: str) -> int | str:
     points = row.points if heading == "total" else row.grades[heading].points
     return "" if points is None else points
 
@@ -211,7 +210,10 @@ def test_percent_is_rounded_down(classroom: Path) -> None:
 
 
 def test_who_cannot_have_an_entry_is_named_and_the_others_have_theirs(classroom: Path) -> None:
-    unknown, twice = Entry("cyd", "Cyd Ny", repository="school/elsewhere"), Entry("dan", sis_login_id="ADA-L")
+    unknown, twice = (
+        RosterEntry("cyd", "Cyd Ny", repository="school/elsewhere"),
+        RosterEntry("dan", sis_login_id="ADA-L"),
+    )
     rows = [of("bob", sums=19), of(unknown, sums=3), of("Ada-L", sums=4), of(twice, sums=4)]
     done = write(classroom, *rows)
     assert done.left_out == [
@@ -224,7 +226,7 @@ def test_who_cannot_have_an_entry_is_named_and_the_others_have_theirs(classroom:
 
 
 def test_a_student_of_classroom_50s_own_roster_is_found_by_the_login(classroom: Path) -> None:
-    write(classroom, of(Entry("ada-l", sis_login_id="ada-L", is_exported=True), sums=4))
+    write(classroom, of(RosterEntry("ada-l", sis_login_id="ada-L", is_exported=True), sums=4))
     assert points(classroom) == {"Ada-L": (4, 18)}
 
 
@@ -234,8 +236,8 @@ def test_the_repository_may_be_of_another_assignment_of_the_classroom(classroom:
     assert points(classroom) == {"Ada-L": (4, 18)}
 
 
-def member(login: str, owner: str) -> Entry:
-    return Entry(login.lower(), sis_login_id=login, repository=f"school/spring-sums-{owner}")
+def member(login: str, owner: str) -> RosterEntry:
+    return RosterEntry(login.lower(), sis_login_id=login, repository=f"school/spring-sums-{owner}")
 
 
 @pytest.mark.parametrize(("mode", "owner"), [("group", "ada-l"), ("team", "group-1")])
@@ -252,7 +254,9 @@ def test_a_group_has_one_entry_for_its_members(classroom: Path, mode: str, owner
         "the roster."
     ]
     assert points(classroom) == {}
-    done = write(classroom, of(member("ada-l", owner), sums=9), of(Entry("cyd", repository=pair[0].repository), sums=9))
+    done = write(
+        classroom, of(member("ada-l", owner), sums=9), of(RosterEntry("cyd", repository=pair[0].repository), sums=9)
+    )
     assert "write the login of each, as in Spring/roster.csv, into the roster as sis_login_id" in done.left_out[0]
 
 
@@ -338,7 +342,7 @@ def test_a_linked_file_is_of_the_classroom_in_which_the_link_is(classroom: Path,
 
 
 def test_another_place_than_a_classroom_is_refused(classroom: Path, tmp_path: Path) -> None:
-    book: Sequence[Row] = [of("bob", sums=9)]
+    book: Sequence[StudentRow] = [of("bob", sums=9)]
     for path, message in {
         classroom / "grades.json": "reads scores.json, not grades.json: give CLASSROOM/scores.json",
         tmp_path / "scores.json": r"assignments.json cannot be read \(No such file or directory\): give CLASSROOM",

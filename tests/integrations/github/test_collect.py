@@ -14,8 +14,8 @@ import courses
 import pytest
 from local_github import TOKEN, Answer, LocalGitHub, Repository, basic, git, local_github
 
-from grader.classes.collected import Collected, CollectError, Student, read_collected
-from grader.classes.roster import Entry
+from grader.classes.collected import CollectedClass, CollectedStudent, CollectError, read_collected
+from grader.classes.roster import RosterEntry
 from grader.course.model import Course, load_course
 from grader.integrations.github.api import GitHub
 from grader.integrations.github.collect import collect, times
@@ -114,8 +114,10 @@ def pushed(hub: LocalGitHub, root: Path) -> dict[str, dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def collected(hub: LocalGitHub, pushed: dict[str, dict[str, str]], course: Course, into: Path) -> dict[str, Student]:
-    roster = [Entry(name, repository=f"our-course/{name}") for name in [*pushed, "empty", "nothing", "missing"]]
+def collected(
+    hub: LocalGitHub, pushed: dict[str, dict[str, str]], course: Course, into: Path
+) -> dict[str, CollectedStudent]:
+    roster = [RosterEntry(name, repository=f"our-course/{name}") for name in [*pushed, "empty", "nothing", "missing"]]
     units = times(course, None, datetime.datetime.now(datetime.UTC))
     found = collect(roster, course, units, client(hub), into, NOW)
     assert [student.student for student in found.students] == [entry.student for entry in roster]
@@ -131,7 +133,7 @@ def client(hub: LocalGitHub) -> GitHub:
     return GitHub(hub.api, hub.folder.as_uri(), TOKEN)
 
 
-def noticed(student: Student) -> str:
+def noticed(student: CollectedStudent) -> str:
     return "\n".join(student.noticed)
 
 
@@ -148,7 +150,7 @@ def noticed(student: Student) -> str:
     ],
 )
 def test_the_last_push_before_the_due_date_counts(
-    collected: dict[str, Student], pushed: dict[str, dict[str, str]], into: Path, student: str, counts: str
+    collected: dict[str, CollectedStudent], pushed: dict[str, dict[str, str]], into: Path, student: str, counts: str
 ) -> None:
     work = collected[student].units["sums"]
     assert work.commit == pushed[student][counts]
@@ -160,27 +162,27 @@ def test_the_last_push_before_the_due_date_counts(
 
 
 def test_each_unit_has_a_time_of_its_own(
-    collected: dict[str, Student], pushed: dict[str, dict[str, str]], into: Path
+    collected: dict[str, CollectedStudent], pushed: dict[str, dict[str, str]], into: Path
 ) -> None:
     units = collected["late"].units
     assert [units[unit].commit for unit in DUE] == [pushed["late"]["early"], pushed["late"]["late"]]
     assert (into / "means" / "late" / "exercises" / "sums.py").read_text() == "answer = 2\n"
 
 
-def test_an_honest_student_has_no_anomalies(collected: dict[str, Student]) -> None:
+def test_an_honest_student_has_no_anomalies(collected: dict[str, CollectedStudent]) -> None:
     assert collected["honest"].noticed == []
     assert [work.pushes_since for work in collected["honest"].units.values()] == [0, 0]
     assert collected["honest"].units["sums"].pushed == datetime.datetime.fromisoformat(IN_TIME)
     assert collected["honest"].units["sums"].pushed_by == "ada-l"
 
 
-def test_pushes_since_the_due_date_are_counted(collected: dict[str, Student]) -> None:
+def test_pushes_since_the_due_date_are_counted(collected: dict[str, CollectedStudent]) -> None:
     assert collected["late"].units["sums"].pushes_since == 1
     assert collected["late"].noticed == ["Pushes since it was due: sums 1."]
 
 
 def test_a_back_dated_commit_is_reported_and_does_not_count(
-    collected: dict[str, Student], pushed: dict[str, dict[str, str]]
+    collected: dict[str, CollectedStudent], pushed: dict[str, dict[str, str]]
 ) -> None:
     late = pushed["back-dated"]["late"][:7]
     sentence = (
@@ -191,7 +193,7 @@ def test_a_back_dated_commit_is_reported_and_does_not_count(
 
 
 def test_a_force_push_is_reported_with_account_time_and_commits(
-    collected: dict[str, Student], pushed: dict[str, dict[str, str]]
+    collected: dict[str, CollectedStudent], pushed: dict[str, dict[str, str]]
 ) -> None:
     early, late = pushed["forced"]["early"][:7], pushed["forced"]["late"][:7]
     sentence = (
@@ -200,12 +202,14 @@ def test_a_force_push_is_reported_with_account_time_and_commits(
     assert sentence in collected["forced"].noticed
 
 
-def test_other_accounts_are_reported_but_not_the_one_that_made_the_repository(collected: dict[str, Student]) -> None:
+def test_other_accounts_are_reported_but_not_the_one_that_made_the_repository(
+    collected: dict[str, CollectedStudent],
+) -> None:
     assert collected["helped"].noticed == ["Several accounts pushed: uncle-bob 1, ada-l 1."]
     assert collected["helped"].units["sums"].pushed_by == "uncle-bob"
 
 
-def test_changes_of_the_courses_own_files_are_reported(collected: dict[str, Student]) -> None:
+def test_changes_of_the_courses_own_files_are_reported(collected: dict[str, CollectedStudent]) -> None:
     assert collected["changed"].units["sums"].changed == [
         ".github/workflows/classroom.yml",
         ".github/workflows/mine.yml (new)",
@@ -216,7 +220,7 @@ def test_changes_of_the_courses_own_files_are_reported(collected: dict[str, Stud
     assert "sums, means: these files differ from the course's own: .github/workflows/" in noticed(collected["changed"])
 
 
-def test_a_forged_record_of_what_was_handed_out_hides_nothing(collected: dict[str, Student]) -> None:
+def test_a_forged_record_of_what_was_handed_out_hides_nothing(collected: dict[str, CollectedStudent]) -> None:
     assert collected["forged"].units["sums"].changed == [".course.json", ".github/workflows/classroom.yml"]
 
 
@@ -228,7 +232,7 @@ def test_a_forged_record_of_what_was_handed_out_hides_nothing(collected: dict[st
     ],
 )
 def test_without_a_push_the_folder_is_empty_and_the_remark_says_why(
-    collected: dict[str, Student], into: Path, student: str, remark: str
+    collected: dict[str, CollectedStudent], into: Path, student: str, remark: str
 ) -> None:
     work = collected[student].units["sums"]
     assert (work.commit, work.problem, work.remark) == (None, None, remark)
@@ -236,7 +240,7 @@ def test_without_a_push_the_folder_is_empty_and_the_remark_says_why(
     assert list((into / "sums" / student).iterdir()) == []
 
 
-def test_a_missing_repository_does_not_affect_others(collected: dict[str, Student], into: Path) -> None:
+def test_a_missing_repository_does_not_affect_others(collected: dict[str, CollectedStudent], into: Path) -> None:
     assert collected["missing"].problems == [
         "GitHub shows no our-course/missing to this token (404): correct the roster, or let the token in GITHUB_TOKEN "
         "(in the workflow: the secret CLASS_TOKEN) read the repository."
@@ -244,13 +248,13 @@ def test_a_missing_repository_does_not_affect_others(collected: dict[str, Studen
     assert not (into / "sums" / "missing").exists()
 
 
-def test_a_commit_that_is_gone_is_a_problem_and_not_a_zero(collected: dict[str, Student], into: Path) -> None:
+def test_a_commit_that_is_gone_is_a_problem_and_not_a_zero(collected: dict[str, CollectedStudent], into: Path) -> None:
     assert collected["gone"].problem is None
     assert "The commit 111111111111 of our-course/gone cannot be fetched" in collected["gone"].problems[0]
     assert not (into / "sums" / "gone").exists()
 
 
-def test_collected_json_holds_all_results(collected: dict[str, Student], into: Path) -> None:
+def test_collected_json_holds_all_results(collected: dict[str, CollectedStudent], into: Path) -> None:
     found = read_collected(into / "collected.json")
     assert found.students == list(collected.values())
     assert {unit: time.isoformat() for unit, time in found.units.items()} == {
@@ -260,7 +264,7 @@ def test_collected_json_holds_all_results(collected: dict[str, Student], into: P
     assert [push.after for push in found.students[0].pushes or []][0:1] == [found.students[0].head]
 
 
-def test_the_token_is_in_nothing_that_was_written(collected: dict[str, Student], into: Path) -> None:
+def test_the_token_is_in_nothing_that_was_written(collected: dict[str, CollectedStudent], into: Path) -> None:
     assert collected
     contents = [path.read_bytes() for path in into.rglob("*") if path.is_file() and path.stat().st_size < 2**20]
     assert contents
@@ -274,7 +278,7 @@ def test_git_shows_the_token_to_the_server_alone_and_in_a_header(
     repository.push({}, EARLY)
     github = GitHub(hub.api, hub.api, TOKEN)  # this server speaks HTTP, but not git
     before = len(hub.asked)
-    found = collect([Entry("ada", repository="our-course/private")], course, {}, github, tmp_path, NOW)
+    found = collect([RosterEntry("ada", repository="our-course/private")], course, {}, github, tmp_path, NOW)
     assert found.students[0].problem == (
         "our-course/private cannot be read with git: let the token in GITHUB_TOKEN (in the workflow: the secret "
         "CLASS_TOKEN) read the contents of the repository."
@@ -412,9 +416,9 @@ def test_unreadable_snapshots_are_not_overwritten(hub: LocalGitHub, course: Cour
     assert (tmp_path / "snapshots.jsonl").read_text() == f"{whole}\nhalf a li"
 
 
-def collect_one(hub: LocalGitHub, name: str, course: Course, into: Path) -> Collected:
+def collect_one(hub: LocalGitHub, name: str, course: Course, into: Path) -> CollectedClass:
     units = times(course, None, datetime.datetime.now(datetime.UTC))
-    return collect([Entry("ada", repository=f"our-course/{name}")], course, units, client(hub), into, NOW)
+    return collect([RosterEntry("ada", repository=f"our-course/{name}")], course, units, client(hub), into, NOW)
 
 
 # -- extensions and late work ----------------------------------------------------------------------------------------
@@ -438,7 +442,7 @@ def test_a_push_in_the_grace_period_or_before_the_end_of_an_extension_is_in_time
     pushed = [repository.push({"sums.py": f"a = {n}\n"}, time) for n, time in enumerate((EARLY, LATE, LATER))]
     extension = {"sums": datetime.datetime(2020, 1, 26, 10, tzinfo=datetime.UTC)}
     for due, commit, late in (({}, pushed[1], pushed[2]), (extension, pushed[2], None)):
-        entry = Entry("ada", repository="our-course/extended", due=due)
+        entry = RosterEntry("ada", repository="our-course/extended", due=due)
         units = times(lenient, ["sums"], NOW)
         [student] = collect([entry], lenient, units, client(hub), tmp_path, NOW).students
         work = student.units["sums"]
@@ -453,7 +457,7 @@ def test_late_work_has_the_time_of_the_first_push_with_the_units_files(
     repository.push({"exercises/sums.py": "a = 1\n", "exercises/means.py": "b = 1\n"}, EARLY)
     repository.push({"exercises/sums.py": "a = 2\n"}, LATER)
     last = repository.push({"exercises/means.py": "b = 2\n", "notes.md": "x"}, "2020-01-28T10:00:00Z")
-    entry = Entry("ada", repository="our-course/later")
+    entry = RosterEntry("ada", repository="our-course/later")
     [student] = collect([entry], lenient, times(lenient, None, NOW), client(hub), tmp_path, NOW).students
     late = student.units["sums"].late
     assert late is not None
@@ -471,8 +475,8 @@ def test_each_member_of_a_group_gets_the_commit_of_their_own_due_date(
     ]
     extension = {"sums": datetime.datetime(2020, 1, 26, 10, tzinfo=datetime.UTC)}
     roster = [
-        Entry("ada", repository="our-course/group"),
-        Entry("bob", repository="our-course/group", due=extension),
+        RosterEntry("ada", repository="our-course/group"),
+        RosterEntry("bob", repository="our-course/group", due=extension),
     ]
     found = collect(roster, course, times(course, ["sums"], NOW), client(hub), tmp_path, NOW)
     assert [student.units["sums"].commit for student in found.students] == pushed[1:]

@@ -11,7 +11,7 @@ from local_github import TOKEN, Answer, LocalGitHub, local_github
 from made_reports import report
 from made_reports import unit as made_unit
 
-from grader.classes.collected import Student, Work
+from grader.classes.collected import CollectedStudent, CollectedWork
 from grader.classes.record import Grade
 from grader.integrations.github.api import GitHub
 from grader.integrations.github.delivery import send, statuses
@@ -20,8 +20,8 @@ from grader.reports.model import Unit
 COMMIT = "a" * 40
 
 
-def work(commit: str | None) -> Work:
-    return Work(
+def work(commit: str | None) -> CollectedWork:
+    return CollectedWork(
         commit=commit,
         problem=None,
         dated_by="push",
@@ -35,7 +35,7 @@ def work(commit: str | None) -> Work:
 
 
 def grade(name: str, unit: Unit | str, commit: str | None = COMMIT) -> Grade:
-    student = Student(
+    student = CollectedStudent(
         student=name,
         repository=f"our-course/{name}",
         problem=None,

@@ -13,24 +13,22 @@ import os
 import queue
 import socket
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from grader.cluster.installed import differences, installed
-from grader.cluster.messages import MAX_TEXT, Answer, read_task
-from grader.course.model import find_course
+from grader import __version__
+from grader.cluster.cluster_messages import MAX_TEXT, Answer, Kind, read_task
+from grader.course.model import FILENAME, Course, find_course
 from grader.engine.engine_client import Engine
+from grader.engine.engine_messages import EngineRequest
 from grader.engine.grading_processes import GRACE_SECONDS, longest_grading
 from grader.errors import GraderError, InternalError
+from grader.files import PACKAGE, digest
 from grader.reports.model import sanitize
 from grader.sandbox import lockdown
 from grader.text import printable
-
-if TYPE_CHECKING:
-    from grader.cluster.messages import Kind
-    from grader.course.model import Course
-    from grader.engine.engine_messages import EngineRequest
 
 COURSE_VARIABLE = "GRADER_COURSE"
 """The environment variable that names the course's folder, for a worker that is started elsewhere."""
@@ -188,3 +186,31 @@ def worker_name() -> str:
     with contextlib.suppress(ValueError):  # not in a worker
         address = get_worker().address
     return f"{address} on {socket.gethostname()}"
+
+
+_SHOWN = 12
+
+
+def installed(course: Course) -> dict[str, str]:
+    """Return the versions of the grader, the course and torch, by name; those of files with their digest.
+
+    The digests depend on contents and relative names, not on the folder that the grader or the course is in.
+    """
+    suites = course.suites.resolve()
+    grader = [path for kind in ("*.py", "*.ini") for path in PACKAGE.rglob(kind) if suites not in path.parents]
+    # Misconceptions are made from the solutions.
+    files = [*sorted(course.suites.rglob("*.py")), *sorted(course.solutions.glob("*.py"))]
+    return {
+        "grader": f"{__version__} ({digest(sorted(grader), PACKAGE).hex()[:_SHOWN]})",
+        "course": f"{course.version} ({digest([course.root / FILENAME, *files], course.root).hex()[:_SHOWN]})",
+        "torch": version("torch"),
+    }
+
+
+def differences(needed: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+    """Return words for each part of `needed` that is `found` in another version."""
+    return [
+        f"its {name} is {found.get(name, 'unknown')}, and this machine's is {needed[name]}"
+        for name in needed
+        if found.get(name) != needed[name]
+    ]

@@ -1,33 +1,90 @@
-"""Sends submissions to the workers of a Dask cluster, and yields each result when it arrives."""
+"""Makes reports of submissions that the workers of a Dask cluster grade."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import queue
 import time
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
+from grader.cluster.cluster_messages import RemoteResult, Task, read_answer
+from grader.cluster.cluster_worker import grade, installed
 from grader.cluster.connection import INSTALL, connect, start_worker
-from grader.cluster.messages import Task, read_answer
-from grader.cluster.worker import grade
-from grader.engine.engine_client import in_turn, request_for
+from grader.engine.engine_client import Engine, in_turn, request_for
 from grader.engine.engine_messages import EngineReply
-from grader.engine.grading import SandboxUnavailable
+from grader.engine.grading import Graded, SandboxUnavailable
 from grader.errors import InternalError
-from grader.sandbox.bounds import ProtocolError
+from grader.reports.scoring import Rubric, make_report
+from grader.sandbox.protocol import ProtocolError
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from distributed import Future
 
-    from grader.cluster.messages import Answer
+    from grader.cluster.cluster_messages import Answer
     from grader.course.model import Course
     from grader.engine.engine_messages import EngineRequest
+    from grader.quizzes.quiz_source import Quiz
     from grader.reports.model import Described, Result
-    from grader.submissions.source import Submission
+    from grader.submissions.submission import Submission
+
+
+class ClusterGrading:
+    """Makes reports of submissions, as `Grading` does, from what workers return."""
+
+    def __init__(self, course: Course, quizzes: Mapping[str, Quiz], allow_unisolated: bool, scheduler: str) -> None:
+        """Prepare; nothing is started or connected yet.
+
+        Args:
+            course: The course to grade.
+            quizzes: The quizzes of the units that are graded. They are marked here.
+            allow_unisolated: Run student code even on workers that cannot isolate it.
+            scheduler: The scheduler's address, or `local`.
+        """
+        self._course = course
+        self._quizzes = quizzes
+        self._allow_unisolated = allow_unisolated
+        self._scheduler = scheduler
+
+    def __enter__(self) -> ClusterGrading:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do nothing: the connection ends with the reports."""
+
+    def reports(
+        self, submissions: Iterable[Submission], workers: int, now: datetime.datetime
+    ) -> Iterator[tuple[Submission, Graded | str]]:
+        """Yield each submission with its report, or with the reason why there is none, in the order of completion.
+
+        A local cluster grades this many at once. Raises GraderError.
+        """
+        submissions = iter(submissions)
+        first = next(submissions, None)
+        if first is None:  # no cluster is needed
+            return
+        with Cluster(self._scheduler, self._course, workers) as cluster:
+            # What earns points comes from this machine, whatever a worker says.
+            with Engine(self._course) as engine:
+                criteria = engine.handshake().criteria
+            rubric = Rubric(criteria, self._quizzes)
+            everyone = itertools.chain([first], submissions)
+            graded = cluster.grade(everyone, installed(self._course), criteria, self._allow_unisolated)
+            for submission, result in graded:
+                for one in (submission, *submission.copies):
+                    if isinstance(result, RemoteResult):
+                        report = make_report(one, result, rubric, self._course, result.missing, result.versions, now)
+                        yield one, Graded(report, result.pytest)
+                    else:
+                        yield one, str(result)
+
 
 # Between two looks at the workers.
 LOOK_SECONDS = 10
@@ -116,7 +173,7 @@ class Cluster:
         except ProtocolError as problem:
             return f"the worker {self._holder(future)} sent a malformed answer: {problem}"
         if isinstance(result, str):
-            return _reason(answer, result)
+            return _why_not_graded(answer, result)
         return result
 
     def _failure(self, error: BaseException) -> str:
@@ -175,7 +232,7 @@ class Cluster:
             ) from None
 
 
-def _reason(answer: Answer, text: str) -> str:
+def _why_not_graded(answer: Answer, text: str) -> str:
     """Return why a submission was not graded. Raises InternalError if the worker can grade none."""
     if answer.kind == "unisolated":
         raise SandboxUnavailable(answer.reasons, where=f"on the worker {answer.worker}")

@@ -4,43 +4,33 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from grader.classes.gradebook import Gradebook, gradebook_of, read_reports, units_begun
-from grader.classes.open_cases import OpenCase, open_cases
-from grader.classes.summary.exercises import exercise_rows, misconception_rows
-from grader.classes.summary.needs_help import RULES, handed_in_nothing, needs_help, total_percent
-from grader.classes.summary.quiz_items import item_rows
-from grader.classes.summary.statistics import FEWEST, Quartiles, histogram, quartiles
-from grader.classes.summary.week import Change, change, newest
+from grader.classes.decisions import Decisions
+from grader.classes.gradebook import Gradebook, Reports, StudentRow, gradebook_of, read_reports, units_begun
+from grader.classes.open_cases import RULES, OpenCase, handed_in_nothing, needs_help, open_cases, total_percent
+from grader.classes.statistics import Quartiles, exercise_rows, histogram, item_rows, misconception_rows, quartiles
+from grader.course.model import Course
 from grader.errors import GraderError
-from grader.quizzes.quiz_source import load_quizzes
+from grader.quizzes.quiz_source import Quiz, load_quizzes
 from grader.quizzes.sheet import heading
 from grader.reports.exporters import html
 from grader.reports.exporters.html import STYLE, environment, style
-from grader.reports.model import Report
+from grader.reports.folder import earlier_report
+from grader.reports.model import UNKNOWN, Exercise, Report, Unit
 from grader.reports.reading import in_zone
 from grader.text import printable
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from grader.classes.decisions import Decisions
-    from grader.classes.gradebook import Row
-    from grader.course.model import Course
-    from grader.quizzes.quiz_source import Quiz
-
 # The most that the page lists, so that it stays small for a large class. It says what it leaves out.
 MOST = {"names": 40, "misconceptions": 60, "help": 100, "shown": 15, "cases": 100}
-LITTLE = 0.2
-"""An exercise with a smaller correlation tells strong and weak students apart too little."""
 _FOLDER = Path(__file__).parent
-_STYLES = (STYLE, _FOLDER / "page.css")
+_STYLES = (STYLE, _FOLDER / "summary_page.css")
 
 
 class UnitRow(NamedTuple):
@@ -74,14 +64,14 @@ class Summary:
     course: Course
     gradebook: Gradebook
     quizzes: Mapping[str, Quiz]
-    change: Change
+    change: WeekChange
     folder: Path
     made: datetime.datetime
     now: datetime.datetime
     is_early: bool
 
     @property
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[StudentRow]:
         """The students."""
         return self.gradebook.rows
 
@@ -91,7 +81,7 @@ class Summary:
         return [one for row in self.rows if (one := total_percent(self.gradebook, row)) is not None]
 
     @property
-    def idle(self) -> list[Row]:
+    def idle(self) -> list[StudentRow]:
         """The students who handed in nothing that counts."""
         return [row for row in self.rows if handed_in_nothing(row)]
 
@@ -191,15 +181,10 @@ def page(summary: Summary, hides_names: bool = False) -> str:
         summary=summary,
         style=style(*_STYLES),
         most=MOST,
-        fewest=FEWEST,
         bins=list(zip(histogram(percents), histogram(summary.totals), strict=True)),
         totals=quartiles(summary.totals),
         exercises=exercises,
         hardest=sorted(exercises, key=lambda one: one.share.value)[:3],
-        telling_little=sorted(
-            (one for one in exercises if one.discrimination and one.discrimination.value < LITTLE),
-            key=lambda one: one.discrimination or one.share,
-        )[:3],
         misconceptions=misconception_rows(summary.gradebook),
         items=items,
         hardest_items=sorted(items, key=lambda one: one.right.value)[:3],
@@ -218,10 +203,6 @@ def page(summary: Summary, hides_names: bool = False) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
-
-
-def _signed(number: float) -> str:
-    return f"{number:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _at(number: float) -> str:
@@ -243,8 +224,123 @@ def _template() -> Any:
         "course_markdown": html.blocks,
         "heading": heading,
         "percent": _percent,
-        "signed": _signed,
         "first_large": _first_large,
         "words": lambda name: _first_large(name.replace("_", " ")),
     }
-    return templates.get_template("page.html.j2")
+    return templates.get_template("summary_page.html.j2")
+
+
+WEEK = datetime.timedelta(days=7)
+
+
+@dataclass
+class UnitChange:
+    """How many students changed their files of a unit, and what they gained by it.
+
+    Attributes:
+        done: How many exercises are done that were not.
+        points: The points gained in exercises. Those of a quiz all come on its due date, so they are left out.
+    """
+
+    active: int = 0
+    done: int = 0
+    points: int = 0
+
+
+@dataclass
+class WeekChange:
+    """What changed in a class.
+
+    Attributes:
+        since: The beginning of the week.
+        compared: How many students have a report from then.
+        active: How many of these have changed a file.
+        units: The units in which something has changed.
+    """
+
+    since: datetime.datetime
+    compared: int = 0
+    active: int = 0
+    units: dict[str, UnitChange] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        """How many exercises are done that were not."""
+        return sum(unit.done for unit in self.units.values())
+
+    @property
+    def points(self) -> int:
+        """The points gained."""
+        return sum(unit.points for unit in self.units.values())
+
+
+def newest(found: Reports) -> datetime.datetime | None:
+    """Return when the newest report was made; None if no report can be read."""
+    times = [report.started for own in found.values() for report in own.values() if isinstance(report, Report)]
+    return max(times, default=None)
+
+
+def change(found: Reports, folder: Path, until: datetime.datetime) -> WeekChange:
+    """Compare each student's report with the one that was current a week before.
+
+    Args:
+        found: The reports.
+        folder: The folder that they are from.
+        until: When the newest of them was made.
+    """
+    result = WeekChange(until - WEEK)
+    for student, own in found.items():
+        pairs = list(_pairs(student, own, folder, result.since))
+        result.compared += bool(pairs)
+        changed = [name for name, before, after in pairs if _add(result, name, before, after)]
+        result.active += bool(changed)
+    result.units = {name: result.units[name] for name in _order(found) if name in result.units}
+    return result
+
+
+def _pairs(
+    student: str, own: Mapping[str, Report | str], folder: Path, since: datetime.datetime
+) -> Iterator[tuple[str, Unit, Unit]]:
+    """Yield each unit of a student that was graded by then, as it was then and as it is."""
+
+    @cache
+    def earlier(directory: Path) -> Report | None:
+        return earlier_report(student, directory, since)
+
+    for name, report in own.items():
+        if isinstance(report, str):
+            continue
+        if report.started <= since:
+            yield name, report.units[name], report.units[name]
+        else:
+            has_own_folder = (folder / name / f"{student}.json").is_file()
+            before = earlier(folder / name if has_own_folder else folder)
+            if before and name in before.units:
+                yield name, before.units[name], report.units[name]
+
+
+def _add(result: WeekChange, name: str, before: Unit, after: Unit) -> bool:
+    """Add what a student changed in a unit, and return whether anything was."""
+    if UNKNOWN in (before.answers, after.answers):
+        is_active = before.exercises != after.exercises
+    else:
+        is_active = before.answers != after.answers
+    if not is_active:
+        return False
+    unit = result.units.setdefault(name, UnitChange())
+    unit.active += 1
+    unit.points += sum(one.points for one in after.exercises.values())
+    unit.points -= sum(one.points for one in before.exercises.values())
+    unit.done += len(_done(after.exercises) - _done(before.exercises))
+    return True
+
+
+def _done(exercises: Mapping[str, Exercise]) -> set[str]:
+    return {
+        name for name, one in exercises.items() if one.tests and all(test.outcome == "passed" for test in one.tests)
+    }
+
+
+def _order(found: Reports) -> Iterator[str]:
+    """Yield the units in the order of the reports, which is that of the course."""
+    yield from dict.fromkeys(name for own in found.values() for name in own)

@@ -6,21 +6,17 @@ Each is a line of JSON, followed by a message of the engine: the request in a ta
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
 from grader.documents import Model
 from grader.engine.engine_messages import EngineRequest, read_request, result_of, to_line
-from grader.reports.model import Message, Result
-from grader.sandbox.bounds import ProtocolError, check_values, read_json
+from grader.reports.model import Described, Message, Result
 from grader.sandbox.lockdown import LAYERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from grader.reports.model import Described
+from grader.sandbox.protocol import ProtocolError, check_values, read_json
 
 # An honest answer stays below a tenth of each.
 MAX_BYTES = 64 * 2**20

@@ -1,1 +1,0 @@
-"""The export of a class for programs that compare code."""
