@@ -31,6 +31,7 @@ from grader.engine.name_hints import (
     RELATIVE,
     attributes_of,
     hint_on_characters,
+    methods_of,
     similar,
 )
 from grader.engine.outcomes import Outcome
@@ -91,7 +92,7 @@ def explained(
 def with_own_names(sentence: str, unit: str, exercise: str, lines: SourceLines) -> str:
     """Return a sentence with the student's names for the arguments of an exercise in place of their numbers."""
     own = [node for _, node in lines.definitions(unit) if node.name == exercise]
-    methods = {one.name: one for one in own[-1].body if isinstance(one, ast.FunctionDef)} if own else {}
+    methods = {one.name: one for node in own[-1:] for one in methods_of(node)}
 
     def named(found: re.Match[str]) -> str:
         method = methods.get("__init__" if found["made"] else "forward")
@@ -202,8 +203,7 @@ def _still_raises(outcome: Outcome, exercise: str, lines: SourceLines) -> Outcom
         return replace(outcome, reason=f"It needs `{name}`, which is not written yet.")
     if _is_written(function):
         return replace(outcome, reason=f"{where} still raises NotImplementedError: delete it.")
-    methods = owner.body if isinstance(owner, ast.ClassDef) else []
-    if any(isinstance(one, ast.FunctionDef) and _is_written(one) for one in methods):
+    if any(map(_is_written, methods_of(owner))):
         return replace(outcome, reason=f"{where} still raises NotImplementedError: write `{function.name}`.")
     return outcome
 
