@@ -53,7 +53,7 @@ def files_of(course: Course) -> dict[Path, str]:
     known = expected_values.read_values(path)
     values = {unit: _values(course, unit, criteria, known.get(unit, {})) for unit, criteria in visible.items()}
     texts = {
-        course.exercises / guidance.RULES: guidance.rules_json(
+        course.exercises / guidance.RULES: guidance.to_json(
             {unit: _rules(course, unit, visible[unit]) for unit in visible}
         )
     }

@@ -16,7 +16,7 @@ from grader.course.model import Course
 from grader.practice.progress import Step, next_step
 from grader.reports.model import Message, Report
 from grader.reports.reading import NOTHING_YET, ExerciseEntry, entries, sentence_of
-from grader.submissions.submission import missing_sheet
+from grader.submissions.submission import missing_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,7 +67,7 @@ def print_exercises(report: Report, rules: Rules, names: Collection[str], consol
             _show_unit(report, rules, unit_name, own, names, console)
             if unit.quiz and (not names or unit_name in names):
                 _say(console, f"quiz: {unit.quiz.summary}", indent=4)
-                known = {*unit.remarks, missing_sheet(unit_name)}
+                known = {*unit.remarks, missing_file(unit_name, is_quiz=True)}
                 problems = [*unit.quiz.remarks, *(item.problem for item in unit.quiz.items.values())]
                 for problem in problems:
                     if problem and problem not in known:

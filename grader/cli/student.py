@@ -225,17 +225,16 @@ def practice(
     course: CourseFolder = None,
 ) -> None:
     """Practise a unit: each answer is explained at once, and nothing is graded."""
-    unit = _named(unit, course, "unit")
+    from grader.files import write_where_named
+    from grader.quizzes.practice_items import find_practice, page_of, practise
+
+    items = find_practice(_named(unit, course, "unit"), course)
     if page is None:
-        from grader.quizzes.practice_items import practise
-
-        practise(unit, out, course)
+        practise(items, out)
         return
-    from grader.quizzes.practice_items import write_page
-
     with writing(f"{page} could not be written"):
         page.parent.mkdir(parents=True, exist_ok=True)
-        write_page(unit, page, course)
+        write_where_named(page, page_of(items))
     say(f"{page} is written: open it in a browser. It works without a network.")
 
 

@@ -106,12 +106,15 @@ class Screen:
             self._show(part)
 
     def read_line(self, *choices: str) -> str:
-        """Print what can be typed, and return what the student types. Raises Stop at the end of the input."""
-        self.say(" · ".join(choices), style="dim")
+        """Print what can be typed, and return what is. Raises Stop for "stop" and at the end of the input."""
+        self.say(" · ".join([*choices, "stop"]), style="dim")
         try:
-            return input("> ").strip()
+            typed = input("> ").strip()
         except EOFError:
             raise Stop from None
+        if typed.casefold() == "stop":
+            raise Stop
+        return typed
 
     def _show(self, what: RenderableType) -> None:
         self.console.print(what, width=min(self.console.width, WIDTH))
@@ -307,8 +310,6 @@ class _QuizSession:
                     return 1
                 case "back":
                     return -1
-                case "stop":
-                    raise Stop
             if damage:  # the student may have repaired it
                 return 0
             problem = self._save(name, question, typed)
@@ -324,7 +325,7 @@ class _QuizSession:
         choices = [what, "Enter to keep it", f"{DELETE} to delete it"] if answer else [what, "Enter to skip"]
         if is_damaged:
             choices = ["Enter to go on"]
-        return self.screen.read_line(*choices, "back", "stop")
+        return self.screen.read_line(*choices, "back")
 
     def _save(self, name: str, question: Question, typed: str) -> str | None:
         """Save what was typed; return a sentence if that is not possible, or if the student may want to change it."""

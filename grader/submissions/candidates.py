@@ -25,8 +25,6 @@ from grader.submissions.submission import (
     filenames,
     intended_name,
     is_published,
-    missing_sheet,
-    missing_unit,
     quoted_name,
     written_lines,
 )
@@ -53,11 +51,6 @@ class Wanted:
         """The name of the file, if it is not a notebook."""
         script, _, sheet = filenames(self.unit)
         return sheet if self.is_quiz else script
-
-    @property
-    def missing(self) -> str:
-        """The sentence if there is no such file."""
-        return missing_sheet(self.unit) if self.is_quiz else missing_unit(self.unit)
 
     def candidate(self, tree: Files, path: str, own_path: str | None = None) -> Candidate | None:
         """Read a file as a candidate; None if there is none, or it has no cells of the quiz. Raises UnreadableError."""

@@ -20,8 +20,7 @@ from grader.submissions.submission import (
     intended_name,
     is_code,
     is_published,
-    missing_sheet,
-    missing_unit,
+    missing_file,
     quiz_of,
     quoted_name,
     written_lines,
@@ -142,7 +141,7 @@ class SubmissionFiles:
             self.named(placed, "", instead_of=unit)
         wrong = [one for one in found if one not in placed]
         if not wrong:
-            return missing_sheet(unit) if is_quiz else missing_unit(unit)
+            return missing_file(unit, is_quiz)
         if is_quiz:
             return self.named(wrong, f"hand in {sheet}")
         if self.only is None and len(self.units) > 1:  # it could be an attempt at any unit

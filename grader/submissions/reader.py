@@ -33,8 +33,7 @@ from grader.submissions.submission import (
     UnitSubmission,
     filenames,
     intended_name,
-    missing_sheet,
-    missing_unit,
+    missing_file,
     places,
 )
 from grader.submissions.tree import MEGABYTE, Files, Ignored, UnreadableError, joined
@@ -76,7 +75,7 @@ def read_submission(
     others = (name for name in sibling_names if name not in units)
     siblings = {name: code for name in others if (code := reader.read(name)[0])}
     is_wrong = any(
-        one.problem not in ("", missing_unit(name)) or one.quiz_problem not in ("", missing_sheet(name))
+        one.problem not in ("", missing_file(name)) or one.quiz_problem not in ("", missing_file(name, is_quiz=True))
         for name, one in units.items()
     )
     # Of a unit that is graded alone, it is said where its file is looked for.
@@ -178,7 +177,11 @@ class _Reader:
             if problems := [*of_notebooks, *problems]:
                 raise UnreadableError(problems[0])
             is_only = wanted.unit == self.files.only
-            raise UnreadableError(self.files.instead_of(wanted.unit, wanted.is_quiz) if is_only else wanted.missing)
+            raise UnreadableError(
+                self.files.instead_of(wanted.unit, wanted.is_quiz)
+                if is_only
+                else missing_file(wanted.unit, wanted.is_quiz)
+            )
         chosen, remarks = choose(found, problems)
         has_answers = any(one.has_answers for one in (chosen, *misplaced))
         if wanted.unit == self.files.only and not has_answers:

@@ -109,14 +109,11 @@ def places(tree: Files, unit: str, name: str) -> list[str]:
     return [*found, f"{unit}/{notebook}", f"{unit}/{name}"] if has_folder else found
 
 
-def missing_unit(unit: str) -> str:
-    """Return the sentence on a unit that has no file."""
+def missing_file(unit: str, is_quiz: bool = False) -> str:
+    """Return the sentence on a unit, or on a quiz, that has no file."""
+    if is_quiz:
+        return f"{unit}{SHEET_SUFFIX} is missing: hand it in, in the folder itself or in {FOLDER}/."
     return f"{unit}.py is missing: hand it in, or {unit}.ipynb, in the folder itself, in {FOLDER}/ or in {unit}/."
-
-
-def missing_sheet(unit: str) -> str:
-    """Return the sentence on a quiz that has no sheet."""
-    return f"{unit}{SHEET_SUFFIX} is missing: hand it in, in the folder itself or in {FOLDER}/."
 
 
 def intended_name(filename: str, units: Iterable[str]) -> str | None:

@@ -347,7 +347,7 @@ class InProcessBackend:
         module.__dict__.update(names)
         self.draws: dict[Any, list[Any]] = {}
         self.forget()
-        self.worker.patches.elsewhere = [found for value in names.values() for found in _globals(value)]
+        self.worker.elsewhere = [found for value in names.values() for found in _globals(value)]
 
     def load(self, unit: str) -> None:
         """Do nothing: the unit's names are given."""

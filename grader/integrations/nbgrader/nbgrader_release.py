@@ -21,7 +21,7 @@ from grader.files import PACKAGE, write_atomically
 from grader.integrations.nbgrader import IN_PLACE_OF
 from grader.integrations.nbgrader.notebook_merge import Merge
 from grader.integrations.release import ReleaseError
-from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem
+from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem, accepted_answer, right_letters
 from grader.quizzes.questions import Question
 from grader.quizzes.quiz_source import Quiz
 from grader.quizzes.sheet import heading, kind_line
@@ -166,19 +166,14 @@ def _asked(question: Question) -> str:
 def _right_answer(item: Item) -> str:
     """Return the right answer as Python, in the form that students are asked for."""
     match item:
-        case ChoiceItem():
-            right = [letter for letter, choice in item.options().items() if choice.right]
-            if item.kind == "true_false":
-                return str(item.options()[right[0]].text == "true")
-        case BugItem():
-            right = [letter for letter, number in item.options().items() if number == item.wrong_line()]
-        case OrderItem():
-            right = item.answer.split()
+        case ChoiceItem(kind="true_false"):
+            return str(accepted_answer(item, 0) == "true")
+        case ChoiceItem() | BugItem() | OrderItem():
+            return json.dumps(" ".join(right_letters(item)))
         case ShapeItem():
             return repr(tuple(item.row(0)["answer"]))
         case _:
             return repr(item.row(0)["answer"])
-    return json.dumps(" ".join(right))
 
 
 def _self_contained(cell: NotebookNode, solutions: Path) -> NotebookNode:
