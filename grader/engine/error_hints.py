@@ -148,9 +148,8 @@ def hint_for(outcome: Outcome, place: SourceLine, lost: Sequence[FailedStatement
         return takes
     if "NoneType" in detail and not refused:
         return _on_none(place.number, place.around)
-    return (
-        hint_on_tensors(outcome, place) or _on_definition(outcome, place) or on_missing_attribute(detail, place.lines)
-    )
+    hint = hint_on_tensors(outcome, place) or _on_definition(outcome, place)
+    return hint or on_missing_attribute(detail, place.lines)
 
 
 def _on_definition(outcome: Outcome, place: SourceLine) -> str:
