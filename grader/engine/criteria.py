@@ -221,14 +221,12 @@ def _parameters(function: Callable[..., None]) -> frozenset[str]:
     return frozenset(inspect.signature(function).parameters)
 
 
-Place = tuple[str, int]
-"""The name of a test function, and the number of its case, counted from zero."""
-
-
 def criteria_of(
     suite: ModuleType, unit: str, version: str, substitutes: Substitutes = NO_SUBSTITUTES
-) -> dict[Place, Criterion]:
+) -> dict[tuple[str, int], Criterion]:
     """Return the criterion of every test of a suite, and of every case of a test, in their order.
+
+    Each has the name of its function, and the number of its case from 0.
 
     Raises:
         SuiteError: A test is not a criterion; the message says which one, and why.
