@@ -33,7 +33,7 @@ from grader.submissions.tree import (
     Files,
     Ignored,
     Kind,
-    Mount,
+    Part,
     Parts,
     UnreadableError,
     joined,
@@ -381,9 +381,9 @@ class Unopened(Parts):
         """Open it; if that fails, return a tree that says why."""
         return _opened(self.tree, self.relative)
 
-    def mount(self, relative: str) -> Mount:
+    def mount(self, relative: str) -> Part:
         """Return where a path is."""
-        return Mount(self.opened(), relative, relative)
+        return Part(self.opened(), relative, relative)
 
 
 @functools.lru_cache(maxsize=2)
