@@ -18,7 +18,6 @@ from grader.sandbox.pieces import fix_indentation, split
 from grader.sandbox.processes import START_SECONDS, Left, OutputBuffer, Server, ServerLost, Transport
 from grader.sandbox.protocol import Anomaly, Exited, Handshake, Progress, ProtocolError, Running, TooLarge, check_sizes
 from grader.sandbox.replies import AuditLog, Reader, failed_statements, values_of
-from grader.sandbox.statements import does_only
 from grader.sandbox.values import Calls
 from grader.text import listed
 
@@ -101,7 +100,7 @@ def _others(source: Source, place: Progress) -> str:
     found = []
     for number, (cell, label) in enumerate(zip(cells, source.labels, strict=True)):
         pieces = split(cell, source.is_notebook)
-        places = _joined((piece, does_only(piece) and (number, piece.line) != stopped) for piece in pieces)
+        places = _joined((piece, piece.does_only and (number, piece.line) != stopped) for piece in pieces)
         if places:
             lines = "line" if len(places) == 1 and places[0].isdigit() else "lines"
             found.append(f"{lines} {listed(places)}{f' of {label}' if source.is_notebook else ''}")

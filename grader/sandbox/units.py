@@ -21,21 +21,8 @@ from torch import nn
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 from torch.utils import _device
 
-from grader.sandbox import loader
-from grader.sandbox.protocol import (
-    MAX_FAILURES,
-    MAX_LINE,
-    MAX_SHAPES,
-    MAX_TEXT,
-    MAX_TRACE,
-    MAX_TYPES,
-    MORE,
-    Error,
-    Failed,
-    Progress,
-    cut,
-)
-from grader.sandbox.statements import does_only
+from grader.sandbox import loader, protocol
+from grader.sandbox.protocol import Error, Failed, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -173,7 +160,9 @@ CHARACTER = re.compile(r"invalid (?:non-printable )?character .{0,10}U\+[0-9A-F]
 
 def describe(error: BaseException, labels: Collection[str]) -> Error:
     """Return an error's built-in types, its text, and its lines in the sources with these labels."""
-    kinds = cut((kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"), MAX_TYPES)
+    kinds = protocol.cut(
+        (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"), protocol.MAX_TYPES
+    )
     places = students_places(error.__traceback__, labels)
     if not places:
         line, file, text = _place_in_error(error) if isinstance(error, SyntaxError) else (None, None, _text(error))
@@ -181,8 +170,8 @@ def describe(error: BaseException, labels: Collection[str]) -> Error:
     trace = [(place.tb_frame.f_code.co_filename, place.tb_lineno) for place in places]
     trace = [place for place, _ in itertools.groupby(trace)]  # a function that calls itself has one line many times
     file, line = trace[-1]
-    if len(trace) > MAX_TRACE:
-        trace = [trace[0], *trace[1 - MAX_TRACE :]]
+    if len(trace) > protocol.MAX_TRACE:
+        trace = [trace[0], *trace[1 - protocol.MAX_TRACE :]]
     return Error(0, kinds, _text(error), line, file, tuple(trace), _shapes(places[-1]))
 
 
@@ -210,17 +199,17 @@ def current_place(frame: FrameType | None, labels: Collection[str]) -> tuple[str
 
 def _place_in_error(error: SyntaxError) -> tuple[int | None, str | None, str]:
     # Student code may have made the error, with any values as attributes.
-    line = error.lineno if type(error.lineno) is int and abs(error.lineno) < MAX_LINE else None
-    file = error.filename[:MAX_TEXT] if type(error.filename) is str else None
+    line = error.lineno if type(error.lineno) is int and abs(error.lineno) < protocol.MAX_LINE else None
+    file = error.filename[: protocol.MAX_TEXT] if type(error.filename) is str else None
     text = _text(error.msg)
-    if line and CHARACTER.match(text) and type(error.offset) is int and 0 < error.offset < MAX_LINE:
+    if line and CHARACTER.match(text) and type(error.offset) is int and 0 < error.offset < protocol.MAX_LINE:
         text = f"{text} in column {error.offset}"
     return line, file, text
 
 
 def _text(value: Any) -> str:
     try:
-        return str.__str__(str(value))[:MAX_TEXT]
+        return str.__str__(str(value))[: protocol.MAX_TEXT]
     except BaseException:  # noqa: BLE001 - __str__ is the student's
         return "(the error's text could not be read)"
 
@@ -229,7 +218,9 @@ def _shapes(place: TracebackType) -> tuple[str, ...]:
     """Return the tensors in the expression that failed, each as its name and its shape."""
     try:
         names = dict.fromkeys(DOTTED_NAME.findall(_expression(place)))
-        return cut(dict.fromkeys(shape for name in names for shape in _shape(name, place.tb_frame)), MAX_SHAPES)
+        return protocol.cut(
+            dict.fromkeys(shape for name in names for shape in _shape(name, place.tb_frame)), protocol.MAX_SHAPES
+        )
     except BaseException:  # noqa: BLE001 - attributes can be code of the student
         return ()
 
@@ -295,7 +286,7 @@ class Units:
         # By statement, the functions and classes whose names it takes; and the statement of each failure.
         earlier: dict[tuple[int, int], dict[str, Any]] = {}
         places: list[tuple[int, int]] = []
-        most = MAX_FAILURES - len(SETTINGS) - 1
+        most = protocol.MAX_FAILURES - len(SETTINGS) - 1
         more: list[tuple[int, Piece, bool]] = []
 
         def note_settings() -> None:
@@ -307,11 +298,11 @@ class Units:
             nonlocal place
             note_settings()
             place = cell, piece.line
-            if (cell, piece.line) in skipped or (source["is_brief"] and does_only(piece)):
+            if (cell, piece.line) in skipped or (source["is_brief"] and piece.does_only):
                 return False
             values = {name: module.__dict__.get(name) for name in piece.names}
             earlier[cell, piece.line] = {name: value for name, value in values.items() if callable(value)}
-            self.notify(Progress(0, unit, cell, piece.line, cut(piece.names)))
+            self.notify(Progress(0, unit, cell, piece.line, protocol.cut(piece.names)))
             return True
 
         def failed(cell: int, piece: Piece, error: BaseException) -> None:
@@ -323,7 +314,7 @@ class Units:
             # Its own line, and not one of a function that it calls.
             own = dict(described.trace[:1]).get(label)
             line = own or described.line or piece.line
-            one = Failed(cut(piece.names), (), described.types, described.text, line, label)
+            one = Failed(protocol.cut(piece.names), (), described.types, described.text, line, label)
             if remark:
                 one = one._replace(types=(remark.kind,), text=one.text if remark.error else "", line=own or remark.line)
                 if remark.error and (one.types, one.text) in [(other.types, other.text) for other in failures]:
@@ -364,10 +355,10 @@ def _more(more: list[tuple[int, Piece, bool]], labels: list[str]) -> list[Failed
     pieces = [(cell, piece) for cell, piece, is_remark in more if not is_remark]
     if not pieces:
         return []
-    names, (cell, first) = cut(name for _, piece in pieces for name in piece.names), pieces[0]
-    return [Failed(names, (), (MORE,), f"{len(pieces)}.", first.line, labels[cell])]
+    names, (cell, first) = protocol.cut(name for _, piece in pieces for name in piece.names), pieces[0]
+    return [Failed(names, (), (protocol.MORE,), f"{len(pieces)}.", first.line, labels[cell])]
 
 
 def _still_there(module: types.ModuleType, earlier: dict[str, Any]) -> tuple[str, ...]:
     """Return the names that still have their earlier values, as where a later definition of the same name failed."""
-    return tuple(cut(name for name, value in earlier.items() if module.__dict__.get(name) is value))
+    return tuple(protocol.cut(name for name, value in earlier.items() if module.__dict__.get(name) is value))
