@@ -17,8 +17,6 @@ from grader.engine.engine_messages import (
     EngineHandshake,
     EngineReply,
     EngineRequest,
-    ServerSettings,
-    Settings,
     read_handshake,
     read_reply,
     to_line,
@@ -125,8 +123,9 @@ class Engine:
         # Threads write and read all the time, because the engine may hang, or wait until its output is read, while a
         # request is being sent. Everything is kept in memory, so that a full disk stops nothing.
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._requests.put(to_line(ServerSettings(list(course.modules), is_practice=not isolated)))
-        self._requests.put(to_line(Settings(str(course.root), suites == "hidden", list(units))))
+        self._requests.put(to_line({"modules": list(course.modules), "is_practice": not isolated}))
+        settings = {"root": str(course.root), "is_hidden": suites == "hidden", "units": list(units)}
+        self._requests.put(to_line(settings))
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._last_words: deque[bytes] = deque(maxlen=ERROR_LINES)
         work: list[tuple[Callable[..., None], tuple[Any, ...]]] = [

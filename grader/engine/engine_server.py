@@ -28,7 +28,7 @@ def start_early() -> None:
     Raises:
         OSError: It cannot be started.
     """
-    _early.append(_started())
+    _early.append(start())
     atexit.register(_end_early)
 
 
@@ -38,12 +38,8 @@ def start() -> subprocess.Popen[bytes]:
     Raises:
         OSError: It cannot be started.
     """
-    return _early.pop() if _early else _started()
-
-
-def _started() -> subprocess.Popen[bytes]:
     pipe = subprocess.PIPE
-    return start_module("grader.engine.engine_server", stdin=pipe, stdout=pipe, stderr=pipe)
+    return _early.pop() if _early else start_module("grader.engine.engine_server", stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def _end_early() -> None:

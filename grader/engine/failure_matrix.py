@@ -297,7 +297,7 @@ def _require_sound(course: Course, unit: str, criteria: Sequence[Criterion]) -> 
 def packed(rows: Rows) -> bytes:
     """Return the part of these outcomes that the diagnosis compares, as bytes."""
     encoder = values.Encoder(most_bytes=math.inf, most_tensors=math.inf)
-    plain = {name: {criterion: _plain(one) for criterion, one in row.items()} for name, row in rows.items()}
+    plain = {name: {criterion: _compared(one) for criterion, one in row.items()} for name, row in rows.items()}
     return protocol.pack(encoder.encode(plain), encoder.data)
 
 
@@ -308,7 +308,7 @@ def unpacked(data: bytes) -> Rows:
     return {name: {criterion: _outcome(*one) for criterion, one in row.items()} for name, row in rows.items()}
 
 
-def _plain(outcome: Outcome) -> tuple[Any, ...]:
+def _compared(outcome: Outcome) -> tuple[Any, ...]:
     """Return the part of an outcome that the diagnosis compares."""
     return outcome.passed, outcome.kind, [(one.value, one.within) for one in outcome.observations]
 
