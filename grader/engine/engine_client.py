@@ -82,7 +82,7 @@ ERROR_LINES = 12
 START_SECONDS = 600
 
 
-class Engine:
+class Engine(contextlib.AbstractContextManager["Engine"]):
     """The grading engine, in a process of its own with a clean environment."""
 
     def __init__(
@@ -136,9 +136,6 @@ class Engine:
         self._threads = [threading.Thread(target=target, args=given, daemon=True) for target, given in work]
         for thread in self._threads:
             thread.start()
-
-    def __enter__(self) -> Engine:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
