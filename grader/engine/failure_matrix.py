@@ -196,43 +196,29 @@ def key_of(course: Course, unit: str) -> bytes:
     return total.digest()
 
 
-def require_proof(course: Course, criterion: Criterion) -> None:
-    """Run the solution on a hidden test that changed since its outcomes were recorded.
-
-    Raises:
-        SuiteFault: The solution fails it, so no submission may lose its point.
-    """
-    is_hidden = criterion.file.is_relative_to(course.suites)
-    if is_hidden and recorded(course, criterion.unit, criterion.exercise) is None:
-        try:
-            _require_sound(course, criterion.unit, [criterion])
-        except LimitExceeded:
-            raise
-        except GraderError as error:
-            raise SuiteFault(str(error)) from error
-
-
-def require_end(
-    course: Course, unit: str, tests: Iterable[Criterion], limited: Callable[[], AbstractContextManager[None]]
+def require_proof(
+    course: Course, criteria: Iterable[Criterion], limited: Callable[[], AbstractContextManager[None]] | None = None
 ) -> None:
-    """Run the solution on hidden tests that exceeded a limit, if they changed since their outcomes were recorded.
+    """Run the solution on hidden tests, if they changed since their outcomes were recorded.
 
     Args:
         course: The course.
-        unit: The unit of the tests.
-        tests: The tests.
-        limited: Returns the limits of one unit.
+        criteria: The tests.
+        limited: Returns the limits of one unit, if the tests exceeded one with an answer.
 
     Raises:
-        SuiteFault: They have no end with the solution either, or it fails one.
+        SuiteFault: The solution fails one, or exceeds that limit too, so no submission may lose a point.
     """
-    hidden = [one for one in tests if one.file.is_relative_to(course.suites)]
-    if not hidden or not outdated(course, [unit]):
+    hidden = [one for one in criteria if one.file.is_relative_to(course.suites)]
+    if all(_is_current(course, one.unit, one.exercise) for one in hidden):
         return
+    unit = hidden[0].unit
     try:
-        with limited():
+        with limited() if limited else contextlib.nullcontext():
             _require_sound(course, unit, hidden)
     except LimitExceeded as error:
+        if not limited:
+            raise
         if str(error) != OUT_OF_MEMORY:  # an answer can use up the memory, and not the time of the solution
             place = described(error, course.suites / unit / f"test_{unit}.py")
             raise SuiteFault(f"{place} This is so with the solution too: correct the test.") from error
