@@ -20,6 +20,18 @@ from grader.sandbox.processes import ForkServer, PracticeServer, start_module
 
 _early: list[subprocess.Popen[bytes]] = []
 """The process that was started early, until it is needed."""
+SETTINGS = Path(__file__).with_name("pytest.ini")
+# Plugins of pytest that cost time in every test, for features that no suite uses.
+IDLE_PLUGINS = (
+    "logging", "warnings", "unraisableexception", "threadexception", "faulthandler", "skipping", "unittest",
+    "subtests", "tmpdir", "setuponly", "setupplan",
+)  # fmt: skip
+PYTEST_OPTIONS = [
+    *(f"-pno:{plugin}" for plugin in IDLE_PLUGINS),
+    "-c", str(SETTINGS), "--noconftest", "-p", "grader.engine.plugin", "--capture=no", "--tb=native", "-qq",
+    "-p", "pytest_metadata.plugin", "-p", "pytest_jsonreport.plugin", "--assert=plain",
+    "--json-report", "--json-report-file=none", "--json-report-omit", "collectors", "keywords", "streams", "log",
+]  # fmt: skip
 
 
 def start_early() -> None:
@@ -46,20 +58,6 @@ def _end_early() -> None:
     while _early:
         with _early.pop() as process:
             process.kill()
-
-
-SETTINGS = Path(__file__).with_name("pytest.ini")
-# Plugins of pytest that cost time in every test, for features that no suite uses.
-IDLE_PLUGINS = (
-    "logging", "warnings", "unraisableexception", "threadexception", "faulthandler", "skipping", "unittest",
-    "subtests", "tmpdir", "setuponly", "setupplan",
-)  # fmt: skip
-PYTEST_OPTIONS = [
-    *(f"-pno:{plugin}" for plugin in IDLE_PLUGINS),
-    "-c", str(SETTINGS), "--noconftest", "-p", "grader.engine.plugin", "--capture=no", "--tb=native", "-qq",
-    "-p", "pytest_metadata.plugin", "-p", "pytest_jsonreport.plugin", "--assert=plain",
-    "--json-report", "--json-report-file=none", "--json-report-omit", "collectors", "keywords", "streams", "log",
-]  # fmt: skip
 
 
 def main() -> int:

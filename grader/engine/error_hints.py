@@ -108,6 +108,62 @@ CALL_DIFFERS = re.compile(
 )
 NO_FORWARD = re.compile(r"Module \[(\w+)\] is missing the required \"forward\"")
 UNBOUND = re.compile(r"local variable '(\w+)'")
+COMMENT = "If it is text and not code, begin it with `#`."
+# A line of code in the file of a notebook.
+OF_NOTEBOOK = r'^".*\\n",?$'
+# By the text of the error and the code.
+STATEMENTS = (
+    ("is a Markdown fence|is an HTML tag|is printed output", "Delete it."),
+    ("is a blank line with invisible", "Delete it, and type an empty line if you need one."),
+    (r"(?:is|are) a pasted error message", "Delete it."),
+    (r"(?:is|are) an HTML comment", "Delete it, or begin each line of it with `#`."),
+    ("is a prompt", "Delete the prompt at the beginning of the line."),
+    ("is a notebook command", "Delete it, and install packages in the terminal.", r"\b(?:pip3?|conda|mamba)\b"),
+    ("is a notebook command", "Delete it: notebook commands do not work here."),
+    ("is a command for the terminal", "Delete it, and run it in the terminal."),
+    ("is a conflict marker", "Delete it, after you have decided which version of the code to keep."),
+    ("unfinished merge", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
+    ("a cell that begins with", "Delete that line if the code below it is part of your answer."),
+    ("inconsistent use of tabs", "Indent all lines of this block with spaces, or all of them with tabs."),
+    (
+        "unexpected indent",
+        "If it is from a notebook's file, open the notebook and copy the code from there.",
+        OF_NOTEBOOK,
+    ),
+    ("invalid syntax|unterminated", f"If the `>` marks a quotation, delete it. {COMMENT}", r"^>+(?: |$)"),
+    ("invalid syntax", COMMENT, r"^(?:<?https?://|\[[^\[\]]*\]\(https?:)"),
+    (
+        "invalid syntax|unterminated",
+        "A comment begins with `#` in each of its lines, not with `//` or `/*`.",
+        r"^/[/*]|\*/$",
+    ),
+    ("invalid syntax|unterminated string", COMMENT, r"^(?:[$*]|([-=*_+])\1{2,}$)"),
+    ("invalid syntax", "If it is no part of your code, delete it.", r"^[^\w\s()\[\]{}][^\w()\[\]{}]*$"),
+    ("invalid syntax", "Is something missing at the end of the line?", r"[-+*/@%=&|]$"),
+    ("unterminated", "The quote in it opens a string that does not end: close the string, or delete the quote."),
+    ("after line continuation", f"Nothing may follow a `\\`, which joins two lines. {COMMENT}"),
+    (r"'(?:return|yield)' outside", name_hints.OUTSIDE),
+    ("unindent|unexpected indent", "Indent it like the other lines of its block."),
+    (r"expected an indented block after .* on line (\d+)", "Indent the lines below line {} that belong to it."),
+    ("expected ':'", "Write `elif`.", r"^else\s+if\b"),
+    ("expected ':'", "Put a colon at the end of the line.", r"[^:]$"),
+    (r"was never closed|unmatched|does not match opening", "Count the brackets here and in the lines around."),
+)
+THREAD = re.compile(r"\bThread\(|\.start\(\)")
+RUNS_AT_ONCE = "While grading, the `start()` of a thread runs the thread's function to its end, and then returns."
+# About the lines around it, said by `kind_of`, or of a call as in Python 2.
+NO_TEXT = re.compile(r"(?:the line is|lines \d|a cell that|Missing parentheses)\b|.*\b(?:un)?indent")
+BRACE = "Write a colon in place of the opening brace, and delete the closing one."
+# What may be meant by `def`.
+DEF = re.compile(r"(?i:def(?:ine)?|fn|func?|function)\s+\w+\s*\(")
+# What statements begin with, and what the rest of a statement can belong to.
+STARTS = {*keyword.kwlist} - {"False", "None", "True", "and", "as", "in", "is", "lambda", "not", "or"}
+OWNERS = {
+    "else": ("if 1: pass\n", "`if`, `for`, `while` or `try`"),
+    "elif": ("if 1: pass\n", "`if`"),
+    "except": ("try: pass\n", "`try`"),
+    "finally": ("try: pass\n", "`try`"),
+}
 
 
 def hint_for(outcome: Outcome, place: SourceLine, lost: Sequence[FailedStatement] = ()) -> str:
@@ -224,64 +280,6 @@ def _on_forward(name: str, lines: SourceLines) -> str:
     if not lines.classes(name):
         return ""
     return on_stray_forward(name, lines) or "Define `forward` in the class: check its name and its indentation."
-
-
-COMMENT = "If it is text and not code, begin it with `#`."
-# A line of code in the file of a notebook.
-OF_NOTEBOOK = r'^".*\\n",?$'
-# By the text of the error and the code.
-STATEMENTS = (
-    ("is a Markdown fence|is an HTML tag|is printed output", "Delete it."),
-    ("is a blank line with invisible", "Delete it, and type an empty line if you need one."),
-    (r"(?:is|are) a pasted error message", "Delete it."),
-    (r"(?:is|are) an HTML comment", "Delete it, or begin each line of it with `#`."),
-    ("is a prompt", "Delete the prompt at the beginning of the line."),
-    ("is a notebook command", "Delete it, and install packages in the terminal.", r"\b(?:pip3?|conda|mamba)\b"),
-    ("is a notebook command", "Delete it: notebook commands do not work here."),
-    ("is a command for the terminal", "Delete it, and run it in the terminal."),
-    ("is a conflict marker", "Delete it, after you have decided which version of the code to keep."),
-    ("unfinished merge", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
-    ("a cell that begins with", "Delete that line if the code below it is part of your answer."),
-    ("inconsistent use of tabs", "Indent all lines of this block with spaces, or all of them with tabs."),
-    (
-        "unexpected indent",
-        "If it is from a notebook's file, open the notebook and copy the code from there.",
-        OF_NOTEBOOK,
-    ),
-    ("invalid syntax|unterminated", f"If the `>` marks a quotation, delete it. {COMMENT}", r"^>+(?: |$)"),
-    ("invalid syntax", COMMENT, r"^(?:<?https?://|\[[^\[\]]*\]\(https?:)"),
-    (
-        "invalid syntax|unterminated",
-        "A comment begins with `#` in each of its lines, not with `//` or `/*`.",
-        r"^/[/*]|\*/$",
-    ),
-    ("invalid syntax|unterminated string", COMMENT, r"^(?:[$*]|([-=*_+])\1{2,}$)"),
-    ("invalid syntax", "If it is no part of your code, delete it.", r"^[^\w\s()\[\]{}][^\w()\[\]{}]*$"),
-    ("invalid syntax", "Is something missing at the end of the line?", r"[-+*/@%=&|]$"),
-    ("unterminated", "The quote in it opens a string that does not end: close the string, or delete the quote."),
-    ("after line continuation", f"Nothing may follow a `\\`, which joins two lines. {COMMENT}"),
-    (r"'(?:return|yield)' outside", name_hints.OUTSIDE),
-    ("unindent|unexpected indent", "Indent it like the other lines of its block."),
-    (r"expected an indented block after .* on line (\d+)", "Indent the lines below line {} that belong to it."),
-    ("expected ':'", "Write `elif`.", r"^else\s+if\b"),
-    ("expected ':'", "Put a colon at the end of the line.", r"[^:]$"),
-    (r"was never closed|unmatched|does not match opening", "Count the brackets here and in the lines around."),
-)
-THREAD = re.compile(r"\bThread\(|\.start\(\)")
-RUNS_AT_ONCE = "While grading, the `start()` of a thread runs the thread's function to its end, and then returns."
-# About the lines around it, said by `kind_of`, or of a call as in Python 2.
-NO_TEXT = re.compile(r"(?:the line is|lines \d|a cell that|Missing parentheses)\b|.*\b(?:un)?indent")
-BRACE = "Write a colon in place of the opening brace, and delete the closing one."
-# What may be meant by `def`.
-DEF = re.compile(r"(?i:def(?:ine)?|fn|func?|function)\s+\w+\s*\(")
-# What statements begin with, and what the rest of a statement can belong to.
-STARTS = {*keyword.kwlist} - {"False", "None", "True", "and", "as", "in", "is", "lambda", "not", "or"}
-OWNERS = {
-    "else": ("if 1: pass\n", "`if`, `for`, `while` or `try`"),
-    "elif": ("if 1: pass\n", "`if`"),
-    "except": ("try: pass\n", "`try`"),
-    "finally": ("try: pass\n", "`try`"),
-}
 
 
 def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequence[FailedStatement] = ()) -> str:

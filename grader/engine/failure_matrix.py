@@ -48,6 +48,12 @@ from grader.testing.recorder import Observation
 from grader.testing.student import InProcessBackend
 from grader.text import ended
 
+Rows = dict[str, dict[str, Outcome]]
+"""The outcome of each criterion, by the misconception's name and the criterion's."""
+FILENAME = "signatures.json"
+Coded = tuple[str, str]
+"""The outcomes of a signature, and its name and sentence."""
+
 
 def with_solution(course: Course, criterion: Criterion, outcome: Outcome) -> str:
     """Return a sentence for the instructor on a test that raised with a student's answer; "" if it did not.
@@ -127,10 +133,6 @@ def names_in(unit: str, sources: Mapping[str, str], folder: Path = Path()) -> di
         for name in sources:
             sys.modules.pop(name, None)
         sys.modules.update(before)  # the packages of suites may have the names of units
-
-
-Rows = dict[str, dict[str, Outcome]]
-"""The outcome of each criterion, by the misconception's name and the criterion's."""
 
 
 def recorded(course: Course, unit: str, exercise: str) -> Rows | None:
@@ -307,11 +309,6 @@ def start_worker() -> None:
     """Prepare a process that runs misconceptions and other answers: one thread, and no output."""
     torch.set_num_threads(1)
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
-
-
-FILENAME = "signatures.json"
-Coded = tuple[str, str]
-"""The outcomes of a signature, and its name and sentence."""
 
 
 @dataclass(frozen=True)
