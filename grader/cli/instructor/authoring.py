@@ -35,11 +35,11 @@ def build(course: CourseFolder = None) -> None:
         for path in written:
             say(f"{'wrote' if path.exists() else 'removed'} {path}")
         from grader.audit.quiz_proofs import problems as quiz_problems
-        from grader.audit.visible import build as build_visible
-        from grader.audit.visible import unmatched_rules
         from grader.engine import failure_matrix
+        from grader.engine.visible_files import unmatched_rules, visible_files
+        from grader.files import write_outdated
 
-        for path in build_visible(found):
+        for path in write_outdated(visible_files(found)):
             say(f"wrote {path}")
         if wrong := [one for name in found.units for one in quiz_problems(found, name)]:
             raise GraderError("\n".join(wrong))
@@ -95,8 +95,8 @@ def audit(
     from grader.audit.quiz_proofs import unproved
     from grader.audit.run import count_ticks, criteria_names, run
     from grader.audit.verdict import problems_of, problems_of_a_sample, table_of
-    from grader.audit.visible import untried_rules
     from grader.engine import failure_matrix
+    from grader.engine.visible_files import untried_rules
     from grader.testing.misconceptions import build as build_misconceptions
 
     folder = into or found.caches / "audit"
