@@ -240,8 +240,8 @@ def preload(modules: Sequence[str] = ()) -> None:
         torch.set_num_interop_threads(1)
         sample = _use_torch()
         encoder = values.Encoder()
-        text, data = protocol.halves(protocol.pack_reply(encoder.encode(sample), encoder.data))
-        values.Decoder(data).decode(protocol.unpack_reply(text))
+        text, data = protocol.halves(protocol.pack(encoder.encode(sample), encoder.data))
+        values.Decoder(data).decode(protocol.unpack(text))
         numpy.linalg.inv(numpy.random.default_rng(0).normal(size=(3, 3)))
         for name in sorted(sys.stdlib_module_names - NEVER_IMPORTED):
             _import_all(name)
