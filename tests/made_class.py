@@ -21,7 +21,7 @@ from made_reports import exercise, report, unit, unwritten
 
 from grader.classes.decisions import Decisions
 from grader.classes.times import Time
-from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, VariedItem, mark
+from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, VariedItem, mark, right_letters
 from grader.quizzes.questions import VARIANTS, rendered
 from grader.quizzes.quiz_source import Quiz as Source
 from grader.quizzes.quiz_source import load_quizzes
@@ -245,10 +245,7 @@ def _hard_item() -> str:
 
 
 def _letters(draw: random.Random, item: ChoiceItem | BugItem, is_right: bool) -> str:
-    if isinstance(item, BugItem):
-        rights = [letter for letter, number in item.options().items() if item.lines[number].right]
-    else:
-        rights = [letter for letter, choice in item.options().items() if choice.right]
+    rights = right_letters(item)
     if is_right:
         return " ".join(rights)
     others = [letter for letter in item.options() if letter not in rights]

@@ -23,7 +23,7 @@ from grader.sandbox.failures import Failure
 from grader.testing.inputs import Fresh
 from grader.testing.recorder import Recorder
 from grader.testing.student import NO_SUBSTITUTES, Backend, Student
-from grader.testing.substitutes import Substitutes
+from grader.testing.substitutes import Substitutes, hidden_substitutes, visible_substitutes
 
 if TYPE_CHECKING:
     import pytest
@@ -154,12 +154,12 @@ class Criterion:
         Raises:
             InternalError: It could not be run, and the submission is not the cause.
         """
-        recorded = self.substitutes.recorded(self.unit, self.name, substitutes)
-        recorder = Recorder(f"{self.unit}/{self.name}", recorded.values if recorded else ())
+        exercises, expected = self.substitutes.recorded(self.unit, self.name, substitutes)
+        recorder = Recorder(f"{self.unit}/{self.name}", expected)
         student, ended_with = None, None
         try:
             student = self._prepared(backend)
-            student.expected.update(recorded.exercises if recorded else ())
+            student.expected.update(exercises)
             given = {"student": student, "fresh": self.fresh()}
             with recorder.recording(), student.substituted(*substitutes) if substitutes else contextlib.nullcontext():
                 self.function(**{name: given[name] for name in given.keys() & _parameters(self.function)})
@@ -221,14 +221,12 @@ def _parameters(function: Callable[..., None]) -> frozenset[str]:
     return frozenset(inspect.signature(function).parameters)
 
 
-Place = tuple[str, int]
-"""The name of a test function, and the number of its case, counted from zero."""
-
-
 def criteria_of(
     suite: ModuleType, unit: str, version: str, substitutes: Substitutes = NO_SUBSTITUTES
-) -> dict[Place, Criterion]:
+) -> dict[tuple[str, int], Criterion]:
     """Return the criterion of every test of a suite, and of every case of a test, in their order.
+
+    Each has the name of its function, and the number of its case from 0.
 
     Raises:
         SuiteError: A test is not a criterion; the message says which one, and why.
@@ -283,18 +281,6 @@ def criterion_of(
     rule = marker.kwargs.get("rule", ())
     rules = (rule,) if isinstance(rule, str) else tuple(rule)
     return Criterion(unit, marker.args[0], name, sentence, rules, given, version, substitutes)
-
-
-@functools.cache
-def visible_substitutes(course: Course) -> Substitutes:
-    """Return the substitutes beside the visible tests, with the values that those compare."""
-    return Substitutes.published(course.exercises)
-
-
-@functools.cache
-def hidden_substitutes(course: Course) -> Substitutes:
-    """Return the substitutes beside the hidden suites, in the course's order."""
-    return Substitutes.of(course.suites, tuple(course.units))
 
 
 def criteria_of_unit(course: Course, unit: str) -> list[Criterion]:

@@ -28,7 +28,7 @@ WITHOUT_SELF = "the first argument of a method."
 
 def on_methods(error: str, definition: ast.ClassDef) -> list[str]:
     """Return a sentence on a method without `self`, or with a name that is nearly `__init__`."""
-    methods = [one for one in definition.body if isinstance(one, ast.FunctionDef)]
+    methods = methods_of(definition)
     for one in methods:
         arguments = [argument.arg for argument in [*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs]]
         uses_self = any(isinstance(node, ast.Name) and node.id == "self" for node in ast.walk(one))
@@ -82,15 +82,14 @@ def written(node: ast.expr) -> str:
 
 def on_loops(definition: Definition) -> list[str]:
     """Return a sentence on the first loop that a `return` ends in its first pass: unless it can skip the `return`."""
-    loops = (
-        one
-        for one in ast.walk(definition)
-        if isinstance(one, LOOPS) and not any(isinstance(inner, ast.Continue) for inner in in_scope(one.body))
-    )
-    found = [node.lineno for loop in loops for node in loop.body if isinstance(node, ast.Return)]
-    return [
-        f"The `return` in line {line} ends the loop in its first pass: is it indented too far?" for line in found[:1]
-    ]
+    for loop in ast.walk(definition):
+        if isinstance(loop, LOOPS) and not any(isinstance(inner, ast.Continue) for inner in in_scope(loop.body)):
+            for node in loop.body:
+                if isinstance(node, ast.Return):
+                    return [
+                        f"The `return` in line {node.lineno} ends the loop in its first pass: is it indented too far?"
+                    ]
+    return []
 
 
 def on_return(definition: Definition) -> list[str]:
@@ -98,16 +97,12 @@ def on_return(definition: Definition) -> list[str]:
 
     Otherwise on a function that may end without a `return`: of a class, if it returns something elsewhere.
     """
-    functions = definition.body if isinstance(definition, ast.ClassDef) else [definition]
     called = [node.value for node in ast.walk(definition) if isinstance(node, ast.Expr)]
     as_statements = {
         node.func.attr for node in called if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
-    methods = [
-        one
-        for one in functions
-        if isinstance(one, ast.FunctionDef) and not one.name.startswith("__") and one.name not in as_statements
-    ]
+    functions = methods_of(definition) if isinstance(definition, ast.ClassDef) else [definition]
+    methods = [one for one in functions if not one.name.startswith("__") and one.name not in as_statements]
     found = [f"`{one.name}` has no `return`." for one in methods if not _has(one, *RESULTS, ast.Raise)]
     if found:
         return found
@@ -123,7 +118,7 @@ def _has(function: ast.FunctionDef, *kinds: type[ast.AST]) -> bool:
 
 def line_of_variable(name: str, definition: Definition) -> int | None:
     """Return the line in which the `__init__` of a class gives a variable this name."""
-    functions = [one for one in definition.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+    functions = methods_of(definition, "__init__")
     names = (node for one in functions for node in ast.walk(one) if isinstance(node, ast.Name) and node.id == name)
     return next((node.lineno for node in names if isinstance(node.ctx, ast.Store)), None)
 

@@ -27,7 +27,7 @@ from grader.engine.name_hints import (
     self_of,
 )
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import Place, SourceLines, is_indented_together, on_html
+from grader.engine.source_lines import SourceLine, SourceLines, is_indented_together, on_html
 from grader.engine.tensor_hints import by_rule, hint_on_tensors, on_combination, unnamed_generator
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
 from grader.sandbox.statements import CONTINUING, OUTPUT, WORDS, kind_of, parse
@@ -123,7 +123,7 @@ NO_FORWARD = re.compile(r"Module \[(\w+)\] is missing the required \"forward\"")
 UNBOUND = re.compile(r"local variable '(\w+)'")
 
 
-def hint_for(outcome: Outcome, place: Place, lost: Sequence[FailedStatement] = ()) -> str:
+def hint_for(outcome: Outcome, place: SourceLine, lost: Sequence[FailedStatement] = ()) -> str:
     """Return a sentence on what to do about an error, or "".
 
     Args:
@@ -148,12 +148,11 @@ def hint_for(outcome: Outcome, place: Place, lost: Sequence[FailedStatement] = (
         return takes
     if "NoneType" in detail and not refused:
         return _on_none(place.number, place.around)
-    return (
-        hint_on_tensors(outcome, place) or _on_definition(outcome, place) or on_missing_attribute(detail, place.lines)
-    )
+    hint = hint_on_tensors(outcome, place) or _on_definition(outcome, place)
+    return hint or on_missing_attribute(detail, place.lines)
 
 
-def _on_definition(outcome: Outcome, place: Place) -> str:
+def _on_definition(outcome: Outcome, place: SourceLine) -> str:
     """Return a sentence on an error about a function or class that was called, or on a common error, or ""."""
     detail = outcome.detail
     if call := CALL_DIFFERS.match(detail):
@@ -347,7 +346,7 @@ def _on_import(detail: str, around: Sequence[ast.AST], lines: SourceLines) -> st
     return ""
 
 
-def _on_margin(detail: str, place: Place) -> str:
+def _on_margin(detail: str, place: SourceLine) -> str:
     """Return a sentence on an indented line that begins a statement, or ""."""
     is_margin = "unexpected indent" in detail and place.source.is_below_statement(place.number)
     if not is_margin or re.match(OF_NOTEBOOK, place.text):

@@ -31,6 +31,7 @@ from grader.engine.name_hints import (
     RELATIVE,
     attributes_of,
     hint_on_characters,
+    methods_of,
     similar,
 )
 from grader.engine.outcomes import Outcome
@@ -59,15 +60,9 @@ def explained(
     lines: SourceLines,
     lost: Sequence[FailedStatement] = (),
 ) -> Outcome:
-    """Return the outcome of a failed test with what the source says about it.
+    """Return the outcome of a failed test of an exercise with what the source says about it.
 
-    Args:
-        outcome: The outcome.
-        unit: The unit of the exercise.
-        exercise: The exercise that was tested.
-        others: The other exercises and the units.
-        lines: The submission.
-        lost: The statements of the unit that failed.
+    others: the other exercises and the units. lost: the statements of the unit that failed.
     """
     if outcome.passed or outcome.kind == "waiting":
         return outcome
@@ -86,10 +81,10 @@ def explained(
         hints += _on_source(outcome, node)
         hints = [hint_on_characters(hint, "", lines.at(label, node.lineno)) for hint in hints]
     if len(own) > 1 and not any(exercise in one.names for one in lost):
-        places = [
-            _lines_of(label, [str(node.lineno) for _, node in some])
-            for label, some in itertools.groupby(own, lambda one: one[0])
-        ]
+        places = []
+        for label, some in itertools.groupby(own, lambda one: one[0]):
+            numbers = [str(node.lineno) for _, node in some]
+            places.append(f"{'lines' if numbers[1:] else 'line'} {in_words(numbers)} of {_name_of(label)}")
         hints.append(f"`{exercise}` is defined in {in_words(places)}: only the last one counts.")
     return replace(outcome, reason=" ".join(filter(None, [outcome.reason, *hints])))
 
@@ -97,7 +92,7 @@ def explained(
 def with_own_names(sentence: str, unit: str, exercise: str, lines: SourceLines) -> str:
     """Return a sentence with the student's names for the arguments of an exercise in place of their numbers."""
     own = [node for _, node in lines.definitions(unit) if node.name == exercise]
-    methods = {one.name: one for one in own[-1].body if isinstance(one, ast.FunctionDef)} if own else {}
+    methods = {one.name: one for node in own[-1:] for one in methods_of(node)}
 
     def named(found: re.Match[str]) -> str:
         method = methods.get("__init__" if found["made"] else "forward")
@@ -109,10 +104,6 @@ def with_own_names(sentence: str, unit: str, exercise: str, lines: SourceLines) 
         return f"`{arguments[place]}.shape[{found['dim']}]`" if found["dim"] else f"`{arguments[place]}`"
 
     return SIZE.sub(named, sentence) if own else sentence
-
-
-def _lines_of(label: str, numbers: list[str]) -> str:
-    return f"{'line' if len(numbers) == 1 else 'lines'} {in_words(numbers)} of {_name_of(label)}"
 
 
 def _name_of(label: str | None) -> str:
@@ -196,9 +187,10 @@ def _place_of_loop(outcome: Outcome, lines: SourceLines) -> Outcome:
 
 def _still_raises(outcome: Outcome, exercise: str, lines: SourceLines) -> Outcome:
     """Return the outcome of code that raises NotImplementedError with what raises it, unless that is a whole stub."""
-    around = lines.at(outcome.file, outcome.line).around if outcome.kind == "not written" else []
+    place = lines.at(outcome.file, outcome.line)
+    around = place.around if outcome.kind == "not written" else []
     places = [*outcome.trace, (outcome.file, outcome.line)]
-    if not around or exercise not in [_name(lines.at(*place).around) for place in places]:
+    if not around or exercise not in [lines.at(*one).owner for one in places]:
         return outcome  # the test itself uses another exercise
     where = f"Line {outcome.line} of {_name_of(outcome.file)}"
     owner, function, statement = around[0], *([None, *around][-2:])
@@ -206,27 +198,26 @@ def _still_raises(outcome: Outcome, exercise: str, lines: SourceLines) -> Outcom
         return replace(outcome, reason=f"{where} raises NotImplementedError.")
     if not isinstance(function, ast.FunctionDef):
         return replace(outcome, reason=f"{where} raises NotImplementedError: write what this case needs.")
-    if _name(around) != exercise or (function is not owner and isinstance(owner, ast.FunctionDef)):
+    if place.owner != exercise or (function is not owner and isinstance(owner, ast.FunctionDef)):
         name = owner.name if isinstance(owner, ast.ClassDef) else function.name
         return replace(outcome, reason=f"It needs `{name}`, which is not written yet.")
     if _is_written(function):
         return replace(outcome, reason=f"{where} still raises NotImplementedError: delete it.")
-    methods = owner.body if isinstance(owner, ast.ClassDef) else []
-    if any(isinstance(one, ast.FunctionDef) and _is_written(one) for one in methods):
+    if any(map(_is_written, methods_of(owner))):
         return replace(outcome, reason=f"{where} still raises NotImplementedError: write `{function.name}`.")
     return outcome
 
 
 def _is_written(function: ast.FunctionDef) -> bool:
-    """Whether a function has code beside what the stub contains."""
-    return not all(_is_of_stub(statement) for statement in function.body)
-
-
-def _is_of_stub(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Expr(ast.Constant()) | ast.Expr(ast.Call(func=ast.Attribute(attr="__init__"))):
-            return True
-    return isinstance(statement, ast.Raise | ast.Pass)
+    """Return whether a function has code beside what the stub contains."""
+    for statement in function.body:
+        match statement:
+            case ast.Expr(ast.Constant()) | ast.Expr(ast.Call(func=ast.Attribute(attr="__init__"))):
+                continue
+            case ast.Raise() | ast.Pass():
+                continue
+        return True
+    return False
 
 
 def lacks_import(
@@ -237,10 +228,9 @@ def lacks_import(
     lost: the statements of the unit that failed. others: the other exercises and the units.
     """
     missing = MISSING_NAME.match(outcome.detail) if outcome.kind == "raised" else None
-    if not missing or lines.unit_of(outcome.file) != unit:
+    place = lines.at(outcome.file, outcome.line)
+    if not missing or place.unit != unit or place.owner in others:  # then it is about that exercise
         return False
-    if _name(lines.at(outcome.file, outcome.line).around) in others:
-        return False  # it is about that exercise
     binding = [one for one in lost if not {missing[1], "*"}.isdisjoint(one.names) or one.may_define_anything]
     if not binding:
         return lines.import_of(missing[1], unit) is not None
@@ -251,37 +241,25 @@ def lacks_import(
 def trace_of(outcome: Outcome, lines: SourceLines) -> list[str]:
     """Return the lines that led to a failure as text, the outermost first: `line 12: scores = dot(query, inputs)`."""
     trace = outcome.trace or ([(outcome.file, outcome.line)] if outcome.file and outcome.line else [])
-    found = []
-    for file, line in trace:
-        text = lines.at(file, line).text
-        if text:
-            found.append(f"{'' if file == outcome.file else f'{_name_of(file)}, '}line {line}: {text}")
-    return found
+    found = [(file, line, text) for file, line in trace if (text := lines.at(file, line).text)]
+    return [f"{'' if file == outcome.file else f'{_name_of(file)}, '}line {line}: {text}" for file, line, text in found]
 
 
 def advice(outcome: Outcome, others: Collection[str], lines: SourceLines, lost: Sequence[FailedStatement] = ()) -> str:
     """Return what to do about a failure: sentences, or "".
 
-    Args:
-        outcome: The failure.
-        others: The other exercises and the units.
-        lines: The submission.
-        lost: The statements that failed in the unit of the line.
+    others: the other exercises and the units. lost: the statements that failed in the unit of the line.
     """
     if outcome.kind == "not written" or outcome.is_explained:
         return ""
-    around = lines.at(outcome.file, outcome.line).around
-    owner = _name(around)
+    place = lines.at(outcome.file, outcome.line)
+    owner = place.owner
     if owner not in others:
-        hint = hint_for(outcome, lines.at(outcome.file, outcome.line), lost)
-    elif caller := next((line for file, line in outcome.trace if _name(lines.at(file, line).around) != owner), None):
+        hint = hint_for(outcome, place, lost)
+    elif caller := next((line for file, line in outcome.trace if lines.at(file, line).owner != owner), None):
         hint = f"`{owner}` raises this when line {caller} calls it: check its arguments there, then `{owner}` itself."
         hint = f"{hint} {uncalled(outcome.detail, lines)}".strip()
     else:
         hint = f"`{owner}` raises this: check that exercise first."
     shapes = f"Shapes in this line: {in_words(outcome.shapes)}." if outcome.shapes else ""
     return " ".join(filter(None, [hint, shapes]))
-
-
-def _name(around: list[ast.AST]) -> str:
-    return getattr(around[0], "name", "") if around else ""

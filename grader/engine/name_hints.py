@@ -19,7 +19,7 @@ import torch
 from grader.engine.source_lines import (
     COMPREHENSIONS,
     DEFINITIONS,
-    Place,
+    SourceLine,
     SourceLines,
     bound_by,
     in_scope,
@@ -83,7 +83,7 @@ def _public(owner: object) -> set[str]:
 PYTHONS = _public(builtins) - {"copyright", "credits", "exit", "help", "input", "license", "quit"}
 
 
-def on_missing_name(name: str, place: Place, lost: Sequence[FailedStatement]) -> str:
+def on_missing_name(name: str, place: SourceLine, lost: Sequence[FailedStatement]) -> str:
     """Return a sentence on a name that does not exist in a function."""
     lines, code, around, (owner, method) = place.lines, place.text, place.around, (*place.around, None, None)[:2]
     if _is_lost(name, lost):
@@ -158,7 +158,7 @@ def _is_lost(name: str, lost: Sequence[FailedStatement]) -> bool:
     return any(name in one.names and name not in one.kept for one in lost)
 
 
-def _on_import(name: str, place: Place, is_at_top: bool = False) -> str:
+def _on_import(name: str, place: SourceLine, is_at_top: bool = False) -> str:
     """Return a sentence on the import of a name that is missing or does not count; "" if it is not one to import.
 
     is_at_top: Whether the statement that lacks it is outside of functions.
@@ -293,7 +293,7 @@ _LATIN = str.maketrans(
 )
 
 
-def hint_on_characters(hint: str, detail: str, place: Place) -> str:
+def hint_on_characters(hint: str, detail: str, place: SourceLine) -> str:
     """Return what to type, if an error is about a character or a name that only looks right; otherwise the hint.
 
     Args:
@@ -312,7 +312,7 @@ def hint_on_characters(hint: str, detail: str, place: Place) -> str:
     return next(filter(None, sentences), hint)
 
 
-def on_name(name: str, place: Place) -> str:
+def on_name(name: str, place: SourceLine) -> str:
     """Return a sentence on a letter that looks like a Latin one and is none, in a name or its twin; otherwise ""."""
     latin = name.translate(_LATIN)
     if not latin.isascii():

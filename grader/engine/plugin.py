@@ -25,7 +25,7 @@ from grader.course.left_out import deselect
 from grader.course.model import Course, find_course
 from grader.course.modules import SuiteError, described, shown
 from grader.engine import failure_matrix
-from grader.engine.criteria import Criterion, Place, criteria_of, hidden_substitutes, visible_substitutes
+from grader.engine.criteria import Criterion, criteria_of
 from grader.engine.diagnosis import diagnose, main_criterion, recognize, recognized
 from grader.engine.engine_messages import EngineHandshake, EngineReply, EngineRequest, read_request, to_line
 from grader.engine.explanations import with_own_names
@@ -44,6 +44,7 @@ from grader.testing.drawings import Drawing, OwnQuestion
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.properties import Property
 from grader.testing.recorder import Recorder
+from grader.testing.substitutes import hidden_substitutes, visible_substitutes
 
 COURSE = pytest.StashKey[Course]()
 CRITERION = pytest.StashKey[Criterion]()
@@ -71,7 +72,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Give every test its criterion. Sort the tests by units and exercises in the course's order, then as written."""
     course = config.stash[COURSE]
     deselect(items, course)
-    suites: dict[Path, dict[Place, Criterion]] = {}
+    suites: dict[Path, dict[tuple[str, int], Criterion]] = {}
     for item in items:
         if item.path not in suites:
             suites[item.path] = _criteria(item, course)
@@ -80,7 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: order.index((item.stash[CRITERION].unit, item.stash[CRITERION].exercise)))
 
 
-def _criteria(item: pytest.Item, course: Course) -> dict[Place, Criterion]:
+def _criteria(item: pytest.Item, course: Course) -> dict[tuple[str, int], Criterion]:
     """Return the criteria of a test's file."""
     is_hidden = item.path.is_relative_to(course.suites)
     unit = item.path.parent.name if is_hidden else item.path.stem.removeprefix("test_")
@@ -92,7 +93,7 @@ def _criteria(item: pytest.Item, course: Course) -> dict[Place, Criterion]:
         raise pytest.UsageError(str(error)) from error
 
 
-def _criterion(item: pytest.Item, criteria: dict[Place, Criterion], course: Course) -> Criterion:
+def _criterion(item: pytest.Item, criteria: dict[tuple[str, int], Criterion], course: Course) -> Criterion:
     where = f"{shown(item.path)}:{(item.location[1] or 0) + 1}: {item.name}"
     cases = item.callspec.indices.values() if hasattr(item, "callspec") else ()
     place = getattr(item, "originalname", item.name), max(cases, default=0)
@@ -388,14 +389,6 @@ class EnginePlugin:
 def judged(criterion: Criterion, outcome: Outcome, is_main: bool) -> Judged:
     """Return the outcome of a criterion as it is sent."""
     is_waiting = outcome.kind == "waiting"
-    return Judged(
-        criterion.unit,
-        criterion.exercise,
-        criterion.name,
-        outcome.passed,
-        "" if is_waiting else outcome.reason,
-        is_waiting,
-        outcome.substitutes,
-        outcome.remarks,
-        is_main,
-    )
+    names = criterion.unit, criterion.exercise, criterion.name
+    reason = "" if is_waiting else outcome.reason
+    return Judged(*names, outcome.passed, reason, is_waiting, outcome.substitutes, outcome.remarks, is_main)

@@ -123,7 +123,7 @@ class SourceText:
         return not begins or bool(self.around(begins[-1]))
 
 
-class Place:
+class SourceLine:
     """A line of a submission, if there is one. unit: its unit, if the source is one of the submission."""
 
     def __init__(self, lines: SourceLines, file: str | None, number: int | None) -> None:
@@ -147,6 +147,11 @@ class Place:
         """The definitions and statements that contain it, the outermost first."""
         return self.source.around(self.number)
 
+    @property
+    def owner(self) -> str:
+        """The name of the top-level function or class that contains it, or ""."""
+        return getattr(self.around[0], "name", "") if self.around else ""
+
 
 class SourceLines:
     """The lines of a submission, by the label that tracebacks give a source, and its top-level statements."""
@@ -167,9 +172,9 @@ class SourceLines:
         """Return a source; an empty one if the submission has none with this label."""
         return self._texts.get(file) or SourceText()
 
-    def at(self, file: str | None, line: int | None) -> Place:
+    def at(self, file: str | None, line: int | None) -> SourceLine:
         """Return a line."""
-        return Place(self, file, line)
+        return SourceLine(self, file, line)
 
     def definitions(self, unit: str) -> list[tuple[str, Definition]]:
         """Return the functions and classes of a unit, each with the label of its source."""
@@ -214,7 +219,7 @@ class SourceLines:
         return next((f"from {other} import {name}" for other in others), None)
 
     def names_at_top(
-        self, unit: str | None, lost: Sequence[FailedStatement] = (), before: Place | None = None
+        self, unit: str | None, lost: Sequence[FailedStatement] = (), before: SourceLine | None = None
     ) -> set[str]:
         """Return the names that a unit has outside functions and classes when it is imported.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import Place, SourceLines
+from grader.engine.source_lines import SourceLine, SourceLines
 
 # A sum or the like along a dim, and errors that come of the dim that it removes.
 REDUCTION = re.compile(r"\b(sum|mean|max|min|amax|amin|var|std)\((?!\))")
@@ -324,7 +324,7 @@ OUT_OF_BOUNDS = re.compile(r"^index -?\d+ is out of bounds for dimension \d+ wit
 UNNAMED_GENERATOR = re.compile(r"[(,]\s*generator\s*[,)]")
 
 
-def hint_on_tensors(outcome: Outcome, place: Place) -> str:
+def hint_on_tensors(outcome: Outcome, place: SourceLine) -> str:
     """Return a sentence on what to do about an error on tensors, which was raised in this line, or ""."""
     detail, code = outcome.detail, place.text
     found = uncalled(detail, place.lines) or by_rule(IN_CODE, detail, code)
@@ -351,7 +351,7 @@ def without_lists(detail: str, hint: str) -> str:
     return detail.partition(", but expected one of:")[0] if takes and takes in hint else detail
 
 
-def _index(detail: str, place: Place) -> str:
+def _index(detail: str, place: SourceLine) -> str:
     """Return what to do about an index that is too large or too small, or ""."""
     found = OUT_OF_BOUNDS.match(detail)
     if not found or found[1] == "0":

@@ -7,9 +7,8 @@ numbers: the whole row or column that is wrong.
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 
 from grader.errors import InternalError
-from grader.testing.recorder import running_test, substituted_value
+from grader.testing.recorder import bound, current_recorder
 
 FILENAME = "expected_values.json"
 ABSOLUTE, RELATIVE = 1e-4, 1e-4
@@ -26,42 +25,30 @@ ABSOLUTE, RELATIVE = 1e-4, 1e-4
 Values = dict[str, Any]
 """Numbers, true or false, in lists as deep as the tensor has dimensions; by name."""
 
-_WRITTEN: ContextVar[Values | None] = ContextVar("written", default=None)
 
-
-class _Substituted(NamedTuple):
-    """What the running test compares without substitutes, by name, and with them, in order."""
+class Substituted(NamedTuple):
+    """What the running test compares without substitutes, by name, and with them, in order: None if nothing changes."""
 
     solved: Values
     compared: list[Any]
 
 
-_SUBSTITUTED: ContextVar[_Substituted | None] = ContextVar("substituted", default=None)
+_WRITTEN: ContextVar[Values | None] = ContextVar("written", default=None)
+_SUBSTITUTED: ContextVar[Substituted | None] = ContextVar("substituted", default=None)
 
 
-@contextlib.contextmanager
-def written_values() -> Iterator[Values]:
+def written_values() -> AbstractContextManager[Values]:
     """Collect the values that the test inside the block compares, instead of comparing them."""
     values: Values = {}
-    before = _WRITTEN.set(values)
-    try:
-        yield values
-    finally:
-        _WRITTEN.reset(before)
+    return bound(_WRITTEN, values)
 
 
-@contextlib.contextmanager
-def substituted_values(solved: Values) -> Iterator[list[Any]]:
-    """Collect what the test inside the block compares in a run with substitutes: None where they change nothing.
+def substituted_values(solved: Values) -> AbstractContextManager[Substituted]:
+    """Collect what the test inside the block compares in a run with substitutes.
 
     solved: what `written_values` collected in a run without them.
     """
-    compared: list[Any] = []
-    before = _SUBSTITUTED.set(_Substituted(solved, compared))
-    try:
-        yield compared
-    finally:
-        _SUBSTITUTED.reset(before)
+    return bound(_SUBSTITUTED, Substituted(solved, []))
 
 
 def read_values(path: Path) -> dict[str, dict[str, Values]]:
@@ -70,22 +57,33 @@ def read_values(path: Path) -> dict[str, dict[str, Values]]:
     return known
 
 
+def json_lines(values: Any, depth: int, indent: int = 0, step: int = 0) -> str:
+    """Return values as JSON with a line for each entry of the dicts down to this depth."""
+    if depth == 0 or not values:
+        return json.dumps(values)
+    entries = [
+        f"{' ' * (indent + step)}{json.dumps(name)}: {json_lines(one, depth - 1, indent + step, step)}"
+        for name, one in values.items()
+    ]
+    return "{\n" + ",\n".join(entries) + f"\n{' ' * indent}}}"
+
+
 def solution_value(known: dict[str, dict[str, Values]], name: str, yours: Any) -> torch.Tensor:
     """Return what the solution gives under this name in the running test.
 
     While the values are written, that is `yours`. Raises InternalError if there is no value.
     """
-    written = _WRITTEN.get()
-    if written is not None:
+    running = current_recorder().test
+    if (written := _WRITTEN.get()) is not None:
         if name in written:
-            raise InternalError(f"{running_test()} compares two values as {name!r}: give each a name of its own")
+            raise InternalError(f"{running} compares two values as {name!r}: give each a name of its own")
         written[name] = plain(torch.as_tensor(yours).detach())
         return torch.as_tensor(written[name])
-    unit, _, test = running_test().partition("/")
+    unit, _, test = running.partition("/")
     substituted = _SUBSTITUTED.get()
     values = substituted.solved if substituted else known.get(unit, {}).get(test, {})
     if name not in values:
-        raise InternalError(f"{running_test()} has no value for {name!r}: run `grader build`")
+        raise InternalError(f"{running} has no value for {name!r}: run `grader build`")
     return expected_here(yours, torch.as_tensor(values[name]))
 
 
@@ -96,7 +94,7 @@ def expected_here(yours: Any, expected: torch.Tensor) -> torch.Tensor:
         is_same = unchanged(plain(expected), value)
         substituted.compared.append(None if is_same else value)
         return expected if is_same else torch.as_tensor(value)
-    value = substituted_value()
+    value = next(current_recorder().substituted, None)
     return expected if value is None else torch.as_tensor(value)
 
 
@@ -113,9 +111,7 @@ def unchanged(old: Any, new: Any) -> bool:
 
 def plain(value: torch.Tensor) -> Any:
     """Return a tensor as lists of numbers with six digits."""
-    if value.is_floating_point():
-        return _rounded(value.double().tolist())
-    return value.tolist()
+    return _rounded(value.double().tolist()) if value.is_floating_point() else value.tolist()
 
 
 def _rounded(value: Any) -> Any:

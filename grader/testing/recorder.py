@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+
+Value = TypeVar("Value")
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Recorder:
     """The observations of one run, in order, and remarks for the student that cost no points.
 
     is_in_training: whether the test has put a module into training mode. calls: the sizes of each call's arguments.
+    results: those of the last call that gave several, after what is said if they are in another order.
     """
 
     def __init__(self, test: str = "", substituted: Sequence[Any] = ()) -> None:
@@ -56,56 +60,42 @@ class Recorder:
         self.remarks: list[str] = []
         self.is_in_training = False
         self.calls: list[Sizes] = []
+        self.results: tuple[str, Sequence[Any]] = "", ()
 
-    @contextlib.contextmanager
-    def recording(self) -> Iterator[None]:
+    def recording(self) -> AbstractContextManager[Recorder]:
         """Record the observations of the checks inside the block."""
-        before = _CURRENT.set(self)
-        try:
-            yield
-        finally:
-            _CURRENT.reset(before)
+        return bound(_CURRENT, self)
+
+
+@contextlib.contextmanager
+def bound(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
+    """Give a variable this value inside the block."""
+    before = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(before)
 
 
 # The recorder of the current run. Suites call the checks as plain functions, so they cannot pass it on.
 _CURRENT: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 
 
-def running_test() -> str:
-    """Return the unit and the name of the test that runs, such as "sums/adding_up"; "" if none does."""
-    recorder = _CURRENT.get()
-    return recorder.test if recorder else ""
-
-
-def substituted_value() -> Any:
-    """Return what the next comparison of the current run expects because of substitutes; None if nothing changes."""
-    recorder = _CURRENT.get()
-    return next(recorder.substituted, None) if recorder else None
+def current_recorder() -> Recorder:
+    """Return the recorder of the current run; one that nobody reads if there is no run."""
+    return _CURRENT.get() or Recorder()
 
 
 def note(value: torch.Tensor | float | str, within: float = 0.0) -> None:
     """Record one observation of the current run, if there is one."""
-    if recorder := _CURRENT.get():
-        recorder.observations.append(Observation(value, within))
-
-
-def remark(sentence: str) -> None:
-    """Record a remark of the current run, if there is one."""
-    if recorder := _CURRENT.get():
-        recorder.remarks.append(sentence)
-
-
-def note_mode(is_in_training: bool) -> None:
-    """Record the mode into which the current run, if there is one, has put a module."""
-    if recorder := _CURRENT.get():
-        recorder.is_in_training = is_in_training
+    current_recorder().observations.append(Observation(value, within))
 
 
 def note_call(arguments: Sequence[Any]) -> None:
     """Record the sizes of a call's arguments, if there is a current run. The dimensions of batches do not count."""
-    if (recorder := _CURRENT.get()) and arguments:
+    if arguments:
         sizes = {f"argument {place}": one for place, one in enumerate(arguments, 1) if type(one) is int}
         for place, one in enumerate(arguments, 1):
             shape = one.shape[-2:] if isinstance(one, torch.Tensor) else ()
             sizes |= {f"dimension {dim - len(shape)} of argument {place}": size for dim, size in enumerate(shape)}
-        recorder.calls.append(sizes)
+        current_recorder().calls.append(sizes)

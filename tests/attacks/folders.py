@@ -75,7 +75,7 @@ def right(item: Item) -> str:
         case ChoiceItem():
             return " ".join(letter for letter, choice in item.options().items() if choice.right)
         case BugItem():
-            return next(letter for letter, number in item.options().items() if number == item.wrong_line())
+            return next(letter for letter, line in item.options().items() if line.right)
     return accepted_answer(item, 0)
 
 

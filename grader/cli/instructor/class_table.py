@@ -11,7 +11,6 @@ from rich.table import Table
 
 from grader.cli import console
 from grader.cli.console import say
-from grader.reports.reading import undated
 from grader.text import in_words, listed, log_line, who
 
 if TYPE_CHECKING:
@@ -82,6 +81,8 @@ def _whose(students: list[str]) -> str:
 
 def print_class(batch: Batch) -> None:
     """Print one line for each student: points by unit and the main issue; then the units."""
+    from grader.reports.reading import undated
+
     reports, course = batch.reports, batch.course
     if not reports:
         return
@@ -165,7 +166,7 @@ def _legend(batch: Batch, name: str, number: str) -> str:
 
 def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
     """Yield the issues of a report: late work without a time, then those that cost most points."""
-    from grader.reports.reading import not_handed_in
+    from grader.reports.reading import not_handed_in, undated
 
     yield from (f"{name}: {text}" for name, unit in report.units.items() if (text := undated(unit)))
     asked = {name for name, unit in report.units.items() if not unit.exempt}
