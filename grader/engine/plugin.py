@@ -333,7 +333,7 @@ class EnginePlugin:
                         for item in tests.values():
                             hook.pytest_runtest_protocol(item=item, nextitem=None)
                 except LimitExceeded as error:
-                    failure_matrix.require_end(self.course, unit, tests, limited)
+                    failure_matrix.require_proof(self.course, tests, limited)
                     exceeded.append(unit)
                     runner.fail(tests, str(error))
             if request.drawn:

@@ -131,7 +131,7 @@ class Runner:
                 since the last build, and the solution fails it.
         """
         if not outcome.passed:
-            require_proof(self._course, criterion)
+            require_proof(self._course, [criterion])
         for one in () if outcome.passed else {first.fault: first, outcome.fault: outcome}.values():
             unknown = one.missing_names().difference(self._exercises) if one.kind == "not defined" else ()
             if (one.fault or unknown) and (sentence := with_solution(self._course, criterion, one)):
@@ -151,7 +151,7 @@ class Runner:
             if not self._passes_without(needed, criterion, outcome):
                 return ""
             # One that changes nothing here is not to blame.
-            for name in needed[:] if len(needed) > 1 else ():
+            for name in list(needed):
                 others = [one for one in needed if one != name]
                 needed = others if others and self._passes_without(others, criterion, outcome) else needed
             places = [
