@@ -2,8 +2,8 @@
 
 The diagnosis compares the observations with those of the misconceptions.
 
-The values are those that the solution gives in the visible tests: written at `build`, compared at `grader check`. So the
-visible tests need no second implementation of an exercise. The file has them by unit, test and name. Values with
+The values are those that the solution gives in the visible tests: written at `build`, compared at `grader check`. So
+the visible tests need no second implementation of an exercise. The file has them by unit, test and name. Values with
 substitutes for other exercises are in another file: see grader/testing/substitutes.py. What differs is shown in few
 numbers: the whole row or column that is wrong.
 """
