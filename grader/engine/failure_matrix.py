@@ -44,7 +44,7 @@ from grader.errors import GraderError, SuiteFault
 from grader.files import PACKAGE, mixed, write_atomically
 from grader.sandbox import protocol, values
 from grader.testing.misconceptions import MisconceptionError, made_file, misconceptions_of
-from grader.testing.recorder import Observation
+from grader.testing.running_test import Observation
 from grader.testing.student import InProcessBackend
 from grader.text import ended
 
