@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from answers import COURSE, ROOT, accepted_answers, read, source_of
 
-from grader.submissions.names import student_id
+from grader.submissions.submission import student_id
 from grader.testing.misconceptions import build, misconceptions_of
 
 sys.path.insert(0, str(ROOT / "examples"))

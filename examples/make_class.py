@@ -259,7 +259,7 @@ def _answer(student: str, item: Item, variant: int) -> str:
         case ChoiceItem():
             return " ".join(letter for letter, choice in item.options().items() if choice.right)
         case BugItem():
-            return next(letter for letter, line in item.options().items() if line == item.wrong_line())
+            return next(letter for letter, line in item.options().items() if line.right)
         case OrderItem():
             return ", ".join(item.answer.split()) if student == "bela" else item.answer
         case ShapeItem() if student == "bela":

@@ -157,7 +157,7 @@ BREAKAGES = {
             '(os.stat(f"{reached}{name}", dir_fd=here), relative)',
             "tests/submissions/test_plain_files.py::test_a_symbolic_link_is_not_followed"),
         Change(
-            "a student's name may go on with any characters", "grader/submissions/names.py",
+            "a student's name may go on with any characters", "grader/submissions/submission.py",
             "if not STUDENT.fullmatch(student):", "if not STUDENT.match(student):",
             "tests/submissions/test_layouts.py::test_the_name_of_a_student_that_the_user_gives_must_be_valid"),
         Change(
@@ -266,7 +266,7 @@ BREAKAGES = {
             "tests/integrations/nbgrader/test_nbgrader_reading.py::test_cells_beyond_the_limit_for_all_cells_are_left_out"),
         Change(
             "a damaged notebook is not collected", "grader/integrations/nbgrader/nbgrader_reading.py",
-            "chosen.own_paths or _damaged(files.values(), unit)", "chosen.own_paths",
+            'chosen.own_paths or ({f"{unit}.ipynb": notebooks[0]} if len(notebooks) == 1 else {})', "chosen.own_paths",
             "tests/integrations/nbgrader/test_collecting.py::"
             "test_each_student_has_the_file_that_is_graded_under_its_right_name"),
         Change(

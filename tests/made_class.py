@@ -21,13 +21,13 @@ from made_reports import exercise, report, unit, unwritten
 
 from grader.classes.decisions import Decisions
 from grader.classes.times import Time
-from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, VariedItem, mark
+from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, VariedItem, mark, right_letters
 from grader.quizzes.questions import VARIANTS, rendered
 from grader.quizzes.quiz_source import Quiz as Source
 from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.folder import keep_earlier, write_report
 from grader.reports.model import Exercise, Message, Named, Quiz, QuizItem, Report, Timing, Unit
-from grader.submissions.names import missing_sheet, missing_unit
+from grader.submissions.submission import missing_file
 from grader.testing.misconceptions import build, misconceptions_of
 
 FIRST = (
@@ -127,7 +127,7 @@ def _time(student: Student, name: str) -> Time:
 def _unit(student: Student, name: str, time: datetime.datetime, is_begun: bool) -> Unit:
     exercises = {one: _exercise(student, name, one, is_begun) for one in COURSE.units[name].exercises}
     if not is_begun:
-        made = unit(exercises, path=None, remarks=[missing_unit(name)], quiz=_quiz(student, name, time, is_begun))
+        made = unit(exercises, path=None, remarks=[missing_file(name)], quiz=_quiz(student, name, time, is_begun))
     else:
         made = unit(exercises, path=f"{name}.py", quiz=_quiz(student, name, time, is_begun))
     answers = hashlib.sha256(f"{student.student} {name} {is_begun}".encode()).hexdigest()
@@ -208,7 +208,7 @@ def _quiz(student: Student, name: str, time: datetime.datetime, is_begun: bool) 
         possible=sum(item.possible for item in items.values()),
         summary=f"{sum(item.answered for item in items.values())} of {len(items)} answered",
         variant=variant,
-        remarks=[] if is_begun else [missing_sheet(name)],
+        remarks=[] if is_begun else [missing_file(name, is_quiz=True)],
         items=items,
     )
 
@@ -245,10 +245,7 @@ def _hard_item() -> str:
 
 
 def _letters(draw: random.Random, item: ChoiceItem | BugItem, is_right: bool) -> str:
-    if isinstance(item, BugItem):
-        rights = [letter for letter, number in item.options().items() if item.lines[number].right]
-    else:
-        rights = [letter for letter, choice in item.options().items() if choice.right]
+    rights = right_letters(item)
     if is_right:
         return " ".join(rights)
     others = [letter for letter in item.options() if letter not in rights]

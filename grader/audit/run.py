@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from grader.audit.cases import RIGHT, WRITTEN, Case, run_case
-from grader.audit.equivalence import Search, Solution, derived_probes
+from grader.audit.equivalence import SearchResult, Solution, derived_probes
 from grader.course.model import Course
 from grader.course.modules import import_file
 from grader.documents import Model
@@ -35,7 +35,7 @@ SEARCH_BYTES = 4 * 2**30  # the memory limit of the search for differences
 
 
 @dataclass(frozen=True)
-class Result:
+class CaseResult:
     """The result of one case. missed: the criteria that it failed.
 
     named: the misconceptions that a report would name, for a handwritten mistake.
@@ -46,11 +46,11 @@ class Result:
     case: Case
     missed: tuple[str, ...]
     named: tuple[str, ...]
-    search: Search | None
+    search: SearchResult | None
     broken: str = ""
 
 
-def run(course: Course, cases: Sequence[Case], jobs: int) -> Iterator[list[Result]]:
+def run(course: Course, cases: Sequence[Case], jobs: int) -> Iterator[list[CaseResult]]:
     """Yield the results, exercise by exercise, in the order of completion. Raises InternalError if the grader fails."""
     groups: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
@@ -110,7 +110,7 @@ def probes_for(course: Course, exercise: str, criteria: Sequence[Criterion]) -> 
     return written or derived_probes(criteria)
 
 
-def _results(course: Course, cases: Sequence[Case]) -> list[Result]:
+def _results(course: Course, cases: Sequence[Case]) -> list[CaseResult]:
     """Return the results of the cases of one exercise."""
     unit, exercise = cases[0].unit, cases[0].exercise
     criteria, known = _unit(course, unit)
@@ -118,12 +118,12 @@ def _results(course: Course, cases: Sequence[Case]) -> list[Result]:
     [right] = [case for case in cases if case.kind == "solution"]
     solution = Solution(names_in(unit, right.sources), probes_for(course, exercise, asked))
 
-    def result(case: Case) -> Result:
+    def result(case: Case) -> CaseResult:
         outcomes = _graded(course, case, asked)
         missed = tuple(criterion.name for criterion, outcome in outcomes if not outcome.passed)
         named = diagnose(course, exercise, outcomes, known) if case.kind in WRITTEN else []
         search = solution.search(names_in(unit, case.sources)) if case.mutant else None
-        return Result(case, missed, tuple(one.name for one in named), search, _broken(case, outcomes))
+        return CaseResult(case, missed, tuple(one.name for one in named), search, _broken(case, outcomes))
 
     return [result(case) for case in cases]
 

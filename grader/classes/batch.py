@@ -44,7 +44,7 @@ from grader.reports.folder import (
 from grader.reports.model import Report
 from grader.reports.reading import not_handed_in
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission
 from grader.submissions.tree import Files, Ignored
 from grader.text import as_sentence, listed
 

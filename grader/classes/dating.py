@@ -27,7 +27,7 @@ from grader.classes.times import (
 )
 from grader.reports.folder import INSTRUCTOR
 from grader.submissions.archives import Folder
-from grader.submissions.names import intended_name, quoted
+from grader.submissions.submission import intended_name, quoted
 from grader.submissions.tree import walk
 from grader.text import in_words
 

@@ -24,7 +24,7 @@ from grader.classes.tables import Table, TableRow, read_table
 from grader.errors import GraderError
 from grader.files import FolderInUse, held, write_atomically
 from grader.reports.folder import EARLIER, INSTRUCTOR, NOT_GRADED, not_graded, read_report
-from grader.submissions.names import STUDENT
+from grader.submissions.submission import STUDENT
 
 _IDENTIFIERS = ("id", "email", "sis_user_id", "sis_login_id")
 _NAMES = ("student", "name", "email", "sis_login_id", "repository")

@@ -17,7 +17,7 @@ from grader.classes.times import bare, is_collected, late_work, stem
 from grader.errors import GraderError
 from grader.submissions.find import Found, Submissions
 from grader.submissions.layouts import is_anonymous, moodle_number
-from grader.submissions.names import folded, quoted, student_id
+from grader.submissions.submission import folded, quoted, student_id
 from grader.submissions.tree import Files
 from grader.text import in_words, listed
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from grader.classes.roster import RosterEntry
-from grader.submissions.names import LETTERS, folded, student_id
+from grader.submissions.submission import LETTERS, folded, student_id
 from grader.submissions.tree import ARCHIVE
 
 

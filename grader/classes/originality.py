@@ -25,10 +25,9 @@ from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.sandbox.pieces import fix_indentation
 from grader.sandbox.statements import MAGIC, NOT_PARSED, other_language
-from grader.submissions.names import filenames, missing_unit
 from grader.submissions.notebook import code_lines
 from grader.submissions.reader import read_submission
-from grader.submissions.source import UnitSource, UnitSubmission
+from grader.submissions.submission import UnitSource, UnitSubmission, filenames, missing_file
 
 INFO, SUBMISSIONS, BASE_CODE = "info.csv", "submissions", "base-code"
 COLUMNS = ["filename", "full_name", "ignored"]
@@ -100,7 +99,7 @@ def read_code(submissions: Mapping[str, Sequence[HandIn]], course: Course, unit:
             read = _read(student, submissions[student], course, unit)
             if read.code and code_lines(read.code.cells) not in ([], untouched):
                 by_code.setdefault(_script(read.code), []).append(student)
-            elif read.problem not in ("", missing_unit(unit)):
+            elif read.problem not in ("", missing_file(unit)):
                 export.problems.append(f"{student}: {read.problem}")
             else:
                 export.without.append(student)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grader.classes.tables import Table, TableError, TableRow, read_table
-from grader.submissions.names import STUDENT, student_id
+from grader.submissions.submission import STUDENT, student_id
 from grader.text import listed, who
 
 COLUMNS = ("student", "name", "id", "email", "sis_user_id", "sis_login_id", "section", "repository", "folder")

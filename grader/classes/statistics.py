@@ -264,8 +264,8 @@ def _with_sentences(source: Item) -> Iterator[_Option]:
                 sentences = _filled(choice.sentence, source.variants or [{}])
                 yield _Option(f"{letter}) {' '.join(texts[letter].split())}", choice.right, sentences)
         case BugItem():
-            for letter, number in source.options().items():
-                yield _Option(texts[letter], source.lines[number].right, _filled(source.lines[number].sentence, [{}]))
+            for letter, line in source.options().items():
+                yield _Option(texts[letter], line.right, _filled(line.sentence, [{}]))
         case NumberItem() | ShapeItem():
             for column, sentence in source.slips.items():
                 text = f"{column.replace('_', ' ')}: {fill(sentence, source.row(0)).strip()}"

@@ -18,7 +18,7 @@ from grader.classes.roster import RosterEntry, parse_time
 from grader.classes.tables import TableError, read_table
 from grader.course.model import Course
 from grader.submissions.file_text import read_text
-from grader.submissions.names import TIMESTAMP, student_id
+from grader.submissions.submission import TIMESTAMP, student_id
 from grader.submissions.tree import ARCHIVE, UnreadableError
 
 TIMES = "times.csv"

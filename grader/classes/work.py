@@ -17,8 +17,7 @@ from grader.engine.grading import Graded
 from grader.reports.folder import SUITE_FAULTS, not_graded, read_report
 from grader.reports.model import Report
 from grader.reports.reading import not_handed_in, undated
-from grader.submissions.names import quoted
-from grader.submissions.source import Submission, UnitSource
+from grader.submissions.submission import Submission, UnitSource, quoted
 
 
 class NewReport(NamedTuple):

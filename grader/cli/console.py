@@ -9,10 +9,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -22,6 +22,9 @@ from typer.core import TyperGroup, TyperOption
 from grader.errors import BAD_INPUT, INTERNAL, INTERRUPTED, GraderError, InternalError
 from grader.machine import missing_torch
 from grader.text import listed, log_lines, printable
+
+if TYPE_CHECKING:
+    from grader.course.model import Course
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -140,8 +143,7 @@ def unwritable(error: OSError) -> NoReturn:
 
 def stop(code: int, *sentences: str) -> typer.Exit:
     """Print what is wrong, and return the exit to raise."""
-    for sentence in sentences:
-        say(sentence, err)
+    say(*sentences, console=err)
     return typer.Exit(code)
 
 
@@ -150,9 +152,15 @@ def can_ask(console: Console) -> bool:
     return console.is_terminal and sys.stdin.isatty() and "CI" not in os.environ
 
 
-def say(text: str, console: Console = out) -> None:
-    """Print one line of any text."""
-    console.print(safe(text, console), soft_wrap=True)
+def say(*texts: str, console: Console = out) -> None:
+    """Print a line of each of these texts, whatever is in them."""
+    for text in texts:
+        console.print(safe(text, console), soft_wrap=True)
+
+
+def say_written(paths: Iterable[Path]) -> None:
+    """Print which files were written."""
+    say(*(f"wrote {path}" for path in paths))
 
 
 def safe(text: str, console: Console) -> str:
@@ -180,14 +188,17 @@ def write_named(path: Path, content: str | bytes, option: str) -> None:
         raise GraderError(f"{option}: {path} cannot be written ({error.strerror}): name another file.") from None
 
 
-def one_of(name: str, allowed: list[str]) -> str:
-    """Return the unit `name`. Raises GraderError if the course has no such unit."""
+def read_course(named: Path | None, *units: str | None) -> Course:
+    """Return the course that a command works on. Raises GraderError if there is none, or none of these units in it."""
+    from grader.course.model import find_course
     from grader.documents import nearest
 
-    if name in allowed:
-        return name
-    units = ", ".join(allowed)
-    raise GraderError(f"There is no unit {name!r}: autograder.yml has {units}.{nearest(name, allowed)}")
+    course = find_course(named)
+    for unit in units:
+        if unit is not None and unit not in course.units:
+            known = ", ".join(course.units)
+            raise GraderError(f"There is no unit {unit!r}: autograder.yml has {known}.{nearest(unit, course.units)}")
+    return course
 
 
 def require_folder(path: Path) -> None:

@@ -38,10 +38,9 @@ from grader.practice.picture_terminal import print_pictures
 from grader.sandbox import loader
 from grader.sandbox.pieces import split
 from grader.sandbox.statements import Piece
-from grader.submissions.names import filenames
 from grader.submissions.notebook import MAGICS, with_imports
 from grader.submissions.reader import read_submission
-from grader.submissions.source import DEFINITION, UnitSource
+from grader.submissions.submission import DEFINITION, UnitSource, filenames
 from grader.text import in_words
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from grader.practice.check import Answers, check_answers, read_answers, visible_
 from grader.practice.exercise_help import show_next_hint
 from grader.practice.picture_terminal import print_pictures
 from grader.practice.progress import StudentProgress, next_step
-from grader.submissions.names import filenames
+from grader.submissions.submission import filenames
 from grader.text import listed
 
 if TYPE_CHECKING:

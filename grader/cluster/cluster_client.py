@@ -23,7 +23,7 @@ from grader.quizzes.quiz_source import Quiz
 from grader.reports.model import Described, Result
 from grader.reports.scoring import Rubric, make_report
 from grader.sandbox.protocol import ProtocolError
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission
 
 if TYPE_CHECKING:
     from distributed import Future

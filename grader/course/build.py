@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.course import guidance
-from grader.course.guidance import EFFORT
 from grader.course.left_out import cells_listed, imports_left_out, left_out
 from grader.course.model import Course
 from grader.documents import nearest
@@ -20,8 +19,7 @@ from grader.quizzes import practice_items
 from grader.quizzes.questions import FILENAME, QUIZ_SUFFIX, to_json
 from grader.quizzes.quiz_source import load_practice, load_quizzes
 from grader.quizzes.sheet import write_sheet
-from grader.submissions.names import SHEET_SUFFIX
-from grader.submissions.source import DEFINITION
+from grader.submissions.submission import DEFINITION, SHEET_SUFFIX
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -99,7 +97,7 @@ def _files(course: Course) -> dict[Path, str | None]:
     sources = {f"{unit}.py": course.solutions / f"{unit}.py" for unit in sorted(course.units)}
     files = {course.exercises / name: stub(source, course) for name, source in sources.items()} | sheets
     if found := _all_hints(course):
-        files[course.exercises / guidance.HINTS] = guidance.hints_json(found)
+        files[course.exercises / guidance.HINTS] = guidance.to_json(found)
     names = [path.name for path in course.solutions.glob("*.py")]
     names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in course.solutions.glob(f"*{QUIZ_SUFFIX}")]
     possible = [course.exercises / name for name in sorted([*names, FILENAME, guidance.HINTS, practice_items.FILENAME])]
@@ -230,7 +228,7 @@ def _check_docstrings(path: Path, text: str) -> None:
         if is_exercise and not docstring:
             raise _problem(path, node.lineno, f"{node.name} has no docstring: state its shapes and rules.")
         last = (docstring or "").rpartition("\n")[2]
-        if last.startswith("Time:") and not EFFORT.fullmatch(last):
+        if last.startswith("Time:") and not guidance.EFFORT.fullmatch(last):
             advice = "write `Time: 10 minutes. Difficulty: easy.`, or medium or hard."
             raise _problem(path, node.lineno, f"the last line of {node.name}'s docstring has another form: {advice}")
 

@@ -58,11 +58,6 @@ def read_hints(course: Course) -> Hints:
     return hints
 
 
-def hints_json(hints: Hints) -> str:
-    """Return the text of the file."""
-    return json.dumps(hints, indent=1, ensure_ascii=False) + "\n"
-
-
 def parse_list(lines: Sequence[str]) -> list[str] | None:
     """Return the items of a numbered list, one for each level, from the lines of a text cell; None if it differs."""
     items: list[str] = []
@@ -82,6 +77,11 @@ Rules = dict[str, dict[str, dict[str, bool]]]
 """By unit, exercise and rule: whether a visible test tries it."""
 
 
+def to_json(guidance: Hints | Rules) -> str:
+    """Return the text of a file of hints or rules."""
+    return json.dumps(guidance, indent=1, ensure_ascii=False) + "\n"
+
+
 def read_rules(course: Course) -> Rules:
     """Return the rules that `grader build` has written for a course. Without the file there are none."""
     path = course.exercises / RULES
@@ -94,8 +94,3 @@ def stated_rules(docstring: str) -> set[str]:
     paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
     lists = (re.split(r"^- ", one, flags=re.MULTILINE)[1:] for one in paragraphs if one.startswith("- "))
     return {" ".join(rule.split()) for rules in lists for rule in rules}
-
-
-def rules_json(rules: Rules) -> str:
-    """Return the text of the file."""
-    return json.dumps(rules, indent=1, ensure_ascii=False) + "\n"

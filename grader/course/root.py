@@ -6,7 +6,7 @@ from pathlib import Path
 
 from grader.errors import CourseError
 from grader.files import PACKAGE
-from grader.submissions.names import is_published
+from grader.submissions.submission import is_published
 
 FILENAME = "autograder.yml"
 RECEIVED = PACKAGE / "received"

@@ -8,10 +8,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from grader.engine.name_hints import PYTHONS, hint_on_characters, methods_of, similar, variables
+from grader.engine.name_hints import NEAR, PYTHONS, attributes_of, hint_on_characters, methods_of, similar, variables
 from grader.engine.outcomes import CAUSE, Outcome
 from grader.engine.source_lines import Definition, SourceLines, in_scope
 from grader.sandbox.failures import FailedStatement
+from grader.testing.draws import UNUSED_GENERATOR
 from grader.text import in_words
 
 # What a class without `__init__` raises, and calls that take no generator of torch.
@@ -22,13 +23,36 @@ LOOPS = (ast.While, ast.For)
 RESULTS = (ast.Return, ast.Yield, ast.YieldFrom)
 # A last statement that may return on every way.
 ENDS = (ast.Return, ast.Raise, ast.With, ast.Try, ast.Match)
+# As the hidden and the visible checks say it.
+GAVE_NONE = re.compile(r"\byours (?:gave|gives|is|returns) None\b")
+# As the checks say it: a gradient is cut off, or a class lacks a parameter.
+NO_GRADIENT = re.compile(r"^No gradient (?:flows|reaches)")
+NO_PARAMETER = re.compile(r"^There is no (?:registered )?parameter ([\w.]+?)\.?(?:,|$)")
+LACKS_ATTRIBUTE = re.compile(r"^`?(\w+)`? should be .*\byours is missing\b")
+CUTTING = {"tensor": "torch.tensor(…)", "no_grad": "torch.no_grad()", "inference_mode": "torch.inference_mode()"}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+# As the checks say it. An exercise of another course may be a generator.
+GENERATOR = re.compile(r"\byours (?:gave|gives|is|returns) an? (?:object|generator)\b|^No gradient", re.IGNORECASE)
+# The sentence of a stub that names the arguments in their order.
+TAKES = re.compile(r"^Takes (?:.|\n)*?\.(?=\s|$)", re.MULTILINE)
+NOT_CALLABLE = re.compile(r"'\w+' object is not callable$")
+NO_ATTRIBUTE = re.compile(r"'\w+' object has no attribute '(\w+)'$")
+# Why a definition inside another statement does not count.
+BLOCKS = {
+    ast.ClassDef: "class `{}`",
+    ast.FunctionDef: "function `{}`",
+    ast.AsyncFunctionDef: "function `{}`",
+    ast.AsyncFor: "`async for`",
+    ast.AsyncWith: "`async with`",
+    ast.TryStar: "`try`",
+}
 # How a sentence on a method without `self` ends.
 WITHOUT_SELF = "the first argument of a method."
 
 
 def on_methods(error: str, definition: ast.ClassDef) -> list[str]:
     """Return a sentence on a method without `self`, or with a name that is nearly `__init__`."""
-    methods = [one for one in definition.body if isinstance(one, ast.FunctionDef)]
+    methods = methods_of(definition)
     for one in methods:
         arguments = [argument.arg for argument in [*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs]]
         uses_self = any(isinstance(node, ast.Name) and node.id == "self" for node in ast.walk(one))
@@ -59,6 +83,67 @@ def on_stray_forward(name: str, lines: SourceLines) -> str:
     return ""
 
 
+def on_source(outcome: Outcome, definition: Definition) -> list[str]:
+    """Return sentences on what the source of an exercise has to do with a failure."""
+    hints = on_return(definition) if GAVE_NONE.search(outcome.reason) else []
+    if outcome.kind == "wrong":
+        hints += on_loops(definition)
+    if outcome.reason == UNUSED_GENERATOR:
+        hints += on_draws(definition)
+    if NO_GRADIENT.search(outcome.reason):
+        hints += _on_gradients(definition)
+    if missing := NO_PARAMETER.match(outcome.reason):
+        hints += _on_parameter(missing[1], definition)
+    if missing := LACKS_ATTRIBUTE.match(outcome.reason):
+        hints += _on_attribute(missing[1], definition)
+    return hints
+
+
+def _on_gradients(definition: Definition) -> list[str]:
+    """Return a sentence on the lines that may cut off gradients."""
+    nodes = [node for node in ast.walk(definition) if isinstance(node, ast.expr)]
+    found = sorted({(node.lineno, name) for node in nodes if (name := _cuts_off(node))})
+    places = [f"`{name}` in line {line}" for line, name in found[:MOST_PLACES]]
+    return [f"Check {in_words(places)}."] if places else []
+
+
+def _cuts_off(node: ast.expr) -> str | None:
+    """Return what cuts off a gradient, if this node may do so."""
+    match node:
+        case ast.Call(func=ast.Name("float"), args=[argument]) if not isinstance(argument, ast.Constant):
+            return "float(…)"
+        case ast.Call(func=ast.Attribute(value=ast.Name("torch"), attr=name)) if name in CUTTING:
+            return CUTTING[name]
+        case ast.Call(func=ast.Attribute(attr="detach" | "item" | "numpy" | "tolist" as name)):
+            return f".{name}()"
+        case ast.Attribute(attr="data"):
+            return ".data"
+    return None
+
+
+def _on_parameter(name: str, definition: Definition) -> list[str]:
+    """Return a sentence on a parameter that a class does not have: it is no parameter, or has another name."""
+    first, _, rest = name.partition(".")
+    if first not in attributes_of(definition):
+        return _on_attribute(first, definition)
+    return [] if rest else [f"Make `self.{first}` with `nn.Parameter(…)` in `__init__`."]
+
+
+def _on_attribute(name: str, definition: Definition) -> list[str]:
+    """Return a sentence on an attribute that a class does not have: it is only a variable, or has another name."""
+    assigned = attributes_of(definition)
+    if name in assigned:
+        return []
+    if line := line_of_variable(name, definition):
+        return [f"`{name}` in line {line} is only a variable of `__init__`: write `self.{name}`."]
+    # What the rules name is not to be renamed, as `norm2` to `norm1`.
+    others = set(re.findall(r"\w+", ast.get_docstring(definition) or "")) | {
+        one for one in assigned if one.rstrip("0123456789") == name.rstrip("0123456789")
+    }
+    near = similar(name, assigned - others, NEAR)
+    return [f"Your class assigns `self.{near}`: rename it to `self.{name}`."] if near else []
+
+
 def on_draws(definition: Definition) -> list[str]:
     """Return a sentence on the calls in an exercise that cannot draw from a generator of torch."""
     calls = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
@@ -82,15 +167,14 @@ def written(node: ast.expr) -> str:
 
 def on_loops(definition: Definition) -> list[str]:
     """Return a sentence on the first loop that a `return` ends in its first pass: unless it can skip the `return`."""
-    loops = (
-        one
-        for one in ast.walk(definition)
-        if isinstance(one, LOOPS) and not any(isinstance(inner, ast.Continue) for inner in in_scope(one.body))
-    )
-    found = [node.lineno for loop in loops for node in loop.body if isinstance(node, ast.Return)]
-    return [
-        f"The `return` in line {line} ends the loop in its first pass: is it indented too far?" for line in found[:1]
-    ]
+    for loop in ast.walk(definition):
+        if isinstance(loop, LOOPS) and not any(isinstance(inner, ast.Continue) for inner in in_scope(loop.body)):
+            for node in loop.body:
+                if isinstance(node, ast.Return):
+                    return [
+                        f"The `return` in line {node.lineno} ends the loop in its first pass: is it indented too far?"
+                    ]
+    return []
 
 
 def on_return(definition: Definition) -> list[str]:
@@ -98,16 +182,12 @@ def on_return(definition: Definition) -> list[str]:
 
     Otherwise on a function that may end without a `return`: of a class, if it returns something elsewhere.
     """
-    functions = definition.body if isinstance(definition, ast.ClassDef) else [definition]
     called = [node.value for node in ast.walk(definition) if isinstance(node, ast.Expr)]
     as_statements = {
         node.func.attr for node in called if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
-    methods = [
-        one
-        for one in functions
-        if isinstance(one, ast.FunctionDef) and not one.name.startswith("__") and one.name not in as_statements
-    ]
+    functions = methods_of(definition) if isinstance(definition, ast.ClassDef) else [definition]
+    methods = [one for one in functions if not one.name.startswith("__") and one.name not in as_statements]
     found = [f"`{one.name}` has no `return`." for one in methods if not _has(one, *RESULTS, ast.Raise)]
     if found:
         return found
@@ -123,7 +203,7 @@ def _has(function: ast.FunctionDef, *kinds: type[ast.AST]) -> bool:
 
 def line_of_variable(name: str, definition: Definition) -> int | None:
     """Return the line in which the `__init__` of a class gives a variable this name."""
-    functions = [one for one in definition.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+    functions = methods_of(definition, "__init__")
     names = (node for one in functions for node in ast.walk(one) if isinstance(node, ast.Name) and node.id == name)
     return next((node.lineno for node in names if isinstance(node.ctx, ast.Store)), None)
 
@@ -133,13 +213,6 @@ def is_short_for(name: str, exercise: str) -> bool:
     mine, theirs = (one.replace("_", "").lower() for one in (name, exercise))
     initials = "".join(re.findall(r"(?:^|_)[a-z]|[A-Z]", exercise)).replace("_", "").lower()
     return mine == initials or (min(len(mine), len(theirs)) > 2 and (mine in theirs or theirs in mine))
-
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-# As the checks say it. An exercise of another course may be a generator.
-GENERATOR = re.compile(r"\byours (?:gave|gives|is|returns) an? (?:object|generator)\b|^No gradient", re.IGNORECASE)
-# The sentence of a stub that names the arguments in their order.
-TAKES = re.compile(r"^Takes (?:.|\n)*?\.(?=\s|$)", re.MULTILINE)
 
 
 def on_form(reason: str, exercise: str, unit: str, lines: SourceLines) -> list[str]:
@@ -179,19 +252,6 @@ def _on_function(function: Function, reason: str) -> Iterator[str]:
         yield f"{place} takes its arguments in another order than its docstring says: write `({order})`."
 
 
-NOT_CALLABLE = re.compile(r"'\w+' object is not callable$")
-NO_ATTRIBUTE = re.compile(r"'\w+' object has no attribute '(\w+)'$")
-# Why a definition inside another statement does not count.
-BLOCKS = {
-    ast.ClassDef: "class `{}`",
-    ast.FunctionDef: "function `{}`",
-    ast.AsyncFunctionDef: "function `{}`",
-    ast.AsyncFor: "`async for`",
-    ast.AsyncWith: "`async with`",
-    ast.TryStar: "`try`",
-}
-
-
 def on_undefined(
     exercise: str, unit: str, others: Collection[str], lines: SourceLines, lost: Sequence[FailedStatement]
 ) -> str:
@@ -210,7 +270,7 @@ def on_undefined(
     else:
         return ""
     label, node = next(one for one in definitions if one[1].name == found)
-    return hint_on_characters(hint, "", label, node.lineno, lines)
+    return hint_on_characters(hint, "", lines.at(label, node.lineno))
 
 
 def _deleted(exercise: str, unit: str, lines: SourceLines, lost: Sequence[FailedStatement]) -> str:
@@ -286,7 +346,7 @@ def with_replacement(
 
 def _used(outcome: Outcome, lines: SourceLines) -> list[str]:
     """Return the names in a line, from outside of its function, that an error may be about."""
-    around, missing = lines.around(outcome.file, outcome.line), NO_ATTRIBUTE.search(outcome.detail)
+    around, missing = lines.at(outcome.file, outcome.line).around, NO_ATTRIBUTE.search(outcome.detail)
     found = []
     for node in ast.walk(around[-1]) if around else ():
         match node:

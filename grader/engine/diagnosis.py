@@ -34,7 +34,7 @@ from grader.engine.outcomes import Outcome
 from grader.testing.checks import ANOTHER_ORDER
 from grader.testing.misconceptions import Misconception, with_both
 from grader.testing.properties import GRADIENTS, LOOKS_AHEAD, Property
-from grader.testing.recorder import Sizes
+from grader.testing.running_test import Sizes
 from grader.testing.student import InProcessBackend
 
 Row = Mapping[str, Outcome]
@@ -54,6 +54,25 @@ WRONG_TYPE = re.compile(r"\byours (?:gave|gives|is|returns) (None|an? \w+)\b")
 
 MOST_PAIRS = 150
 """The most pairs to run for one answer: each takes one or two milliseconds."""
+# A factor in the sentence of a property has three digits.
+FACTOR, PRECISION = re.compile(r"multiplied by (\d\S*)\.$"), 0.005
+IN_ANOTHER_ORDER = Property(
+    "results_in_another_order", "The results are returned in another order: check the `return`."
+)
+ONLY_IN_TRAINING = Property(
+    "only_in_training",
+    "Only tests in training mode fail; those in evaluation mode pass. Check what dropout acts on, and how strongly.",
+)
+ONLY_GRADIENTS = Property(
+    "only_gradients",
+    "Only tests of gradients fail; those of values pass. Look for detach, no_grad, .data or .item(), and for new "
+    "tensors that are made from the numbers of others.",
+)
+FUTURE_MATTERS = Property(
+    "future_matters",
+    "Two texts that differ only in their last token have different outputs before it. No output may depend on a later "
+    "token, or on another text.",
+)
 
 
 def diagnose(
@@ -69,20 +88,30 @@ def diagnose(
         return []
     if any(outcome.substitutes for outcome in outcomes.values()):
         # The recorded outcomes were made without substitutes. Pairs would need too many runs.
-        names = _shared([{one.name} for one in candidates.values() if _behaves_like(results, one.implementation)])
+        names = _common([{one.name} for one in candidates.values() if _behaves_like(results, one.implementation)])
     else:
-        names = _without_substitutes(course, results, candidates)
+        unit = results[0][0].unit
+        made = recorded(course, unit, exercise) or {}
+        rows: Mapping[str, Row] = {
+            name: made[name] if name in made else {one.name: _run(one, candidate.implementation) for one, _ in results}
+            for name, candidate in candidates.items()
+        }
+        compared = _Comparison(outcomes, rows)
+        names = compared.explained() or _explained_by_running(course, results, compared)
     return [one for name, one in candidates.items() if name in names]
 
 
-def explain(outcomes: Row, rows: Mapping[str, Row]) -> set[str]:
-    """Return the names of the misconceptions, at most two, that explain the outcomes by steps 1 to 3.
-
-    Args:
-        outcomes: The answer's outcomes in the criteria of an exercise.
-        rows: The outcomes of each misconception, by its name.
-    """
-    return _Comparison(outcomes, rows).explained() if _has_behaviour(outcomes) else set()
+def recognize(exercise: str, results: Sequence[tuple[Criterion, Outcome]], known: Sequence[Coded]) -> list[Signature]:
+    """Return the signatures, at most two, that explain the outcomes of an exercise's visible tests by steps 1 to 3."""
+    outcomes = {criterion.name: outcome for criterion, outcome in results}
+    if not _has_behaviour(outcomes):
+        return []
+    signatures = [decoded(exercise, coded) for coded in known]
+    # What passes has the expected values, so that two answers that pass are alike.
+    passed = {name: outcome if outcome.passed else Outcome(True) for name, outcome in outcomes.items()}
+    rows = {one.name: {name: one.row.get(name, passed[name]) for name in outcomes} for one in signatures}
+    names = _Comparison(outcomes, rows).explained()
+    return [one for one in signatures if one.name in names]
 
 
 def main_criterion(results: Sequence[tuple[Criterion, Outcome]], rows: Iterable[Row]) -> Criterion | None:
@@ -130,7 +159,7 @@ def _has_behaviour(outcomes: Row) -> bool:
     return not all(one.passed for one in outcomes.values()) and not any(one.kind in SILENT for one in outcomes.values())
 
 
-def _shared(fitting: Sequence[set[str]]) -> set[str]:
+def _common(fitting: Sequence[set[str]]) -> set[str]:
     """Return what all that fits has in common."""
     return set.intersection(*fitting) if fitting else set()
 
@@ -148,13 +177,8 @@ class _Comparison:
         """Return the names of the misconceptions, at most two, that explain the answer by steps 1 to 3."""
         everything = frozenset(self.outcomes)
         behaviour = frozenset(name for name, outcome in self.outcomes.items() if not outcome.is_about_refusal)
-        steps: list[Callable[[], list[set[str]]]] = [
-            lambda: self.same(everything),
-            lambda: self.pairs(everything),
-            lambda: self.alone(behaviour),
-            lambda: self.pairs(behaviour),
-        ]
-        return _shared(next(filter(None, (step() for step in steps)), []))
+        steps = ((self.same, everything), (self.pairs, everything), (self.alone, behaviour), (self.pairs, behaviour))
+        return next((_common(fitting) for find, criteria in steps if (fitting := find(criteria))), set())
 
     def same(self, criteria: frozenset[str]) -> list[set[str]]:
         """Return the misconceptions with exactly the answer's outcomes in these criteria."""
@@ -221,44 +245,6 @@ def _are_alike(mine: Outcome, theirs: Outcome) -> bool:
     return mine.resembles(theirs)
 
 
-# -- with signatures --------------------------------------------------------------------------------------------------
-
-
-def recognize(exercise: str, results: Sequence[tuple[Criterion, Outcome]], known: Sequence[Coded]) -> list[Signature]:
-    """Return the signatures, at most two, that explain the outcomes of an exercise's visible tests."""
-    outcomes = {criterion.name: outcome for criterion, outcome in results}
-    if all(outcome.passed for outcome in outcomes.values()):
-        return []
-    signatures = [decoded(exercise, coded) for coded in known]
-    # What passes has the expected values, so that two answers that pass are alike.
-    rows = {
-        one.name: {
-            name: one.row.get(name, outcome if outcome.passed else Outcome(True)) for name, outcome in outcomes.items()
-        }
-        for one in signatures
-    }
-    names = explain(outcomes, rows)
-    return [one for one in signatures if one.name in names]
-
-
-# -- with the misconceptions of the course -------------------------------------------------------------------------
-
-
-def _without_substitutes(
-    course: Course, results: Sequence[tuple[Criterion, Outcome]], candidates: Mapping[str, Misconception]
-) -> set[str]:
-    """Return the names that explain these results, which were made without substitutes: steps 1 to 4."""
-    outcomes = {criterion.name: outcome for criterion, outcome in results}
-    unit, exercise = results[0][0].unit, results[0][0].exercise
-    made = recorded(course, unit, exercise) or {}
-    rows: Mapping[str, Row] = {
-        name: made[name] if name in made else {one.name: _run(one, candidate.implementation) for one, _ in results}
-        for name, candidate in candidates.items()
-    }
-    compared = _Comparison(outcomes, rows)
-    return compared.explained() or _explained_by_running(course, results, compared)
-
-
 def _explained_by_running(
     course: Course, results: Sequence[tuple[Criterion, Outcome]], compared: _Comparison
 ) -> set[str]:
@@ -268,8 +254,8 @@ def _explained_by_running(
     has_tensor = any(isinstance(outcome.wrong_value, torch.Tensor) for outcome in compared.outcomes.values())
     if len(pairs) > MOST_PAIRS or not has_tensor:
         return set()
-    unit, exercise = results[0][0].unit, results[0][0].exercise
-    both = with_both(course, unit, exercise, pairs)
+    first = results[0][0]
+    both = with_both(course, first.unit, first.exercise, pairs)
     fitting = [set(pair) for pair, implementation in both if _behaves_like(results, implementation)]
     return fitting[0] if len(fitting) == 1 else set()
 
@@ -285,27 +271,6 @@ def _behaves_like(results: Sequence[tuple[Criterion, Outcome]], implementation: 
 @functools.cache
 def _run(criterion: Criterion, implementation: Callable[..., Any], substitutes: tuple[str, ...] = ()) -> Outcome:
     return criterion.run(InProcessBackend(criterion.unit, {criterion.exercise: implementation}), substitutes)
-
-
-# A factor in the sentence of a property has three digits.
-FACTOR, PRECISION = re.compile(r"multiplied by (\d\S*)\.$"), 0.005
-IN_ANOTHER_ORDER = Property(
-    "results_in_another_order", "The results are returned in another order: check the `return`."
-)
-ONLY_IN_TRAINING = Property(
-    "only_in_training",
-    "Only tests in training mode fail; those in evaluation mode pass. Check what dropout acts on, and how strongly.",
-)
-ONLY_GRADIENTS = Property(
-    "only_gradients",
-    "Only tests of gradients fail; those of values pass. Look for detach, no_grad, .data or .item(), and for new "
-    "tensors that are made from the numbers of others.",
-)
-FUTURE_MATTERS = Property(
-    "future_matters",
-    "Two texts that differ only in their last token have different outputs before it. No output may depend on a later "
-    "token, or on another text.",
-)
 
 
 def recognized(exercise: str, outcomes: Sequence[Outcome]) -> list[Property]:

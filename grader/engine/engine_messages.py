@@ -1,6 +1,9 @@
 """The messages between the engine and its client, each a line of JSON. Both sides are trusted.
 
-The client's first two have the settings: the first for the fork server, the second once that is forked.
+The client's first two have the settings. The first is for the fork server: the `modules` that student code may import,
+and whether it is run without a fork, for practice (`is_practice`). The second is read once that is forked, so that no
+student process knows it: the course's folder (`root`), whether the tests are the hidden ones (`is_hidden`), and the
+`units` of visible ones, none for all.
 """
 
 from __future__ import annotations
@@ -9,26 +12,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.reports.model import Described, Diagnosed, Judged, Message, Result
-from grader.submissions.source import UnitSource
-from grader.testing.drawings import Drawing, OwnQuestion, Panel
+from pydantic import TypeAdapter
 
-
-@dataclass(frozen=True)
-class ServerSettings:
-    """How student code is run: the modules that it may import, and whether it is run without a fork, for practice."""
-
-    modules: list[str]
-    is_practice: bool
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The course's folder, whether the tests are the hidden ones, and the units of visible ones; none for all."""
-
-    root: str
-    is_hidden: bool
-    units: list[str]
+from grader.reports.model import Described, Result
+from grader.submissions.submission import UnitSource
 
 
 @dataclass(frozen=True)
@@ -75,46 +62,32 @@ class EngineReply:
     result: Result | str
 
 
-def to_line(message: ServerSettings | Settings | EngineHandshake | EngineRequest | EngineReply) -> bytes:
+def to_line(message: dict[str, Any] | EngineHandshake | EngineRequest | EngineReply) -> bytes:
     """Encode a message."""
     return json.dumps(message, default=vars).encode() + b"\n"
 
 
 def read_handshake(line: bytes) -> EngineHandshake:
     """Decode a handshake."""
-    fields = json.loads(line)
-    criteria = [Described(**one) for one in fields["criteria"]]
-    return EngineHandshake(fields["missing"], criteria, fields["versions"], fields["problems"])
+    return _HANDSHAKE.validate_python(json.loads(line))
 
 
 def read_request(line: bytes | bytearray) -> EngineRequest:
-    """Decode a request."""
-    fields = json.loads(line)
-    sources = _sources(fields["units"]), _sources(fields["siblings"])
-    return EngineRequest(fields["number"], *sources, fields["untested"], fields["drawn"])
+    """Decode a request. Raises ValueError."""
+    return _REQUEST.validate_python(json.loads(line))
 
 
 def read_reply(line: bytes) -> EngineReply:
     """Decode a reply."""
-    fields = json.loads(line)
-    found = fields["result"]
-    return EngineReply(fields["number"], found if isinstance(found, str) else result_of(found))
+    return _REPLY.validate_python(json.loads(line))
 
 
 def result_of(fields: dict[str, Any]) -> Result:
     """Return a result from its fields in plain JSON."""
-    drawings = [Drawing(**one | {"panels": [Panel(**panel) for panel in one["panels"]]}) for one in fields["drawings"]]
-    return Result(
-        **fields
-        | {
-            "outcomes": [Judged(**one) for one in fields["outcomes"]],
-            "misconceptions": [Diagnosed(**one) for one in fields["misconceptions"]],
-            "messages": [Message(**one) for one in fields["messages"]],
-            "drawings": drawings,
-            "questions": [OwnQuestion(**one) for one in fields["questions"]],
-        }
-    )
+    return _RESULT.validate_python(fields)
 
 
-def _sources(found: dict[str, Any]) -> dict[str, UnitSource]:
-    return {unit: UnitSource(one["path"], tuple(one["cells"]), tuple(one["remarks"])) for unit, one in found.items()}
+_HANDSHAKE = TypeAdapter(EngineHandshake)
+_REQUEST = TypeAdapter(EngineRequest)
+_REPLY = TypeAdapter(EngineReply)
+_RESULT = TypeAdapter(Result)

@@ -11,24 +11,11 @@ import keyword
 import re
 from collections.abc import Iterator, Sequence
 
+from grader.engine import name_hints
 from grader.engine.definition_hints import WITHOUT_SELF, on_stray_forward, written
-from grader.engine.name_hints import (
-    MISSING_NAME,
-    NEAR,
-    NO_SLASHES,
-    OUTSIDE,
-    RELATIVE,
-    attributes_of,
-    methods_of,
-    near_import,
-    on_missing_attribute,
-    on_missing_name,
-    on_missing_name_at_top,
-    self_of,
-)
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import SourceLines, is_indented_together, on_html
-from grader.engine.tensor_hints import hint_on_tensors, on_combination, unnamed_generator
+from grader.engine.source_lines import SourceLine, SourceLines, is_indented_together, on_html
+from grader.engine.tensor_hints import by_rule, hint_on_tensors, on_combination, unnamed_generator
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
 from grader.sandbox.statements import CONTINUING, OUTPUT, WORDS, kind_of, parse
 
@@ -91,15 +78,12 @@ TEXTS = (
         r"Dimension out of range",
         "Dims count from 0, so the last of two is dim 1, or -1. Counted from the end, they fit any number of dims.",
     ),
+    (r"you tried to allocate \d+ bytes", "A tensor in this line is too large for the memory: check its sizes."),
+    (r"maximum recursion depth", "A function calls itself again and again: call another one, or stop at some point."),
     (
-        r"you tried to allocate \d+ bytes",
-        "A tensor in this line is too large for the memory: check its sizes.",
+        r"'torch\.Size' object is not callable",
+        "`shape` is no function: write `.shape` without brackets, or `.size()`.",
     ),
-    (
-        r"maximum recursion depth",
-        "A function calls itself again and again: call another one, or stop at some point.",
-    ),
-    (r"'torch\.Size' object is not callable", "`shape` is no function: write `.shape` without brackets, or `.size()`."),
     (r"Can't call numpy\(\)", "Use torch's functions in place of numpy's: a numpy array has no gradients."),
     (r"view size is not compatible", "Use `reshape` in place of `view`, or call `.contiguous()` first."),
     (
@@ -124,50 +108,103 @@ CALL_DIFFERS = re.compile(
 )
 NO_FORWARD = re.compile(r"Module \[(\w+)\] is missing the required \"forward\"")
 UNBOUND = re.compile(r"local variable '(\w+)'")
+COMMENT = "If it is text and not code, begin it with `#`."
+# A line of code in the file of a notebook.
+OF_NOTEBOOK = r'^".*\\n",?$'
+# By the text of the error and the code.
+STATEMENTS = (
+    ("is a Markdown fence|is an HTML tag|is printed output", "Delete it."),
+    ("is a blank line with invisible", "Delete it, and type an empty line if you need one."),
+    (r"(?:is|are) a pasted error message", "Delete it."),
+    (r"(?:is|are) an HTML comment", "Delete it, or begin each line of it with `#`."),
+    ("is a prompt", "Delete the prompt at the beginning of the line."),
+    ("is a notebook command", "Delete it, and install packages in the terminal.", r"\b(?:pip3?|conda|mamba)\b"),
+    ("is a notebook command", "Delete it: notebook commands do not work here."),
+    ("is a command for the terminal", "Delete it, and run it in the terminal."),
+    ("is a conflict marker", "Delete it, after you have decided which version of the code to keep."),
+    ("unfinished merge", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
+    ("a cell that begins with", "Delete that line if the code below it is part of your answer."),
+    ("inconsistent use of tabs", "Indent all lines of this block with spaces, or all of them with tabs."),
+    (
+        "unexpected indent",
+        "If it is from a notebook's file, open the notebook and copy the code from there.",
+        OF_NOTEBOOK,
+    ),
+    ("invalid syntax|unterminated", f"If the `>` marks a quotation, delete it. {COMMENT}", r"^>+(?: |$)"),
+    ("invalid syntax", COMMENT, r"^(?:<?https?://|\[[^\[\]]*\]\(https?:)"),
+    (
+        "invalid syntax|unterminated",
+        "A comment begins with `#` in each of its lines, not with `//` or `/*`.",
+        r"^/[/*]|\*/$",
+    ),
+    ("invalid syntax|unterminated string", COMMENT, r"^(?:[$*]|([-=*_+])\1{2,}$)"),
+    ("invalid syntax", "If it is no part of your code, delete it.", r"^[^\w\s()\[\]{}][^\w()\[\]{}]*$"),
+    ("invalid syntax", "Is something missing at the end of the line?", r"[-+*/@%=&|]$"),
+    ("unterminated", "The quote in it opens a string that does not end: close the string, or delete the quote."),
+    ("after line continuation", f"Nothing may follow a `\\`, which joins two lines. {COMMENT}"),
+    (r"'(?:return|yield)' outside", name_hints.OUTSIDE),
+    ("unindent|unexpected indent", "Indent it like the other lines of its block."),
+    (r"expected an indented block after .* on line (\d+)", "Indent the lines below line {} that belong to it."),
+    ("expected ':'", "Write `elif`.", r"^else\s+if\b"),
+    ("expected ':'", "Put a colon at the end of the line.", r"[^:]$"),
+    (r"was never closed|unmatched|does not match opening", "Count the brackets here and in the lines around."),
+)
+THREAD = re.compile(r"\bThread\(|\.start\(\)")
+RUNS_AT_ONCE = "While grading, the `start()` of a thread runs the thread's function to its end, and then returns."
+# About the lines around it, said by `kind_of`, or of a call as in Python 2.
+NO_TEXT = re.compile(r"(?:the line is|lines \d|a cell that|Missing parentheses)\b|.*\b(?:un)?indent")
+BRACE = "Write a colon in place of the opening brace, and delete the closing one."
+# What may be meant by `def`.
+DEF = re.compile(r"(?i:def(?:ine)?|fn|func?|function)\s+\w+\s*\(")
+# What statements begin with, and what the rest of a statement can belong to.
+STARTS = {*keyword.kwlist} - {"False", "None", "True", "and", "as", "in", "is", "lambda", "not", "or"}
+OWNERS = {
+    "else": ("if 1: pass\n", "`if`, `for`, `while` or `try`"),
+    "elif": ("if 1: pass\n", "`if`"),
+    "except": ("try: pass\n", "`try`"),
+    "finally": ("try: pass\n", "`try`"),
+}
 
 
-def hint_for(outcome: Outcome, around: list[ast.AST], lines: SourceLines, lost: Sequence[FailedStatement] = ()) -> str:
+def hint_for(outcome: Outcome, place: SourceLine, lost: Sequence[FailedStatement] = ()) -> str:
     """Return a sentence on what to do about an error, or "".
 
     Args:
         outcome: What was raised.
-        around: The definitions and statements around its line, the outermost first.
-        lines: The submission.
+        place: Its line.
         lost: The statements that failed in the unit of the line.
     """
     if outcome.kind != "raised":
         return ""
-    line, detail = outcome.line or 0, outcome.detail
-    if hint := on_refusal(outcome.reason, detail, line, around):
+    detail = outcome.detail
+    if hint := on_refusal(outcome.reason, detail, place.number, place.around):
         return hint
-    if missing := MISSING_NAME.match(detail):
-        return on_missing_name(missing[1], outcome, around, lines, lost)
-    if near := near_import(detail, lines):
+    if missing := name_hints.MISSING_NAME.match(detail):
+        return name_hints.on_missing_name(missing[1], place, lost)
+    if near := name_hints.near_import(detail, place.lines):
         return f"Did you mean `{near}`?"
     if unbound := UNBOUND.search(detail):
         return f"Give `{unbound[1]}` a value before this line, on every way to it."
-    if (refused := ARGUMENTS.match(detail)) and refused[1] in _numpy_calls(line, around):
+    if (refused := ARGUMENTS.match(detail)) and refused[1] in _numpy_calls(place.number, place.around):
         return NUMPY
-    if unnamed := unnamed_generator(detail, lines.text(outcome.file, line)):
-        return unnamed
-    if takes := on_combination(detail):
+    if takes := unnamed_generator(detail, place.text) or on_combination(detail):
         return takes
-    if "NoneType" in detail and not ARGUMENTS.match(detail):
-        return _on_none(line, around)
-    about_tensors = hint_on_tensors(outcome, lines.text(outcome.file, line), lines)
-    return about_tensors or _on_definition(outcome, lines) or on_missing_attribute(detail, lines)
+    if "NoneType" in detail and not refused:
+        return _on_none(place.number, place.around)
+    hint = hint_on_tensors(outcome, place) or _on_definition(outcome, place)
+    return hint or name_hints.on_missing_attribute(detail, place.lines)
 
 
-def _on_definition(outcome: Outcome, lines: SourceLines) -> str:
+def _on_definition(outcome: Outcome, place: SourceLine) -> str:
     """Return a sentence on an error about a function or class that was called, or on a common error, or ""."""
     detail = outcome.detail
     if call := CALL_DIFFERS.match(detail):
-        return "" if WITHOUT_SELF in outcome.reason else _on_arguments(call, lines, outcome.line is None)
+        return "" if WITHOUT_SELF in outcome.reason else _on_arguments(call, place.lines, outcome.line is None)
     if forward := NO_FORWARD.search(detail):
-        return _on_forward(forward[1], lines)
-    if EMPTY_TEXT.search(detail) and "stdin" in dict(lines.names(outcome.file)):
+        return _on_forward(forward[1], place.lines)
+    if EMPTY_TEXT.search(detail) and "stdin" in dict(place.source.names):
         return STDIN
-    return next((sentence for pattern, sentence in TEXTS if re.search(pattern, detail)), "")
+    return by_rule(TEXTS, detail, "")
 
 
 def on_refusal(reason: str, detail: str, line: int, around: list[ast.AST]) -> str:
@@ -222,14 +259,14 @@ def _on_none(line: int, around: list[ast.AST]) -> str:
 def _on_arguments(call: re.Match[str], lines: SourceLines, is_called_by_test: bool) -> str:
     """Return a sentence on a call whose arguments do not fit a function or a method of the submission."""
     owner, name = call["owner"], call["name"]
-    methods = [method for one in lines.classes(owner or "") for method in methods_of(one, name)]
+    methods = [method for one in lines.classes(owner or "") for method in name_hints.methods_of(one, name)]
     if not methods and not (lines.functions(name) and not owner):
         return ""
     if is_called_by_test and any((owner or name) in exercises for exercises in lines.exercises.values()):
         differ = "The tests call it with the arguments of the stub: keep those in the `def`."
     else:
         differ = "The arguments of the `def` and of the call differ: compare them."
-    if any(self_of(method) != "self" and not method.decorator_list for method in methods):
+    if any(name_hints.self_of(method) != "self" and not method.decorator_list for method in methods):
         return f"{differ} A method has `self` first."
     return f"{differ} `self` is counted too." if methods and call["given"] else differ
 
@@ -238,69 +275,11 @@ def _on_forward(name: str, lines: SourceLines) -> str:
     """Return a sentence on a module of this class that was called and has no `forward`."""
     if name in ("ModuleList", "ModuleDict"):
         return f"An `nn.{name}` only holds modules: call those that are in it, for example in a loop."
-    if any("forward" in attributes_of(one) for one in lines.classes(name)):
+    if any("forward" in name_hints.attributes_of(one) for one in lines.classes(name)):
         return "nn.Module has no `forward` of its own: do not call `super().forward`."
     if not lines.classes(name):
         return ""
     return on_stray_forward(name, lines) or "Define `forward` in the class: check its name and its indentation."
-
-
-COMMENT = "If it is text and not code, begin it with `#`."
-# A line of code in the file of a notebook.
-OF_NOTEBOOK = r'^".*\\n",?$'
-# By the text of the error and the code.
-STATEMENTS = (
-    ("is a Markdown fence|is an HTML tag|is printed output", "", "Delete it."),
-    ("is a blank line with invisible", "", "Delete it, and type an empty line if you need one."),
-    (r"(?:is|are) a pasted error message", "", "Delete it."),
-    (r"(?:is|are) an HTML comment", "", "Delete it, or begin each line of it with `#`."),
-    ("is a prompt", "", "Delete the prompt at the beginning of the line."),
-    ("is a notebook command", r"\b(?:pip3?|conda|mamba)\b", "Delete it, and install packages in the terminal."),
-    ("is a notebook command", "", "Delete it: notebook commands do not work here."),
-    ("is a command for the terminal", "", "Delete it, and run it in the terminal."),
-    ("is a conflict marker", "", "Delete it, after you have decided which version of the code to keep."),
-    ("unfinished merge", "", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
-    ("a cell that begins with", "", "Delete that line if the code below it is part of your answer."),
-    ("inconsistent use of tabs", "", "Indent all lines of this block with spaces, or all of them with tabs."),
-    (
-        "unexpected indent",
-        OF_NOTEBOOK,
-        "If it is from a notebook's file, open the notebook and copy the code from there.",
-    ),
-    ("invalid syntax|unterminated", r"^>+(?: |$)", f"If the `>` marks a quotation, delete it. {COMMENT}"),
-    ("invalid syntax", r"^(?:<?https?://|\[[^\[\]]*\]\(https?:)", COMMENT),
-    (
-        "invalid syntax|unterminated",
-        r"^/[/*]|\*/$",
-        "A comment begins with `#` in each of its lines, not with `//` or `/*`.",
-    ),
-    ("invalid syntax|unterminated string", r"^(?:[$*]|([-=*_+])\1{2,}$)", COMMENT),
-    ("invalid syntax", r"^[^\w\s()\[\]{}][^\w()\[\]{}]*$", "If it is no part of your code, delete it."),
-    ("invalid syntax", r"[-+*/@%=&|]$", "Is something missing at the end of the line?"),
-    ("unterminated", "", "The quote in it opens a string that does not end: close the string, or delete the quote."),
-    ("after line continuation", "", f"Nothing may follow a `\\`, which joins two lines. {COMMENT}"),
-    (r"'(?:return|yield)' outside", "", OUTSIDE),
-    ("unindent|unexpected indent", "", "Indent it like the other lines of its block."),
-    (r"expected an indented block after .* on line (\d+)", "", "Indent the lines below line {} that belong to it."),
-    ("expected ':'", r"^else\s+if\b", "Write `elif`."),
-    ("expected ':'", r"[^:]$", "Put a colon at the end of the line."),
-    (r"was never closed|unmatched|does not match opening", "", "Count the brackets here and in the lines around."),
-)
-THREAD = re.compile(r"\bThread\(|\.start\(\)")
-RUNS_AT_ONCE = "While grading, the `start()` of a thread runs the thread's function to its end, and then returns."
-# About the lines around it, said by `kind_of`, or of a call as in Python 2.
-NO_TEXT = re.compile(r"(?:the line is|lines \d|a cell that|Missing parentheses)\b|.*\b(?:un)?indent")
-BRACE = "Write a colon in place of the opening brace, and delete the closing one."
-# What may be meant by `def`.
-DEF = re.compile(r"(?i:def(?:ine)?|fn|func?|function)\s+\w+\s*\(")
-# What statements begin with, and what the rest of a statement can belong to.
-STARTS = {*keyword.kwlist} - {"False", "None", "True", "and", "as", "in", "is", "lambda", "not", "or"}
-OWNERS = {
-    "else": ("if 1: pass\n", "`if`, `for`, `while` or `try`"),
-    "elif": ("if 1: pass\n", "`if`"),
-    "except": ("try: pass\n", "`try`"),
-    "finally": ("try: pass\n", "`try`"),
-}
 
 
 def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequence[FailedStatement] = ()) -> str:
@@ -308,32 +287,24 @@ def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequen
 
     lost: all statements of its unit that failed.
     """
-    file, line = failed.trace[-1] if failed.trace else (failed.file, failed.line)
-    missing = MISSING_NAME.match(failed.detail) if len(failed.trace) < 2 else None
-    code = lines.text(file, line)
+    place = lines.at(*(failed.trace[-1] if failed.trace else (failed.file, failed.line)))
+    missing = name_hints.MISSING_NAME.match(failed.detail) if len(failed.trace) < 2 else None
+    code = place.text
     if missing:
         # Some lines happen to be Python, such as `~~~ python`.
         kind = kind_of(code) or ("printed output" if OUTPUT.match(code) else "")
         on_line = f"The line is {kind}, not code: delete it." if kind else ""
-        return on_line or on_missing_name_at_top(missing[1], failed, lines, lost)
-    if failed.reason.startswith("Stopped") and THREAD.search(code) and "Thread" in dict(lines.names(file)):
+        return on_line or name_hints.on_missing_name_at_top(missing[1], failed, lines, lost)
+    if failed.reason.startswith("Stopped") and THREAD.search(code) and "Thread" in dict(place.source.names):
         return RUNS_AT_ONCE
     if failed.reason != NOT_PYTHON:
-        around = lines.around(file, line)
-        raised = Outcome(False, "raised", failed.reason, failed.detail, line, file)
-        return _on_import(failed.detail, around, lines) or hint_for(raised, around, lines, lost)
-    if "unexpected indent" in failed.detail and (hint := _on_margin(code, file, line, lines)):
+        raised = Outcome(False, "raised", failed.reason, failed.detail, place.number or None, place.file)
+        return _on_import(failed.detail, place.around, lines) or hint_for(raised, place, lost)
+    if hint := _on_margin(failed.detail, place) or _on_code(failed.detail, code):
         return hint
-    if hint := _on_code(failed.detail, code):
-        return hint
-    if not NO_TEXT.match(failed.detail) and lines.is_text(file, line):
+    if not NO_TEXT.match(failed.detail) and place.is_text:
         return COMMENT
-    if hint := on_html(code):
-        return hint
-    for error, begins, hint in STATEMENTS:
-        if (found := re.search(error, failed.detail)) and re.search(begins, code):
-            return hint.format(*found.groups())
-    return ""
+    return on_html(code) or by_rule(STATEMENTS, failed.detail, code)
 
 
 def _on_import(detail: str, around: Sequence[ast.AST], lines: SourceLines) -> str:
@@ -355,20 +326,21 @@ def _on_import(detail: str, around: Sequence[ast.AST], lines: SourceLines) -> st
         case _:
             return ""
     first = folder.partition(".")[0]
-    if (level and RELATIVE in detail) or (first and detail.startswith(f"No module named '{first}'")):
+    if (level and name_hints.RELATIVE in detail) or (first and detail.startswith(f"No module named '{first}'")):
         return f"The files are in one folder: write `{ast.unparse(meant)}`."
     return ""
 
 
-def _on_margin(code: str, file: str | None, line: int | None, lines: SourceLines) -> str:
+def _on_margin(detail: str, place: SourceLine) -> str:
     """Return a sentence on an indented line that begins a statement, or ""."""
-    if not lines.is_below_statement(file, line) or re.match(OF_NOTEBOOK, code):
+    is_margin = "unexpected indent" in detail and place.source.is_below_statement(place.number)
+    if not is_margin or re.match(OF_NOTEBOOK, place.text):
         return ""
-    if is_indented_together(lines.from_line(file, line)):
+    if is_indented_together(place.source.lines[max(place.number - 1, 0) :]):
         return "All code from this line on is indented: move it to the left margin."
-    if lines.is_text(file, line):
+    if place.is_text:
         return COMMENT
-    return "" if CONTINUING.match(code) else "Begin it at the left margin."
+    return "" if CONTINUING.match(place.text) else "Begin it at the left margin."
 
 
 def _on_code(detail: str, code: str) -> str:
@@ -398,7 +370,7 @@ def _on_first_word(code: str) -> str:
     meant = "def" if DEF.match(code) else word.lower()
     if word != meant in STARTS and _is_line(meant, rest):
         return f"If it is code, write `{meant}` in place of `{word}`."
-    near = difflib.get_close_matches(word, STARTS, cutoff=NEAR) if word not in STARTS else []
+    near = difflib.get_close_matches(word, STARTS, cutoff=name_hints.NEAR) if word not in STARTS else []
     return next((f"Did you mean `{one}`?" for one in near if _is_line(one, rest)), "")
 
 
@@ -412,4 +384,4 @@ def _on_comment(code: str) -> str:
     """Return a sentence on a comment of another language behind code, or ""."""
     before, _, comment = code.partition("//")
     is_comment = WORDS.fullmatch(comment.strip()) and before.strip() and _is_line("", before.rstrip())
-    return NO_SLASHES if is_comment else ""
+    return name_hints.NO_SLASHES if is_comment else ""

@@ -11,44 +11,23 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from grader.engine.definition_hints import (
-    LOOPS,
-    MOST_PLACES,
-    line_of_variable,
-    on_draws,
-    on_form,
-    on_loops,
-    on_methods,
-    on_return,
-    on_undefined,
-    with_replacement,
-)
+from grader.engine.definition_hints import LOOPS, on_form, on_methods, on_source, on_undefined, with_replacement
 from grader.engine.error_hints import hint_for
 from grader.engine.name_hints import (
     MISSING_IMPORT,
     MISSING_NAME,
-    NEAR,
     RELATIVE,
-    attributes_of,
     hint_on_characters,
-    similar,
+    methods_of,
 )
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import Definition, SourceLines
+from grader.engine.source_lines import SourceLines
 from grader.engine.tensor_hints import uncalled
 from grader.sandbox.failures import FailedStatement
-from grader.testing.draws import UNUSED_GENERATOR
 from grader.text import in_words
 
-# As the hidden and the visible checks say it.
-GAVE_NONE = re.compile(r"\byours (?:gave|gives|is|returns) None\b")
-# As the checks say it: a gradient is cut off, or a class lacks a parameter.
-NO_GRADIENT = re.compile(r"^No gradient (?:flows|reaches)")
-NO_PARAMETER = re.compile(r"^There is no (?:registered )?parameter ([\w.]+?)\.?(?:,|$)")
-NO_ATTRIBUTE = re.compile(r"^`?(\w+)`? should be .*\byours is missing\b")
 # A size of an argument, as the sentence on equal sizes says it.
 SIZE = re.compile(r"(?:dimension (?P<dim>-\d) of )?argument (?P<place>\d+)(?P<made> of the class)?")
-CUTTING = {"tensor": "torch.tensor(…)", "no_grad": "torch.no_grad()", "inference_mode": "torch.inference_mode()"}
 
 
 def explained(
@@ -59,15 +38,9 @@ def explained(
     lines: SourceLines,
     lost: Sequence[FailedStatement] = (),
 ) -> Outcome:
-    """Return the outcome of a failed test with what the source says about it.
+    """Return the outcome of a failed test of an exercise with what the source says about it.
 
-    Args:
-        outcome: The outcome.
-        unit: The unit of the exercise.
-        exercise: The exercise that was tested.
-        others: The other exercises and the units.
-        lines: The submission.
-        lost: The statements of the unit that failed.
+    others: the other exercises and the units. lost: the statements of the unit that failed.
     """
     if outcome.passed or outcome.kind == "waiting":
         return outcome
@@ -83,13 +56,13 @@ def explained(
         hints.append(on_undefined(exercise, unit, others, lines, lost))
     elif own:
         label, node = own[-1]
-        hints += _on_source(outcome, node)
-        hints = [hint_on_characters(hint, "", label, node.lineno, lines) for hint in hints]
+        hints += on_source(outcome, node)
+        hints = [hint_on_characters(hint, "", lines.at(label, node.lineno)) for hint in hints]
     if len(own) > 1 and not any(exercise in one.names for one in lost):
-        places = [
-            _lines_of(label, [str(node.lineno) for _, node in some])
-            for label, some in itertools.groupby(own, lambda one: one[0])
-        ]
+        places = []
+        for label, some in itertools.groupby(own, lambda one: one[0]):
+            numbers = [str(node.lineno) for _, node in some]
+            places.append(f"{'lines' if numbers[1:] else 'line'} {in_words(numbers)} of {_name_of(label)}")
         hints.append(f"`{exercise}` is defined in {in_words(places)}: only the last one counts.")
     return replace(outcome, reason=" ".join(filter(None, [outcome.reason, *hints])))
 
@@ -97,7 +70,7 @@ def explained(
 def with_own_names(sentence: str, unit: str, exercise: str, lines: SourceLines) -> str:
     """Return a sentence with the student's names for the arguments of an exercise in place of their numbers."""
     own = [node for _, node in lines.definitions(unit) if node.name == exercise]
-    methods = {one.name: one for one in own[-1].body if isinstance(one, ast.FunctionDef)} if own else {}
+    methods = {one.name: one for node in own[-1:] for one in methods_of(node)}
 
     def named(found: re.Match[str]) -> str:
         method = methods.get("__init__" if found["made"] else "forward")
@@ -111,74 +84,9 @@ def with_own_names(sentence: str, unit: str, exercise: str, lines: SourceLines) 
     return SIZE.sub(named, sentence) if own else sentence
 
 
-def _lines_of(label: str, numbers: list[str]) -> str:
-    return f"{'line' if len(numbers) == 1 else 'lines'} {in_words(numbers)} of {_name_of(label)}"
-
-
 def _name_of(label: str | None) -> str:
     """Return a label without the folder: in plain pytest, labels are paths."""
     return (label or "").rpartition("/")[2]
-
-
-def _on_source(outcome: Outcome, definition: Definition) -> list[str]:
-    """Return sentences on what the source of an exercise has to do with a failure."""
-    hints = on_return(definition) if GAVE_NONE.search(outcome.reason) else []
-    if outcome.kind == "wrong":
-        hints += on_loops(definition)
-    if outcome.reason == UNUSED_GENERATOR:
-        hints += on_draws(definition)
-    if NO_GRADIENT.search(outcome.reason):
-        hints += _on_gradients(definition)
-    if missing := NO_PARAMETER.match(outcome.reason):
-        hints += _on_parameter(missing[1], definition)
-    if missing := NO_ATTRIBUTE.match(outcome.reason):
-        hints += _on_attribute(missing[1], definition)
-    return hints
-
-
-def _on_gradients(definition: Definition) -> list[str]:
-    """Return a sentence on the lines that may cut off gradients."""
-    nodes = [node for node in ast.walk(definition) if isinstance(node, ast.expr)]
-    found = sorted({(node.lineno, name) for node in nodes if (name := _cuts_off(node))})
-    places = [f"`{name}` in line {line}" for line, name in found[:MOST_PLACES]]
-    return [f"Check {in_words(places)}."] if places else []
-
-
-def _cuts_off(node: ast.expr) -> str | None:
-    """Return what cuts off a gradient, if this node may do so."""
-    match node:
-        case ast.Call(func=ast.Name("float"), args=[argument]) if not isinstance(argument, ast.Constant):
-            return "float(…)"
-        case ast.Call(func=ast.Attribute(value=ast.Name("torch"), attr=name)) if name in CUTTING:
-            return CUTTING[name]
-        case ast.Call(func=ast.Attribute(attr="detach" | "item" | "numpy" | "tolist" as name)):
-            return f".{name}()"
-        case ast.Attribute(attr="data"):
-            return ".data"
-    return None
-
-
-def _on_parameter(name: str, definition: Definition) -> list[str]:
-    """Return a sentence on a parameter that a class does not have: it is no parameter, or has another name."""
-    first, _, rest = name.partition(".")
-    if first not in attributes_of(definition):
-        return _on_attribute(first, definition)
-    return [] if rest else [f"Make `self.{first}` with `nn.Parameter(…)` in `__init__`."]
-
-
-def _on_attribute(name: str, definition: Definition) -> list[str]:
-    """Return a sentence on an attribute that a class does not have: it is only a variable, or has another name."""
-    assigned = attributes_of(definition)
-    if name in assigned:
-        return []
-    if line := line_of_variable(name, definition):
-        return [f"`{name}` in line {line} is only a variable of `__init__`: write `self.{name}`."]
-    # What the rules name is not to be renamed, as `norm2` to `norm1`.
-    others = set(re.findall(r"\w+", ast.get_docstring(definition) or "")) | {
-        one for one in assigned if one.rstrip("0123456789") == name.rstrip("0123456789")
-    }
-    near = similar(name, assigned - others, NEAR)
-    return [f"Your class assigns `self.{near}`: rename it to `self.{name}`."] if near else []
 
 
 def _place_of_loop(outcome: Outcome, lines: SourceLines) -> Outcome:
@@ -189,16 +97,17 @@ def _place_of_loop(outcome: Outcome, lines: SourceLines) -> Outcome:
     """
     if outcome.kind != "timed out" or not outcome.line:
         return outcome
-    loops = [node for node in lines.around(outcome.file, outcome.line) if isinstance(node, LOOPS)]
+    loops = [node for node in lines.at(outcome.file, outcome.line).around if isinstance(node, LOOPS)]
     line = next((loop.lineno for kind in LOOPS for loop in loops if isinstance(loop, kind)), outcome.line)
     return replace(outcome, line=line)
 
 
 def _still_raises(outcome: Outcome, exercise: str, lines: SourceLines) -> Outcome:
     """Return the outcome of code that raises NotImplementedError with what raises it, unless that is a whole stub."""
-    around = lines.around(outcome.file, outcome.line) if outcome.kind == "not written" else []
+    place = lines.at(outcome.file, outcome.line)
+    around = place.around if outcome.kind == "not written" else []
     places = [*outcome.trace, (outcome.file, outcome.line)]
-    if not around or exercise not in [_name(lines.around(*place)) for place in places]:
+    if not around or exercise not in [lines.at(*one).owner for one in places]:
         return outcome  # the test itself uses another exercise
     where = f"Line {outcome.line} of {_name_of(outcome.file)}"
     owner, function, statement = around[0], *([None, *around][-2:])
@@ -206,27 +115,26 @@ def _still_raises(outcome: Outcome, exercise: str, lines: SourceLines) -> Outcom
         return replace(outcome, reason=f"{where} raises NotImplementedError.")
     if not isinstance(function, ast.FunctionDef):
         return replace(outcome, reason=f"{where} raises NotImplementedError: write what this case needs.")
-    if _name(around) != exercise or (function is not owner and isinstance(owner, ast.FunctionDef)):
+    if place.owner != exercise or (function is not owner and isinstance(owner, ast.FunctionDef)):
         name = owner.name if isinstance(owner, ast.ClassDef) else function.name
         return replace(outcome, reason=f"It needs `{name}`, which is not written yet.")
     if _is_written(function):
         return replace(outcome, reason=f"{where} still raises NotImplementedError: delete it.")
-    methods = owner.body if isinstance(owner, ast.ClassDef) else []
-    if any(isinstance(one, ast.FunctionDef) and _is_written(one) for one in methods):
+    if any(map(_is_written, methods_of(owner))):
         return replace(outcome, reason=f"{where} still raises NotImplementedError: write `{function.name}`.")
     return outcome
 
 
 def _is_written(function: ast.FunctionDef) -> bool:
-    """Whether a function has code beside what the stub contains."""
-    return not all(_is_of_stub(statement) for statement in function.body)
-
-
-def _is_of_stub(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Expr(ast.Constant()) | ast.Expr(ast.Call(func=ast.Attribute(attr="__init__"))):
-            return True
-    return isinstance(statement, ast.Raise | ast.Pass)
+    """Return whether a function has code beside what the stub contains."""
+    for statement in function.body:
+        match statement:
+            case ast.Expr(ast.Constant()) | ast.Expr(ast.Call(func=ast.Attribute(attr="__init__"))):
+                continue
+            case ast.Raise() | ast.Pass():
+                continue
+        return True
+    return False
 
 
 def lacks_import(
@@ -237,10 +145,9 @@ def lacks_import(
     lost: the statements of the unit that failed. others: the other exercises and the units.
     """
     missing = MISSING_NAME.match(outcome.detail) if outcome.kind == "raised" else None
-    if not missing or lines.unit_of(outcome.file) != unit:
+    place = lines.at(outcome.file, outcome.line)
+    if not missing or place.unit != unit or place.owner in others:  # then it is about that exercise
         return False
-    if _name(lines.around(outcome.file, outcome.line)) in others:
-        return False  # it is about that exercise
     binding = [one for one in lost if not {missing[1], "*"}.isdisjoint(one.names) or one.may_define_anything]
     if not binding:
         return lines.import_of(missing[1], unit) is not None
@@ -251,37 +158,25 @@ def lacks_import(
 def trace_of(outcome: Outcome, lines: SourceLines) -> list[str]:
     """Return the lines that led to a failure as text, the outermost first: `line 12: scores = dot(query, inputs)`."""
     trace = outcome.trace or ([(outcome.file, outcome.line)] if outcome.file and outcome.line else [])
-    found = []
-    for file, line in trace:
-        text = lines.text(file, line)
-        if text:
-            found.append(f"{'' if file == outcome.file else f'{_name_of(file)}, '}line {line}: {text}")
-    return found
+    found = [(file, line, text) for file, line in trace if (text := lines.at(file, line).text)]
+    return [f"{'' if file == outcome.file else f'{_name_of(file)}, '}line {line}: {text}" for file, line, text in found]
 
 
 def advice(outcome: Outcome, others: Collection[str], lines: SourceLines, lost: Sequence[FailedStatement] = ()) -> str:
     """Return what to do about a failure: sentences, or "".
 
-    Args:
-        outcome: The failure.
-        others: The other exercises and the units.
-        lines: The submission.
-        lost: The statements that failed in the unit of the line.
+    others: the other exercises and the units. lost: the statements that failed in the unit of the line.
     """
     if outcome.kind == "not written" or outcome.is_explained:
         return ""
-    around = lines.around(outcome.file, outcome.line)
-    owner = _name(around)
+    place = lines.at(outcome.file, outcome.line)
+    owner = place.owner
     if owner not in others:
-        hint = hint_for(outcome, around, lines, lost)
-    elif caller := next((line for file, line in outcome.trace if _name(lines.around(file, line)) != owner), None):
+        hint = hint_for(outcome, place, lost)
+    elif caller := next((line for file, line in outcome.trace if lines.at(file, line).owner != owner), None):
         hint = f"`{owner}` raises this when line {caller} calls it: check its arguments there, then `{owner}` itself."
         hint = f"{hint} {uncalled(outcome.detail, lines)}".strip()
     else:
         hint = f"`{owner}` raises this: check that exercise first."
     shapes = f"Shapes in this line: {in_words(outcome.shapes)}." if outcome.shapes else ""
     return " ".join(filter(None, [hint, shapes]))
-
-
-def _name(around: list[ast.AST]) -> str:
-    return getattr(around[0], "name", "") if around else ""

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import NoReturn
 
 from grader.engine.engine_messages import EngineReply, EngineRequest, read_reply, read_request, to_line
-from grader.errors import GraderError, InternalError, SuiteFault
+from grader.errors import GraderError, InternalError
 from grader.sandbox import lockdown
 from grader.sandbox.limits import LEAST_COUNTED, Limits
 
@@ -28,6 +28,8 @@ GRACE_SECONDS = 60
 OUT_OF_MEMORY = f"Checking its results took more than {MEMORY_BYTES / 2**30:g} GB of memory in the grader."
 # Torch's errors if the system gives it no memory.
 REFUSED_BY_SYSTEM = ("can't allocate memory", "not enough memory")
+READ_BYTES = 2**20
+FRAMES_SHOWN = 3
 
 
 class LimitExceeded(InternalError):
@@ -91,10 +93,6 @@ class Budget:
             f"Checking its results took more than {self._seconds} s of processor time in the grader."
         )
         raise self._exceeded
-
-
-READ_BYTES = 2**20
-FRAMES_SHOWN = 3
 
 
 @dataclass
@@ -179,8 +177,6 @@ class Graders:
             budget = Budget(len(request.units), self.limits.cpu_seconds)
             try:
                 line = to_line(self.grade(request, budget))
-            except SuiteFault as fault:
-                line = to_line(EngineReply(request.number, str(fault).removesuffix(".")))
             except BaseException:  # noqa: BLE001 - any failure is reported to the engine
                 error = traceback.format_exc(limit=-FRAMES_SHOWN).strip()
                 line = to_line(EngineReply(request.number, f"the grading process failed:\n{error}"))

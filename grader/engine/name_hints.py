@@ -16,8 +16,16 @@ from collections.abc import Sequence
 
 import torch
 
-from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import COMPREHENSIONS, DEFINITIONS, SourceLines, bound_by, in_scope, on_html
+from grader.engine.source_lines import (
+    COMPREHENSIONS,
+    DEFINITIONS,
+    SourceLine,
+    SourceLines,
+    bound_by,
+    in_scope,
+    lines_with,
+    on_html,
+)
 from grader.sandbox.failures import FailedStatement
 from grader.sandbox.statements import QUOTES, TYPED, is_note
 from grader.text import in_words
@@ -65,6 +73,21 @@ MISSING_ATTRIBUTE = re.compile(
     r"(?:'(?P<kind>\w+)' object|module '(?P<module>[\w.]+)') has no attribute '(?P<name>\w+)'"
 )
 
+# As Python's parser says it, with the column that the worker adds.
+_INVALID = re.compile(r"invalid (?:non-printable )?character .*?U\+((?:10|[0-9A-F])?[0-9A-F]{4})\)? in column \d+")
+_UNTERMINATED = re.compile(r"^unterminated .*string literal")
+# A name in an error, or in a hint on it.
+_NAME = re.compile(
+    r"(?:\b(?:name|attribute|argument|variable|named) '|(?:Did you mean|defines|assigns) `(?:self\.)?)([^\W\d]\w*)['`]"
+)
+# Letters of the Cyrillic and the Greek alphabet, and the Latin ones that they look like.
+_LATIN = str.maketrans(
+    "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb\u0410\u0412\u0421\u0415\u041d\u0406\u041a"
+    "\u041c\u041e\u0420\u0405\u0422\u0425\u03bf\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4"
+    "\u03a5\u03a7",
+    "aceopxyijsdhABCEHIKMOPSTXoABEZHIKMNOPTYX",
+)
+
 
 def _public(owner: object) -> set[str]:
     """Return the public names of a module, or of the objects of a class."""
@@ -75,17 +98,13 @@ def _public(owner: object) -> set[str]:
 PYTHONS = _public(builtins) - {"copyright", "credits", "exit", "help", "input", "license", "quit"}
 
 
-def on_missing_name(
-    name: str, outcome: Outcome, around: list[ast.AST], lines: SourceLines, lost: Sequence[FailedStatement]
-) -> str:
+def on_missing_name(name: str, place: SourceLine, lost: Sequence[FailedStatement]) -> str:
     """Return a sentence on a name that does not exist in a function."""
-    unit, (owner, method) = lines.unit_of(outcome.file), (*around, None, None)[:2]
+    lines, code, around, (owner, method) = place.lines, place.text, place.around, (*place.around, None, None)[:2]
     if _is_lost(name, lost):
         return ""  # that statement has a message of its own
-    if hint := _on_import(name, outcome.file, lines, None):
-        return hint
-    code = lines.text(outcome.file, outcome.line)
-    if hint := _on_sign(name, code, variables(around, outcome.line or 0)):
+    known = variables(around, place.number)
+    if hint := _on_import(name, place) or _on_sign(name, code, known):
         return hint
     this = self_of(method) if isinstance(owner, ast.ClassDef) and name in attributes_of(owner) else None
     if this and not re.search(rf"\b{this}\.{name}\s*=(?!=)", code):
@@ -93,18 +112,18 @@ def on_missing_name(
     is_called = re.search(rf"(?<![\w.]){name}\(", code)
     if is_called and (homes := [home for home, module in HOMES.items() if name in _public(module)]):
         return f"Did you mean {' or '.join(f'`{home}.{name}`' for home in homes[:2])}?"
-    if near := similar(name, variables(around, outcome.line or 0)):
+    if near := similar(name, known):
         return f"Did you mean `{near}`?"
     if not is_called and (unused := _unused_arguments(around)):
         which = "the unused argument" if len(unused) == 1 else "one of the unused arguments"
         quoted = in_words([f"`{one}`" for one in unused])
         return f"Did you mean {which} {quoted}? Otherwise give it a value in this function."
-    if name in lines.names_of_program(unit):
+    if name in lines.names_of_program(place.unit):
         return (
             'It has a value only under `if __name__ == "__main__":`, which does not run here: make it an argument, or '
             "give it a value in this function."
         )
-    if near := similar(name, lines.names_at_top(unit, lost)) or similar(name, PYTHONS, NEAR):
+    if near := similar(name, lines.names_at_top(place.unit, lost)) or similar(name, PYTHONS, NEAR):
         return f"Did you mean `{near}`?"
     is_inside = any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in around)
     return "Give it a value in this function: names inside other functions do not exist here." if is_inside else ""
@@ -114,20 +133,20 @@ def on_missing_name_at_top(
     name: str, failed: FailedStatement, lines: SourceLines, lost: Sequence[FailedStatement]
 ) -> str:
     """Return a sentence on a name that does not exist outside of functions."""
-    unit, place = lines.unit_of(failed.file), (failed.file or "", failed.line or 0)
     if _is_lost(name, [one for one in lost if one != failed]):
         return ""
-    code, above = lines.text(*place), lines.names_at_top(unit, lost, place)
-    if hint := _on_sign(name, code, above):
+    place = lines.at(failed.file, failed.line)
+    above = lines.names_at_top(place.unit, lost, place)
+    if hint := _on_sign(name, place.text, above):
         return hint
-    is_word = code == name  # a title rather than a use
-    if not is_word and (hint := _on_import(name, failed.file, lines, place)):
+    is_word = place.text == name  # a title rather than a use
+    if not is_word and (hint := _on_import(name, place, is_at_top=True)):
         return hint
     if name in above:
         return f"Give `{name}` a value before this line, on every way to it."
-    if name in lines.names_at_top(unit, lost):
+    if name in lines.names_at_top(place.unit, lost):
         return "It gets its value below this line: move that up, or this line down."
-    statement = lines.around(*place)[:1]
+    statement = place.around[:1]
     is_alone = any(map(is_note, statement))
     if near := similar(name, above) or (not is_alone and similar(name, PYTHONS, NEAR)):
         return f"Did you mean `{near}`?"
@@ -135,8 +154,8 @@ def on_missing_name_at_top(
         return "This line defines nothing: if it is a note, begin it with `#`."
     if any(isinstance(node, DEFINITIONS) for node in statement):
         return "It is needed when the definition is read, before any call: give it a value above."
-    last = [node for label, node in lines.statements(unit) if label == place[0] and node.lineno < place[1]][-1:]
-    if name in variables([*last, *(method for one in last for method in methods_of(one)[-1:])], place[1]):
+    last = [node for node in place.source.statements if node.lineno < place.number][-1:]
+    if name in variables([*last, *(method for one in last for method in methods_of(one)[-1:])], place.number):
         return OUTSIDE
     return "Nothing above gives it a value. If the line is text or output, delete it or begin it with `#`."
 
@@ -154,25 +173,25 @@ def _is_lost(name: str, lost: Sequence[FailedStatement]) -> bool:
     return any(name in one.names and name not in one.kept for one in lost)
 
 
-def _on_import(name: str, file: str | None, lines: SourceLines, before: tuple[str, int] | None) -> str:
+def _on_import(name: str, place: SourceLine, is_at_top: bool = False) -> str:
     """Return a sentence on the import of a name that is missing or does not count; "" if it is not one to import.
 
-    before: the label and line of the statement that lacks it, outside of functions.
+    is_at_top: Whether the statement that lacks it is outside of functions.
     """
-    unit, where = lines.unit_of(file), "at the top of the file"
-    if ".ipynb, cell " in (file or ""):
+    lines, unit, where = place.lines, place.unit, "at the top of the file"
+    if ".ipynb, cell " in (place.file or ""):
         where = "in the first code cell"
     found = lines.import_in(unit, name)
     if not found:
         needed = IMPORTS.get(name) or lines.import_of(name, unit)
         return f"Add `{needed}` {where}." if needed else ""
-    label, line, is_at_top = found
-    place = f"line {line}" if label == file else f"line {line} of {label}"
-    if is_at_top and name in lines.names_at_top(unit, (), before):
+    label, line, is_top = found
+    at = f"line {line}" if label == place.file else f"line {line} of {label}"
+    if is_top and name in lines.names_at_top(unit, (), place if is_at_top else None):
         for source, _, number in lines.deletions(unit, name):
             return f"Line {number} of {source} deletes `{name}`: remove it there."
-        return f"{place[0].upper()}{place[1:]} imports `{name}`: is it deleted afterwards?"
-    return f"The import of `{name}` in {place} does not count here: it belongs {where}."
+        return f"{at[0].upper()}{at[1:]} imports `{name}`: is it deleted afterwards?"
+    return f"The import of `{name}` in {at} does not count here: it belongs {where}."
 
 
 def near_import(detail: str, lines: SourceLines) -> str | None:
@@ -273,68 +292,44 @@ def attributes_of(owner: ast.AST) -> set[str]:
     return found
 
 
-# As Python's parser says it, with the column that the worker adds.
-_INVALID = re.compile(r"invalid (?:non-printable )?character .*?U\+((?:10|[0-9A-F])?[0-9A-F]{4})\)? in column \d+")
-_UNTERMINATED = re.compile(r"^unterminated .*string literal")
-# A name in an error, or in a hint on it.
-_NAME = re.compile(
-    r"(?:\b(?:name|attribute|argument|variable|named) '|(?:Did you mean|defines|assigns) `(?:self\.)?)([^\W\d]\w*)['`]"
-)
-# Letters of the Cyrillic and the Greek alphabet, and the Latin ones that they look like.
-_LATIN = str.maketrans(
-    "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb\u0410\u0412\u0421\u0415\u041d\u0406\u041a"
-    "\u041c\u041e\u0420\u0405\u0422\u0425\u03bf\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4"
-    "\u03a5\u03a7",
-    "aceopxyijsdhABCEHIKMOPSTXoABEZHIKMNOPTYX",
-)
-
-
-def hint_on_characters(hint: str, detail: str, file: str | None, line: int | None, lines: SourceLines) -> str:
+def hint_on_characters(hint: str, detail: str, place: SourceLine) -> str:
     """Return what to type, if an error is about a character or a name that only looks right; otherwise the hint.
 
     Args:
         hint: What to do about the error otherwise.
         detail: The text of the error.
-        file: The source that it is in.
-        line: The line of that source.
-        lines: The submission.
+        place: Its line.
     """
-    is_text = lines.is_text(file, line)
-    if (invalid := _INVALID.fullmatch(detail)) and not is_text:
+    if (invalid := _INVALID.fullmatch(detail)) and not place.is_text:
         character = chr(int(invalid[1], 16))
-        count = lines.count(character, file)
+        count = lines_with(character, place.source.code)
         return f"{_instead_of(character)}{f' It is in {count} lines.' if count > 1 else ''}"
-    if _UNTERMINATED.search(detail) and not is_text:
-        code = lines.text(file, line)
-        found = next((one for one in code if TYPED.get(one) in QUOTES), None)
+    if _UNTERMINATED.search(detail) and not place.is_text:
+        found = next((one for one in place.text if TYPED.get(one) in QUOTES), None)
         return f"A string ends with the quote that it begins with. {_instead_of(found)}" if found else hint
-    sentences = (on_name(name, file, line, lines) for name in _NAME.findall(f"{detail} {hint}"))
+    sentences = (on_name(name, place) for name in _NAME.findall(f"{detail} {hint}"))
     return next(filter(None, sentences), hint)
 
 
-def on_name(name: str, file: str | None, line: int | None, lines: SourceLines) -> str:
+def on_name(name: str, place: SourceLine) -> str:
     """Return a sentence on a letter that looks like a Latin one and is none, in a name or its twin; otherwise ""."""
     latin = name.translate(_LATIN)
     if not latin.isascii():
         return ""
-    top = lines.around(file, line)[:1]
-    names = lines.names(file)
+    names = place.source.names
     near = [one for one in names if one[0] == latin or (not one[0].isascii() and one[0].translate(_LATIN) == latin)]
-    odd = [(one, place) for one, place in near if one != latin and (name != latin or place in _numbers(top))]
+    top = [one for one in place.around[:1] if isinstance(one, ast.stmt)]
+    numbers = range(top[0].lineno, (top[0].end_lineno or 0) + 1) if top else ()
+    odd = [(one, line) for one, line in near if one != latin and (name != latin or line in numbers)]
     # A name may also be a word of another language.
     if not odd or not (any(map(str.isascii, name.replace("_", ""))) or latin in dict(near)):
         return ""
-    word, number = next((one for one in odd if one[1] == line), odd[0])
-    at = next(place for place, letter in enumerate(word) if letter != latin[place])
-    column = lines.column(word, file, number)
-    where = f" (line {number}, column {column + at})" if column else ""
+    word, number = next((one for one in odd if one[1] == place.number), odd[0])
+    at = next(index for index, letter in enumerate(word) if letter != latin[index])
+    found = re.search(rf"\b{re.escape(word)}\b", place.source.line(number))
+    where = f" (line {number}, column {found.start() + 1 + at})" if found else ""
     alphabet = unicodedata.name(word[at]).partition(" ")[0].capitalize()
     return f"`{word}`{where} has a {alphabet} `{word[at]}`: type the Latin `{latin[at]}`."
-
-
-def _numbers(nodes: list[ast.AST]) -> range:
-    """Return the numbers of the lines of a statement, if there is one."""
-    return range(nodes[0].lineno, (nodes[0].end_lineno or 0) + 1) if nodes else range(0)  # type: ignore[attr-defined]
 
 
 def _instead_of(character: str) -> str:

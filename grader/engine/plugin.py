@@ -6,13 +6,15 @@ The engine collects the suites once, and runs them for each submission.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
+import itertools
 import os
 import platform
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy
@@ -23,25 +25,26 @@ from grader.course.left_out import deselect
 from grader.course.model import Course, find_course
 from grader.course.modules import SuiteError, described, shown
 from grader.engine import failure_matrix
-from grader.engine.criteria import Criterion, Place, criteria_of, hidden_substitutes, visible_substitutes
+from grader.engine.criteria import Criterion, criteria_of
 from grader.engine.diagnosis import diagnose, main_criterion, recognize, recognized
 from grader.engine.engine_messages import EngineHandshake, EngineReply, EngineRequest, read_request, to_line
 from grader.engine.explanations import with_own_names
 from grader.engine.failure_matrix import FILENAME, Coded, Signature, decoded, read_signatures
 from grader.engine.grading_processes import Budget, Graders, LimitExceeded
 from grader.engine.outcomes import Outcome, judge
-from grader.engine.runner import Drawn, Runner, draw
-from grader.engine.source_lines import SourceLines
+from grader.engine.runner import Runner, draw
 from grader.errors import SuiteFault
 from grader.reports.folder import SUITE_FAULTS
 from grader.reports.model import Described, Diagnosed, Judged, Result
 from grader.sandbox import lockdown
 from grader.sandbox.processes import ForkServer, Server
-from grader.submissions.names import SubmissionError, require_folder
 from grader.submissions.reader import read_submission
+from grader.submissions.submission import SubmissionError, require_folder
+from grader.testing.drawings import Drawing, OwnQuestion
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.properties import Property
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder
+from grader.testing.substitutes import hidden_substitutes, visible_substitutes
 
 COURSE = pytest.StashKey[Course]()
 CRITERION = pytest.StashKey[Criterion]()
@@ -69,7 +72,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Give every test its criterion. Sort the tests by units and exercises in the course's order, then as written."""
     course = config.stash[COURSE]
     deselect(items, course)
-    suites: dict[Path, dict[Place, Criterion]] = {}
+    suites: dict[Path, dict[tuple[str, int], Criterion]] = {}
     for item in items:
         if item.path not in suites:
             suites[item.path] = _criteria(item, course)
@@ -78,7 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: order.index((item.stash[CRITERION].unit, item.stash[CRITERION].exercise)))
 
 
-def _criteria(item: pytest.Item, course: Course) -> dict[Place, Criterion]:
+def _criteria(item: pytest.Item, course: Course) -> dict[tuple[str, int], Criterion]:
     """Return the criteria of a test's file."""
     is_hidden = item.path.is_relative_to(course.suites)
     unit = item.path.parent.name if is_hidden else item.path.stem.removeprefix("test_")
@@ -90,7 +93,7 @@ def _criteria(item: pytest.Item, course: Course) -> dict[Place, Criterion]:
         raise pytest.UsageError(str(error)) from error
 
 
-def _criterion(item: pytest.Item, criteria: dict[Place, Criterion], course: Course) -> Criterion:
+def _criterion(item: pytest.Item, criteria: dict[tuple[str, int], Criterion], course: Course) -> Criterion:
     where = f"{shown(item.path)}:{(item.location[1] or 0) + 1}: {item.name}"
     cases = item.callspec.indices.values() if hasattr(item, "callspec") else ()
     place = getattr(item, "originalname", item.name), max(cases, default=0)
@@ -142,19 +145,16 @@ def run_criterion(item: pytest.Item) -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """Judge a run that ended without an outcome, and shorten its traceback."""
     if call.excinfo:
-        _leave_pytest_out(call.excinfo, item.obj.__code__)  # type: ignore[attr-defined]
+        # A traceback starts at the test: the part before it is long and always the same. Its `cut` would look up the
+        # path of every file in it.
+        test, trace = item.obj.__code__, call.excinfo.traceback  # type: ignore[attr-defined]
+        first = next((place for place, entry in enumerate(trace) if entry.frame.code.raw is test), 0)
+        call.excinfo.traceback = trace[first:]
     if call.excinfo and call.when == "call":
         # This raises an InternalError again. It can also come after the outcome: a limit may be exceeded at any time.
         outcome = judge(call.excinfo.value, Recorder())
         _runner(item.config).outcomes.setdefault(item.stash[CRITERION], outcome)
     return (yield)
-
-
-def _leave_pytest_out(error: pytest.ExceptionInfo[BaseException], test: CodeType) -> None:
-    """Make a traceback start at the test: the part before it is long and always the same."""
-    # Traceback.cut would look up the path of every file in it.
-    place = next((place for place, entry in enumerate(error.traceback) if entry.frame.code.raw is test), 0)
-    error.traceback = error.traceback[place:]
 
 
 @pytest.fixture
@@ -234,18 +234,15 @@ class EnginePlugin:
         gc.freeze()
         gc.enable()
         self.send(self.handshake())
+        reply = functools.partial(self.reply, session)
         if isinstance(self.server, ForkServer):
-
-            def grade(request: EngineRequest, budget: Budget) -> EngineReply:
-                return EngineReply(request.number, self.grade(session, request, budget))
-
-            Graders(grade, self.prepare, self.send, self.course.limits).serve(self.requests)
+            Graders(reply, self.prepare, self.send, self.course.limits).serve(self.requests)
         else:
             # Without a fork: one submission after another, in this process.
             with open(self.requests, "rb") as lines:
                 for request in map(read_request, lines):
-                    self.load_misconceptions(request.units)
-                    self.send(self.reply(session, request))
+                    self.prepare(request)
+                    self.send(reply(request))
                     self.server.prepare()
         return True
 
@@ -271,17 +268,20 @@ class EnginePlugin:
             },
         )
 
-    def reply(self, session: pytest.Session, request: EngineRequest) -> EngineReply:
-        """Return the reply to a request, in this process."""
+    def reply(self, session: pytest.Session, request: EngineRequest, budget: Budget | None = None) -> EngineReply:
+        """Return the reply to a request. budget: the limits of this process, if it was forked for this submission."""
         try:
-            return EngineReply(request.number, self.grade(session, request))
+            return EngineReply(request.number, self.grade(session, request, budget))
         except SuiteFault as fault:
             return EngineReply(request.number, str(fault).removesuffix("."))
 
     def prepare(self, request: EngineRequest) -> None:
-        """Before a grading process is forked, load and start what it needs. Raises OSError."""
+        """Load and start what the grading of a submission needs, before a process is forked for it. Raises OSError."""
         self.load_misconceptions(request.units)
-        self.revive_server()
+        if isinstance(self.server, ForkServer) and not self.server.is_alive:
+            # Not forked from this process, which holds the suites by now.
+            self.server.close()
+            self.server = ForkServer.spawned(self.course.modules)
 
     def load_misconceptions(self, units: Iterable[str]) -> None:
         """Load the misconceptions of these units, and in a class what they fail; for visible tests, all signatures."""
@@ -300,27 +300,14 @@ class EnginePlugin:
                 self.recorded.add(unit)
                 gc.freeze()
 
-    def revive_server(self) -> None:
-        """Start a new fork server if the old one has ended. Raises OSError."""
-        if isinstance(self.server, ForkServer) and not self.server.is_alive:
-            # Not forked from this process, which holds the suites by now.
-            self.server.close()
-            self.server = ForkServer.spawned(self.course.modules)
-
     def send(self, message: EngineHandshake | EngineReply) -> None:
         """Send a message to the client."""
         data = memoryview(to_line(message))
         while data:
             data = data[os.write(self.replies, data) :]
 
-    def grade(self, session: pytest.Session, request: EngineRequest, budget: Budget | None = None) -> Result:
-        """Run the suites of a submission's units.
-
-        Args:
-            session: Pytest's session, with every collected test.
-            request: The submission.
-            budget: The limits of this process, if it was forked for this submission.
-        """
+    def grade(self, session: pytest.Session, request: EngineRequest, budget: Budget | None) -> Result:
+        """Run the suites of a submission's units."""
         begun = time.monotonic()
         config, hook = session.config, session.config.hook
         runner = config.stash[RUNNER] = Runner(self.course, self.server, {**request.siblings, **request.units})
@@ -337,7 +324,8 @@ class EnginePlugin:
         report_plugin.pytest_sessionstart(session)  # restarts its clock
         limited = budget.of_a_unit if budget else contextlib.nullcontext
         exceeded = []
-        drawn = Drawn([], [])
+        drawings: list[Drawing] = []
+        questions: list[OwnQuestion] = []
         try:
             for unit, tests in tested.items():
                 try:
@@ -345,45 +333,37 @@ class EnginePlugin:
                         for item in tests.values():
                             hook.pytest_runtest_protocol(item=item, nextitem=None)
                 except LimitExceeded as error:
-                    failure_matrix.require_end(self.course, unit, tests, limited)
+                    failure_matrix.require_proof(self.course, tests, limited)
                     exceeded.append(unit)
                     runner.fail(tests, str(error))
             if request.drawn:
                 with contextlib.suppress(LimitExceeded), limited():
-                    drawn = draw(runner, self.course, request.units, request.drawn)
+                    drawings, questions = draw(runner, self.course, request.units, request.drawn)
         finally:
             runner.client.close()
         outcomes = {one: outcome for one, outcome in runner.outcomes.items() if one in tested.get(one.unit, ())}
-        main = self.main_criteria(outcomes)
+        main: set[Criterion | None] = set()
+        mistakes = []
+        for (unit, exercise), group in itertools.groupby(outcomes.items(), lambda one: (one[0].unit, one[0].exercise)):
+            results = list(group)
+            if not all(outcome.passed for _, outcome in results):
+                main.add(main_criterion(results, self.rows_of(unit, exercise)))
+                for found in self.mistakes_in(unit, exercise, results):
+                    sentence = with_own_names(found.sentence, unit, exercise, runner.lines)
+                    mistakes.append(Diagnosed(unit, exercise, found.name, sentence))
         session.exitstatus = 1 if session.testsfailed else 0
         report_plugin.pytest_sessionfinish(session)
         return Result(
             outcomes=[judged(*result, is_main=result[0] in main) for result in outcomes.items()],
-            misconceptions=self.diagnoses(outcomes, runner.lines),
+            misconceptions=mistakes,
             messages=runner.messages,
             layers=runner.client.layers,
             exceeded=exceeded,
-            drawings=drawn.drawings,
-            questions=drawn.questions,
+            drawings=drawings,
+            questions=questions,
             seconds=round(time.monotonic() - begun, 3),
             pytest=self.pytest_report | ({SUITE_FAULTS: runner.suite_faults} if runner.suite_faults else {}),
         )
-
-    def diagnoses(self, outcomes: dict[Criterion, Outcome], lines: SourceLines) -> list[Diagnosed]:
-        """Return what is known about the mistakes in each exercise."""
-        return [
-            Diagnosed(unit, exercise, found.name, with_own_names(found.sentence, unit, exercise, lines))
-            for (unit, exercise), results in by_exercise(outcomes).items()
-            for found in self.mistakes_in(unit, exercise, results)
-        ]
-
-    def main_criteria(self, outcomes: dict[Criterion, Outcome]) -> set[Criterion | None]:
-        """Return, for each exercise with failures, the criterion that explains most of them."""
-        return {
-            main_criterion(results, self.rows_of(unit, exercise))
-            for (unit, exercise), results in by_exercise(outcomes).items()
-            if not all(outcome.passed for _, outcome in results)
-        }
 
     def rows_of(self, unit: str, exercise: str) -> list[Mapping[str, Outcome]]:
         """Return what each misconception of an exercise fails."""
@@ -406,25 +386,9 @@ class EnginePlugin:
         return known or recognized(exercise, [outcome for _, outcome in results])
 
 
-def by_exercise(outcomes: dict[Criterion, Outcome]) -> dict[tuple[str, str], list[tuple[Criterion, Outcome]]]:
-    """Return the criteria with their outcomes by unit and exercise."""
-    results: dict[tuple[str, str], list[tuple[Criterion, Outcome]]] = {}
-    for criterion, outcome in outcomes.items():
-        results.setdefault((criterion.unit, criterion.exercise), []).append((criterion, outcome))
-    return results
-
-
 def judged(criterion: Criterion, outcome: Outcome, is_main: bool) -> Judged:
     """Return the outcome of a criterion as it is sent."""
     is_waiting = outcome.kind == "waiting"
-    return Judged(
-        criterion.unit,
-        criterion.exercise,
-        criterion.name,
-        outcome.passed,
-        "" if is_waiting else outcome.reason,
-        is_waiting,
-        outcome.substitutes,
-        outcome.remarks,
-        is_main,
-    )
+    names = criterion.unit, criterion.exercise, criterion.name
+    reason = "" if is_waiting else outcome.reason
+    return Judged(*names, outcome.passed, reason, is_waiting, outcome.substitutes, outcome.remarks, is_main)

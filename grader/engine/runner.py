@@ -9,7 +9,7 @@ import contextlib
 import traceback
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from grader.course.left_out import left_out, tests_left_out
 from grader.course.model import Course
@@ -30,10 +30,10 @@ from grader.sandbox.failures import NOT_PYTHON, FailedStatement, Failure
 from grader.sandbox.processes import Server
 from grader.sandbox.sandbox_client import SandboxClient, Source
 from grader.sandbox.units import SETTINGS
-from grader.submissions.source import UnitSource
+from grader.submissions.submission import UnitSource
 from grader.testing.drawings import Drawing, OwnQuestion
-from grader.testing.expected_values import FILENAME, read_values
 from grader.testing.pictures import UPLOADED, collecting, pictures_of
+from grader.testing.running_test import FILENAME, read_values
 from grader.text import ended, in_words
 
 
@@ -131,7 +131,7 @@ class Runner:
                 since the last build, and the solution fails it.
         """
         if not outcome.passed:
-            require_proof(self._course, criterion)
+            require_proof(self._course, [criterion])
         for one in () if outcome.passed else {first.fault: first, outcome.fault: outcome}.values():
             unknown = one.missing_names().difference(self._exercises) if one.kind == "not defined" else ()
             if (one.fault or unknown) and (sentence := with_solution(self._course, criterion, one)):
@@ -151,7 +151,7 @@ class Runner:
             if not self._passes_without(needed, criterion, outcome):
                 return ""
             # One that changes nothing here is not to blame.
-            for name in needed[:] if len(needed) > 1 else ():
+            for name in list(needed):
                 others = [one for one in needed if one != name]
                 needed = others if others and self._passes_without(others, criterion, outcome) else needed
             places = [
@@ -191,8 +191,8 @@ class Runner:
                 hint = lost.hint or hint_for_missing(lost.detail, self._course.python)
                 with explaining():
                     hint = hint or hint_for_statement(lost, self.lines, failures)
-                    place = lost.trace[-1] if lost.trace else (lost.file, lost.line)
-                    hint = hint_on_characters(hint, lost.detail, *place, self.lines)
+                    place = self.lines.at(*(lost.trace[-1] if lost.trace else (lost.file, lost.line)))
+                    hint = hint_on_characters(hint, lost.detail, place)
                 if lost.kept:
                     hint = f"{hint} An earlier {in_words([f'`{name}`' for name in lost.kept])} is used instead.".strip()
                 text = f"{lost.reason} {ADVICE.sub('', lost.detail)}".strip()
@@ -234,12 +234,11 @@ class Runner:
 
     def _with_names(self, lost: list[FailedStatement], missing: Collection[str]) -> list[FailedStatement]:
         """Return the statements that failed; to what is no Python, add the missing names that it would define."""
-        found = []
-        for one in lost:
-            is_unread = missing and one.reason == NOT_PYTHON
-            more = [name for name in missing if self.lines.would_define(one, name)] if is_unread else []
-            found.append(replace(one, names=(*one.names, *more)) if more else one)
-        return found
+
+        def defined(one: FailedStatement) -> list[str]:
+            return [name for name in missing if one.reason == NOT_PYTHON and self.lines.would_define(one, name)]
+
+        return [replace(one, names=(*one.names, *defined(one))) for one in lost]
 
     def _waiting_for_causes(self, outcome: Outcome) -> Outcome | None:
         """Return an outcome that waits only for exercises that have failed by themselves; None if there are none.
@@ -281,7 +280,7 @@ class Runner:
         hint, detail = hint_for_missing(outcome.detail, self._course.python), outcome.detail
         with explaining():
             hint = hint or advice(outcome, others, self.lines, lost)
-            hint = hint_on_characters(hint, outcome.detail, outcome.file, outcome.line, self.lines)
+            hint = hint_on_characters(hint, outcome.detail, self.lines.at(outcome.file, outcome.line))
             detail = without_lists(outcome.detail, hint)
         text = f"{outcome.reason} {detail}".strip()
         unit, exercise = criterion.unit, criterion.exercise
@@ -303,13 +302,6 @@ class Runner:
             self.messages.append(message)
 
 
-class Drawn(NamedTuple):
-    """What was drawn and asked."""
-
-    drawings: list[Drawing]
-    questions: list[OwnQuestion]
-
-
 def pictures_of_unit(course: Course, unit: str) -> list[Criterion]:
     """Return the pictures and questions of a unit, without those that need an exercise that the course leaves out.
 
@@ -318,25 +310,18 @@ def pictures_of_unit(course: Course, unit: str) -> list[Criterion]:
     path = course.exercises / f"pictures_{unit}.py"
     if not path.is_file():
         return []
-    missing = left_out(course).get(unit, [])
-    removed = tests_left_out(path.read_text(encoding="utf-8"), missing) if missing else {}
-    return [
-        Criterion(
-            unit,
-            exercise,
-            f"{what}_{name}",
-            " ".join((function.__doc__ or "").split()),
-            (),
-            function,
-            course.version,
-            UPLOADED,
-        )
-        for name, (what, exercise, function) in pictures_of(import_file(path)).items()
-        if name not in removed
-    ]
+    removed = tests_left_out(path.read_text(encoding="utf-8"), left_out(course).get(unit, []))
+    found = []
+    for name, (what, exercise, function) in pictures_of(import_file(path)).items():
+        caption = " ".join((function.__doc__ or "").split())
+        if name not in removed:
+            found.append(Criterion(unit, exercise, f"{what}_{name}", caption, (), function, course.version, UPLOADED))
+    return found
 
 
-def draw(runner: Runner, course: Course, units: Collection[str], exercises: Collection[str]) -> Drawn:
+def draw(
+    runner: Runner, course: Course, units: Collection[str], exercises: Collection[str]
+) -> tuple[list[Drawing], list[OwnQuestion]]:
     """Draw the pictures of these exercises, and answer the questions on them, after the tests of their units.
 
     Args:
@@ -345,19 +330,18 @@ def draw(runner: Runner, course: Course, units: Collection[str], exercises: Coll
         units: The units that were tested.
         exercises: The exercises to draw.
     """
-    drawn = Drawn([], [])
+    drawings: list[Drawing] = []
+    questions: list[OwnQuestion] = []
     for unit in [unit for unit in course.units if unit in units]:
         if set(course.units[unit].exercises).isdisjoint(exercises):
             continue
         known = read_values(course.exercises / FILENAME).get(unit, {})
-        for criterion in pictures_of_unit(course, unit):
-            if criterion.exercise not in exercises:
-                continue
+        for criterion in [one for one in pictures_of_unit(course, unit) if one.exercise in exercises]:
             with collecting() as collected:
                 outcome = _run(runner, criterion)
             if criterion.name.startswith("question"):
                 asked = collected.questions if outcome.passed else []
-                drawn.questions.extend(replace(one, exercise=criterion.exercise) for one in asked)
+                questions += [replace(one, exercise=criterion.exercise) for one in asked]
                 continue
             values = known.get(criterion.name, {})
             panels = [
@@ -365,8 +349,8 @@ def draw(runner: Runner, course: Course, units: Collection[str], exercises: Coll
                 for panel in collected.panels.values()
             ]
             problem = _problem(outcome)
-            drawn.drawings.append(Drawing(criterion.exercise, criterion.name, criterion.sentence, panels, problem))
-    return drawn
+            drawings.append(Drawing(criterion.exercise, criterion.name, criterion.sentence, panels, problem))
+    return drawings, questions
 
 
 def _run(runner: Runner, criterion: Criterion) -> Outcome:

@@ -10,13 +10,24 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from grader.engine.newer_python import Statement, needing, newer_statements
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
 from grader.sandbox.pieces import fix_indentation, split
-from grader.sandbox.sandbox_client import Source
 from grader.sandbox.statements import Piece, is_code, is_text, typed
 
+if TYPE_CHECKING:
+    from grader.sandbox.sandbox_client import Source  # it imports torch, and a check by the spare process must not
+
+LONGEST_LINE = 120
+# In characters. A larger source, which no exercise needs, takes long to parse.
+LARGEST_SOURCE = 200_000
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# What has names of its own.
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *COMPREHENSIONS)
+Definition = ast.FunctionDef | ast.ClassDef
 # Strings and comments. A quote behind a backslash begins no string: a string before it that is not closed would be read
 # to the end of the source again for each such quote.
 NO_CODE = re.compile(
@@ -65,14 +76,84 @@ def on_html(code: str) -> str:
     return f"{', and '.join(signs)}: type that." if found else ""
 
 
-LONGEST_LINE = 120
-# In characters. A larger source, which no exercise needs, takes long to parse.
-LARGEST_SOURCE = 200_000
-DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-# What has names of its own.
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *COMPREHENSIONS)
-Definition = ast.FunctionDef | ast.ClassDef
+class SourceText:
+    """One source of a submission: a script, or a cell of a notebook. code: its text; "" if it is too large to parse."""
+
+    def __init__(self, text: str = "", is_notebook: bool = False) -> None:
+        """Take the text."""
+        self.lines = text.split("\n") if text else []
+        self.code = text if len(text) <= LARGEST_SOURCE else ""
+        self._is_notebook = is_notebook
+
+    @functools.cached_property
+    def pieces(self) -> list[Piece]:
+        """Its top-level statements, and what is no Python."""
+        return split(self.code, self._is_notebook)
+
+    @functools.cached_property
+    def statements(self) -> list[ast.stmt]:
+        """Its top-level statements."""
+        return [node for piece in self.pieces if piece.tree for node in piece.tree.body]
+
+    @functools.cached_property
+    def newer(self) -> dict[int, Statement]:
+        """The statements that only a newer Python can read, by each of their lines."""
+        return newer_statements(self.code, self._is_notebook)
+
+    @functools.cached_property
+    def names(self) -> list[tuple[str, int]]:
+        """The names in its code, each with its line."""
+        nodes = (node for statement in self.statements for node in ast.walk(statement))
+        found = ((getattr(node, name, None), node) for node in nodes for name in ("id", "attr", "arg", "name"))
+        return [(name, node.lineno) for name, node in found if isinstance(name, str)]  # type: ignore[attr-defined]
+
+    def line(self, number: int) -> str:
+        """Return a line; "" if there is no such line."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def around(self, number: int) -> list[ast.AST]:
+        """Return the definitions and statements that contain a line, the outermost first."""
+        found: list[ast.AST] = []
+        inside: list[ast.AST] = [*self.statements]
+        while node := next((one for one in inside if _contains(one, number)), None):
+            found.append(node)
+            inside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt | ast.excepthandler)]
+        return found
+
+    def is_below_statement(self, number: int) -> bool:
+        """Return whether what is above a line is a whole statement, or nothing: the line begins a statement."""
+        begins = [place for place, text in enumerate(self.lines[: max(number - 1, 0)], 1) if re.match(r"[^\s#]", text)]
+        return not begins or bool(self.around(begins[-1]))
+
+
+class SourceLine:
+    """A line of a submission, if there is one. unit: its unit, if the source is one of the submission."""
+
+    def __init__(self, lines: SourceLines, file: str | None, number: int | None) -> None:
+        """Take the submission, and where the line is."""
+        self.lines, self.file, self.number = lines, file, number or 0
+        self.source, self.unit = lines.source(file), lines.unit_of(file)
+
+    @property
+    def text(self) -> str:
+        """Its text, without the indentation and of limited length; "" if there is no such line."""
+        text = self.source.line(self.number).strip()
+        return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is words and no Python."""
+        return is_text(self.source.line(self.number))
+
+    @functools.cached_property
+    def around(self) -> list[ast.AST]:
+        """The definitions and statements that contain it, the outermost first."""
+        return self.source.around(self.number)
+
+    @property
+    def owner(self) -> str:
+        """The name of the top-level function or class that contains it, or ""."""
+        return getattr(self.around[0], "name", "") if self.around else ""
 
 
 class SourceLines:
@@ -82,73 +163,21 @@ class SourceLines:
         """Take the sources of all units, and the exercises of each unit of the course."""
         self._sources = sources
         self.exercises = exercises or {}
-        self._cells: dict[str, tuple[str, bool]] = {}
-        self._lines: dict[str, list[str]] = {}
-        self._pieces: dict[str, list[Piece]] = {}
-        self._statements: dict[str, list[ast.stmt]] = {}
-        self._newer: dict[str, dict[int, Statement]] = {}
-        self._names: dict[str, list[tuple[str, int]]] = {}
+        self._texts: dict[str | None, SourceText] = {}
         self._nested: dict[str, dict[str, tuple[str, ast.stmt, Definition]]] = {}
         self._bindings: dict[str, dict[str, list[tuple[str, ast.stmt, ast.AST]]]] = {}
         for source in sources.values():
             cells = fix_indentation(list(source.cells)) if source.is_notebook else source.cells
             for label, cell in zip(source.labels, cells, strict=False):
-                self._cells[label] = cell, source.is_notebook
-                self._lines[label] = cell.split("\n")
+                self._texts[label] = SourceText(cell, source.is_notebook)
 
-    def text(self, file: str | None, line: int | None) -> str:
-        """Return the text of a line, without its indentation; "" if there is no such line."""
-        lines = self._lines.get(file or "", [])
-        text = lines[line - 1].strip() if line and 0 < line <= len(lines) else ""
-        return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
+    def source(self, file: str | None) -> SourceText:
+        """Return a source; an empty one if the submission has none with this label."""
+        return self._texts.get(file) or SourceText()
 
-    def is_text(self, file: str | None, line: int | None) -> bool:
-        """Return whether a line is words and no Python."""
-        lines = self._lines.get(file or "", [])
-        return line is not None and 0 < line <= len(lines) and is_text(lines[line - 1])
-
-    def column(self, name: str, file: str | None, line: int) -> int:
-        """Return the column of a name in a line, from 1; 0 if it is not there."""
-        found = re.search(rf"\b{re.escape(name)}\b", self._lines[file or ""][line - 1])
-        return found.start() + 1 if found else 0
-
-    def count(self, character: str, file: str | None) -> int:
-        """Return how many lines of a source have a character in their code."""
-        return lines_with(character, self._source(file or "")[0])
-
-    def names(self, file: str | None) -> list[tuple[str, int]]:
-        """Return the names in the code of a source, each with its line."""
-        if (file or "") not in self._names:
-            nodes = (node for statement in self._of(file or "") for node in ast.walk(statement))
-            found = ((getattr(node, name, None), node) for node in nodes for name in ("id", "attr", "arg", "name"))
-            self._names[file or ""] = [
-                (name, node.lineno)  # type: ignore[attr-defined]
-                for name, node in found
-                if isinstance(name, str)
-            ]
-        return self._names[file or ""]
-
-    def around(self, file: str | None, line: int | None) -> list[ast.AST]:
-        """Return the definitions and statements that contain a line, the outermost first."""
-        found: list[ast.AST] = []
-        inside: list[ast.AST] = list(self._of(file)) if file and line else []
-        while node := next((one for one in inside if _contains(one, line or 0)), None):
-            found.append(node)
-            inside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt | ast.excepthandler)]
-        return found
-
-    def is_below_statement(self, file: str | None, line: int | None) -> bool:
-        """Return whether what is above a line is a whole statement, or nothing: the line begins a statement."""
-        above = [
-            n
-            for n, text in enumerate(self._lines.get(file or "", [])[: (line or 1) - 1], 1)
-            if re.match(r"[^\s#]", text)
-        ]
-        return not above or bool(self.around(file, above[-1]))
-
-    def from_line(self, file: str | None, line: int | None) -> list[str]:
-        """Return the lines of a source from this one on."""
-        return self._lines.get(file or "", [])[(line or 1) - 1 :]
+    def at(self, file: str | None, line: int | None) -> SourceLine:
+        """Return a line."""
+        return SourceLine(self, file, line)
 
     def definitions(self, unit: str) -> list[tuple[str, Definition]]:
         """Return the functions and classes of a unit, each with the label of its source."""
@@ -156,25 +185,26 @@ class SourceLines:
 
     def would_define(self, lost: FailedStatement, name: str) -> bool:
         """Return whether a statement that is no Python has a line that would define a name."""
-        lines = self._lines.get(lost.file or "", [])
-        begins = [one.line - 1 for one in self._pieces_of(lost.file or "")]
+        text = self.source(lost.file)
+        begins = [piece.line - 1 for piece in text.pieces]
         place = bisect.bisect_left(begins, lost.line or 1)
-        begin, end = [0, *begins][place], [*begins, len(lines)][place]
-        return would_define("\n".join(lines[begin:end]), name, not lost.names)
+        begin, end = [0, *begins][place], [*begins, len(text.lines)][place]
+        return would_define("\n".join(text.lines[begin:end]), name, not lost.names)
 
     def sources(self, unit: str) -> Iterator[tuple[str, str]]:
         """Yield the label and the text of each source of a unit."""
-        yield from ((label, self._source(label)[0]) for label in self._sources[unit].labels)
+        yield from ((label, self.source(label).code) for label in self._sources[unit].labels)
 
     def classes(self, name: str) -> list[ast.ClassDef]:
         """Return the classes with a name, of all units."""
-        found = [node for unit in self._sources for _, node in self.definitions(unit) if node.name == name]
-        return [node for node in found if isinstance(node, ast.ClassDef)]
+        return [node for node in self._named(name) if isinstance(node, ast.ClassDef)]
 
     def functions(self, name: str) -> list[ast.FunctionDef]:
         """Return the functions with a name, of all units."""
-        found = [node for unit in self._sources for _, node in self.definitions(unit) if node.name == name]
-        return [node for node in found if isinstance(node, ast.FunctionDef)]
+        return [node for node in self._named(name) if isinstance(node, ast.FunctionDef)]
+
+    def _named(self, name: str) -> list[Definition]:
+        return [node for unit in self._sources for _, node in self.definitions(unit) if node.name == name]
 
     def unit_of(self, file: str | None) -> str | None:
         """Return the unit that a source belongs to, if it is one of the submission."""
@@ -192,17 +222,22 @@ class SourceLines:
         return next((f"from {other} import {name}" for other in others), None)
 
     def names_at_top(
-        self, unit: str | None, lost: Sequence[FailedStatement] = (), before: tuple[str, int] | None = None
+        self, unit: str | None, lost: Sequence[FailedStatement] = (), before: SourceLine | None = None
     ) -> set[str]:
         """Return the names that a unit has outside functions and classes when it is imported.
 
         Args:
             unit: The unit.
             lost: The statements of the unit that failed.
-            before: The label and line of a statement, if only the names are wanted that it can use.
+            before: The line of a statement, if only the names are wanted that it can use.
         """
         missing = {name for one in lost for name in one.names if name not in one.kept}
-        statements = itertools.takewhile(lambda one: not before or not _ends_at(*one, *before), self.statements(unit))
+
+        def is_above(statement: tuple[str, ast.stmt]) -> bool:
+            label, node = statement
+            return not before or label != before.file or (node.end_lineno or node.lineno) < before.number
+
+        statements = itertools.takewhile(is_above, self.statements(unit))
         nodes = itertools.chain.from_iterable(on_import(node) for _, node in statements)
         return {name for node in in_scope(nodes) for name in bound_by(node)} - missing
 
@@ -249,36 +284,16 @@ class SourceLines:
         """Yield the statements of a unit, each with the label of its source."""
         source = self._sources.get(unit or "")
         for label in source.labels if source else ():
-            yield from ((label, node) for node in self._of(label))
+            yield from ((label, node) for node in self.source(label).statements)
 
     def needing_newer_python(self, failed: FailedStatement, grades: str) -> FailedStatement:
         """Return a failed statement with the newer Python that it needs, or unchanged if it needs none.
 
         grades: The version of Python that the course is graded with.
         """
-        file = failed.file or ""
-        if failed.reason != NOT_PYTHON or not failed.line:
-            return failed
-        if file not in self._newer:
-            self._newer[file] = newer_statements(*self._source(file))
-        statement = self._newer[file].get(failed.line)
+        is_unread = failed.reason == NOT_PYTHON
+        statement = self.source(failed.file).newer.get(failed.line or 0) if is_unread else None
         return needing(statement, failed, grades) if statement else failed
-
-    def _source(self, file: str) -> tuple[str, bool]:
-        """Return a source, "" if there is none or it is too large, and whether it is a cell of a notebook."""
-        cell, is_notebook = self._cells.get(file, ("", False))
-        return (cell if len(cell) <= LARGEST_SOURCE else ""), is_notebook
-
-    def _pieces_of(self, file: str) -> list[Piece]:
-        if file not in self._pieces:
-            self._pieces[file] = split(*self._source(file))
-        return self._pieces[file]
-
-    def _of(self, file: str) -> list[ast.stmt]:
-        if file not in self._statements:
-            trees = [piece.tree for piece in self._pieces_of(file) if piece.tree]
-            self._statements[file] = [node for tree in trees for node in tree.body]
-        return self._statements[file]
 
 
 def _definitions_in(top: ast.stmt) -> Iterator[tuple[ast.stmt, Definition]]:
@@ -335,11 +350,6 @@ def _is_main(condition: ast.expr) -> bool:
 def on_import(node: ast.stmt) -> list[ast.stmt]:
     """Return the part of a statement that runs when its file is imported."""
     return node.orelse if isinstance(node, ast.If) and is_for_a_program(node) else [node]
-
-
-def _ends_at(label: str, node: ast.stmt, file: str, line: int) -> bool:
-    """Return whether a statement with this label is at or below a line of a file."""
-    return label == file and (node.end_lineno or node.lineno) >= line
 
 
 def _contains(node: ast.AST, line: int) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import SourceLines
+from grader.engine.source_lines import SourceLine, SourceLines
 
 # A sum or the like along a dim, and errors that come of the dim that it removes.
 REDUCTION = re.compile(r"\b(sum|mean|max|min|amax|amin|var|std)\((?!\))")
@@ -25,6 +25,145 @@ IN_A_PRODUCT = re.compile(r"@|\b(?:matmul|bmm|mm)\(")
 SWAP = r"(?<![\w.]){name}\.(?:{ways})\((-?\d), ?(-?\d)\)|\b(?:{ways})\({name}, ?(-?\d), ?(-?\d)\)"
 A_LAYER = re.compile(r"\bself\.\w+\(|linear\(")
 WAYS = "transpose|swapaxes|swapdims"
+# By the text of the error.
+TEXTS = (
+    (r"'Parameter' object is not callable", "A parameter is a tensor and no layer: multiply by it, with `@` or `*`."),
+    (r"'Tensor' object is not callable", "A tensor is no function: is an operator missing in front of a bracket?"),
+    (
+        r"'(?:int|float)' object is not callable",
+        "A number is no function: is an operator missing in front of a bracket, or does a variable have the name of a "
+        "function?",
+    ),
+    (
+        r"^(?:dropout|_?Dropout\w*\.__init__)\(\) got an unexpected keyword argument 'generator'",
+        "Torch's own dropout takes no generator: draw with `torch.rand(…, generator=generator)`.",
+    ),
+    (
+        r"Only Tensors of floating point .* can require gradients",
+        "Only floats can be learned. A mask is no parameter: keep it with `self.register_buffer(…)`.",
+    ),
+    (
+        r"tri[ul]: input tensor must have at least 2 dimensions",
+        "`triu` and `tril` take a matrix: give it two sizes, as in a mask (T, T).",
+    ),
+    (
+        r"cannot assign '[\w.]*\.(?:Linear|Embedding)' as parameter",
+        "A layer is no parameter: its numbers are in its `.weight`.",
+    ),
+    (
+        r"(?s)loading state_dict.*Missing key.*Unexpected key",
+        "The two modules have other names for their parameters, as the two lists of keys show: copy each by itself.",
+    ),
+    (
+        r"cannot assign '[\w.]*Tensor' as parameter",
+        "Wrap the tensor in `nn.Parameter(…)`, or copy its numbers with `.copy_(…)` inside `with torch.no_grad():`.",
+    ),
+    (
+        r"^Expected size for first two dimensions of batch2",
+        "In a product (…, a, b) @ (…, c, d), b and c must be equal: is a transpose of the last two dims missing?",
+    ),
+    (
+        r"^stack expects each tensor to be equal size",
+        "`torch.stack` joins tensors of one shape. To return several results, write commas between them.",
+    ),
+    (
+        r"^(?:maximum|minimum)\(\): argument 'other'",
+        "`maximum` and `minimum` compare two tensors: along a dim, `amax(dim)` and `amin(dim)` find one entry.",
+    ),
+    (
+        r"(?<!attribute )'(?:builtin_function_or_method|function|method)'"
+        r"|\bnot (?:builtin_function_or_method|function|method)$|!builtin_function_or_method!",
+        "A function is used as a value: are brackets missing behind its name, as in `x.exp()`?",
+    ),
+    (r"^1D tensors expected", "`torch.dot` takes two vectors. `@` also takes a matrix and a vector, or two matrices."),
+    (
+        r"^Tensors must have same number of dimensions",
+        "`cat` joins tensors with the same number of dims: `keepdim=True` keeps one, and `unsqueeze` adds one.",
+    ),
+    (
+        r"(?:list|tuple|string) indices must be integers or slices, not str",
+        "A position belongs in these brackets: `.index(…)` of a list returns that of a value.",
+    ),
+    (r"too many indices for tensor", "There are more indices in the brackets than the tensor has dims."),
+    (
+        r"must match the size of tensor",
+        "Shapes are compared from the last dim backwards: two sizes must be equal, or one of them 1.",
+    ),
+    (r"batch\d must be a 3D tensor", "`bmm` takes exactly three dims; `@` takes any number of them."),
+    (
+        r"^permute.*number of dimensions",
+        "`permute` names every dim; `transpose(-2, -1)` swaps the last two of any number of them.",
+    ),
+    (
+        r"^t\(\) expects a tensor with|(?:self|mat2) must be a matrix",
+        "`.t()` and `mm` take matrices; `transpose(-2, -1)` and `@` take any number of dims.",
+    ),
+    (
+        r"only supports boolean masks",
+        "A mask holds True and False: make it with `.bool()`, or by a comparison such as `mask == 1`.",
+    ),
+    (r"the `-` operator, .*bool tensor", "A mask is inverted by `~`, not by a minus."),
+    (r"^~ \(operator\.invert\)", "`~` inverts only True and False: make the mask bool first, with `.bool()`."),
+    (
+        r"Boolean value of Tensor with more than one value",
+        "`if`, `and`, `or` and `not` take one True or False: use `.any()`, `.all()`, or `torch.where` for each entry.",
+    ),
+    (r"^shape '.*' is invalid for input of size", "`view` and `reshape` keep every number: the sizes must fit them."),
+    (
+        r"values to unpack",
+        "There are more or fewer names on the left of `=` than values on the right. One size is `x.shape[-1]`.",
+    ),
+    (r"^index out of range in self", "An embedding has rows from 0 on: an index in this line is none of them."),
+    (
+        r"^Sizes of tensors must match except in dimension",
+        "`torch.cat` joins tensors along one dim, by default the first; all their other sizes must be equal.",
+    ),
+    (
+        r"expects 'from' to be less than 'to'",
+        "`torch.randint` draws from `low`, or 0, to `high - 1`: `high` must be larger, and here it is not.",
+    ),
+    (r"tensors used as indices must be", "Indices are whole numbers, `.long()`, or a mask, `.bool()`."),
+)
+# A layer in a place for a tensor, and layers of torch that students use, beside the classes of the course.
+NO_TENSOR = re.compile(
+    r"unsupported operand type.*|must be Tensor, not \w+|expected Tensor as element .* but got \w+"
+    r"|^'\w+' object has no attribute '(?:shape|size|T|mT|dim|view|reshape|transpose|masked_fill|softmax)'"
+)
+LAYERS = ("Linear", "Embedding", "Dropout", "ReLU", "GELU", "Softmax", "Sequential", "ModuleList")
+# Several numbers where one is needed, by the call that needs one.
+ONE_NUMBER = r"only one element tensors|elements cannot be converted to Scalar"
+IN_CODE = (
+    (
+        ONE_NUMBER,
+        "`{0}` of Python's `math` takes one number: `torch.{0}` takes a tensor.",
+        r"(?<![\w.])(?:math\.)?(exp|log|sqrt|sin|cos|tan|tanh|floor|ceil)\(",
+    ),
+    (
+        ONE_NUMBER,
+        "`torch.tensor` makes a tensor of numbers; `torch.stack` joins tensors.",
+        r"\btorch\.(?:tensor|Tensor|as_tensor)\(",
+    ),
+    (
+        ONE_NUMBER,
+        "`{0}(…)` takes one number: `.{0}()` gives a tensor of several another dtype.",
+        r"(?<![\w.])(float|int)\(",
+    ),
+    (ONE_NUMBER, "`.{0}()` takes one number out of a tensor that has no other.", r"\.(item)\(\)"),
+    (
+        "^Boolean value of Tensor",
+        "`and` makes no pair: to return several results, write commas between them.",
+        r"^return\b.*\band\b",
+    ),
+)
+# A call of torch with arguments that do not fit: what it is given, and each list of arguments that fits.
+COMBINATION = re.compile(
+    r"^(\w+)\(\) received an invalid combination of arguments - got \(([\w., =]*)\), but expected one of:"
+)
+FITTING = re.compile(r"^ \* \(([\w., =*\[\]]+)\)$", re.MULTILINE)
+MOST_LISTS = 3
+OUT_OF_BOUNDS = re.compile(r"^index -?\d+ is out of bounds for dimension \d+ with size (\d+)")
+# A generator that is no named argument.
+UNNAMED_GENERATOR = re.compile(r"[(,]\s*generator\s*[,)]")
 
 
 class _Tensor(NamedTuple):
@@ -168,153 +307,27 @@ def _product(detail: str, code: str, tensors: Sequence[_Tensor]) -> str:
     return f"{what}, {' or '.join(fitting)} fits." if fitting else ""
 
 
-# By the text of the error.
-TEXTS = (
-    (r"'Parameter' object is not callable", "A parameter is a tensor and no layer: multiply by it, with `@` or `*`."),
-    (r"'Tensor' object is not callable", "A tensor is no function: is an operator missing in front of a bracket?"),
-    (
-        r"'(?:int|float)' object is not callable",
-        "A number is no function: is an operator missing in front of a bracket, or does a variable have the name of a "
-        "function?",
-    ),
-    (
-        r"^(?:dropout|_?Dropout\w*\.__init__)\(\) got an unexpected keyword argument 'generator'",
-        "Torch's own dropout takes no generator: draw with `torch.rand(…, generator=generator)`.",
-    ),
-    (
-        r"Only Tensors of floating point .* can require gradients",
-        "Only floats can be learned. A mask is no parameter: keep it with `self.register_buffer(…)`.",
-    ),
-    (
-        r"tri[ul]: input tensor must have at least 2 dimensions",
-        "`triu` and `tril` take a matrix: give it two sizes, as in a mask (T, T).",
-    ),
-    (
-        r"cannot assign '[\w.]*\.(?:Linear|Embedding)' as parameter",
-        "A layer is no parameter: its numbers are in its `.weight`.",
-    ),
-    (
-        r"(?s)loading state_dict.*Missing key.*Unexpected key",
-        "The two modules have other names for their parameters, as the two lists of keys show: copy each by itself.",
-    ),
-    (
-        r"cannot assign '[\w.]*Tensor' as parameter",
-        "Wrap the tensor in `nn.Parameter(…)`, or copy its numbers with `.copy_(…)` inside `with torch.no_grad():`.",
-    ),
-    (
-        r"^Expected size for first two dimensions of batch2",
-        "In a product (…, a, b) @ (…, c, d), b and c must be equal: is a transpose of the last two dims missing?",
-    ),
-    (
-        r"^stack expects each tensor to be equal size",
-        "`torch.stack` joins tensors of one shape. To return several results, write commas between them.",
-    ),
-    (
-        r"^(?:maximum|minimum)\(\): argument 'other'",
-        "`maximum` and `minimum` compare two tensors: along a dim, `amax(dim)` and `amin(dim)` find one entry.",
-    ),
-    (
-        r"(?<!attribute )'(?:builtin_function_or_method|function|method)'"
-        r"|\bnot (?:builtin_function_or_method|function|method)$|!builtin_function_or_method!",
-        "A function is used as a value: are brackets missing behind its name, as in `x.exp()`?",
-    ),
-    (r"^1D tensors expected", "`torch.dot` takes two vectors. `@` also takes a matrix and a vector, or two matrices."),
-    (
-        r"^Tensors must have same number of dimensions",
-        "`cat` joins tensors with the same number of dims: `keepdim=True` keeps one, and `unsqueeze` adds one.",
-    ),
-    (
-        r"(?:list|tuple|string) indices must be integers or slices, not str",
-        "A position belongs in these brackets: `.index(…)` of a list returns that of a value.",
-    ),
-    (r"too many indices for tensor", "There are more indices in the brackets than the tensor has dims."),
-    (
-        r"must match the size of tensor",
-        "Shapes are compared from the last dim backwards: two sizes must be equal, or one of them 1.",
-    ),
-    (r"batch\d must be a 3D tensor", "`bmm` takes exactly three dims; `@` takes any number of them."),
-    (
-        r"^permute.*number of dimensions",
-        "`permute` names every dim; `transpose(-2, -1)` swaps the last two of any number of them.",
-    ),
-    (
-        r"^t\(\) expects a tensor with|(?:self|mat2) must be a matrix",
-        "`.t()` and `mm` take matrices; `transpose(-2, -1)` and `@` take any number of dims.",
-    ),
-    (
-        r"only supports boolean masks",
-        "A mask holds True and False: make it with `.bool()`, or by a comparison such as `mask == 1`.",
-    ),
-    (r"the `-` operator, .*bool tensor", "A mask is inverted by `~`, not by a minus."),
-    (r"^~ \(operator\.invert\)", "`~` inverts only True and False: make the mask bool first, with `.bool()`."),
-    (
-        r"Boolean value of Tensor with more than one value",
-        "`if`, `and`, `or` and `not` take one True or False: use `.any()`, `.all()`, or `torch.where` for each entry.",
-    ),
-    (r"^shape '.*' is invalid for input of size", "`view` and `reshape` keep every number: the sizes must fit them."),
-    (
-        r"values to unpack",
-        "There are more or fewer names on the left of `=` than values on the right. One size is `x.shape[-1]`.",
-    ),
-    (r"^index out of range in self", "An embedding has rows from 0 on: an index in this line is none of them."),
-    (
-        r"^Sizes of tensors must match except in dimension",
-        "`torch.cat` joins tensors along one dim, by default the first; all their other sizes must be equal.",
-    ),
-    (
-        r"expects 'from' to be less than 'to'",
-        "`torch.randint` draws from `low`, or 0, to `high - 1`: `high` must be larger, and here it is not.",
-    ),
-    (r"tensors used as indices must be", "Indices are whole numbers, `.long()`, or a mask, `.bool()`."),
-)
-# A layer in a place for a tensor, and layers of torch that students use, beside the classes of the course.
-NO_TENSOR = re.compile(
-    r"unsupported operand type.*|must be Tensor, not \w+|expected Tensor as element .* but got \w+"
-    r"|^'\w+' object has no attribute '(?:shape|size|T|mT|dim|view|reshape|transpose|masked_fill|softmax)'"
-)
-LAYERS = ("Linear", "Embedding", "Dropout", "ReLU", "GELU", "Softmax", "Sequential", "ModuleList")
-# Several numbers where one is needed, and the calls that need one.
-ONE_NUMBER = re.compile(r"only one element tensors|elements cannot be converted to Scalar")
-ONE_NUMBER_CALLS = (
-    (
-        re.compile(r"(?<![\w.])(?:math\.)?(exp|log|sqrt|sin|cos|tan|tanh|floor|ceil)\("),
-        r"`\1` of Python's `math` takes one number: `torch.\1` takes a tensor.",
-    ),
-    (
-        re.compile(r"\btorch\.(?:tensor|Tensor|as_tensor)\("),
-        r"`torch.tensor` makes a tensor of numbers; `torch.stack` joins tensors.",
-    ),
-    (
-        re.compile(r"(?<![\w.])(float|int)\("),
-        r"`\1(…)` takes one number: `.\1()` gives a tensor of several another dtype.",
-    ),
-    (re.compile(r"\.(item)\(\)"), r"`.\1()` takes one number out of a tensor that has no other."),
-)
-# A call of torch with arguments that do not fit: what it is given, and each list of arguments that fits.
-COMBINATION = re.compile(
-    r"^(\w+)\(\) received an invalid combination of arguments - got \(([\w., =]*)\), but expected one of:"
-)
-FITTING = re.compile(r"^ \* \(([\w., =*\[\]]+)\)$", re.MULTILINE)
-MOST_LISTS = 3
-OUT_OF_BOUNDS = re.compile(r"^index -?\d+ is out of bounds for dimension \d+ with size (\d+)")
-# A generator that is no named argument.
-UNNAMED_GENERATOR = re.compile(r"[(,]\s*generator\s*[,)]")
-# Two results with `and` between them.
-JOINED = re.compile(r"return\b.*\band\b")
-
-
-def hint_on_tensors(outcome: Outcome, code: str, lines: SourceLines) -> str:
-    """Return a sentence on what to do about an error on tensors, or "".
+def by_rule(rules: Iterable[tuple[str, ...]], detail: str, code: str) -> str:
+    """Return the hint of the first rule that fits, or "".
 
     Args:
-        outcome: What was raised.
+        rules: For each a pattern of the error's text, the hint, which may have the groups of the patterns in braces,
+            and perhaps a pattern of the line's code.
+        detail: The error's text.
         code: The text of the line.
-        lines: The submission.
     """
-    detail = outcome.detail
-    found = uncalled(detail, lines) or _one_number(detail, code) or _joined(detail, code)
-    found = found or hint_on_shapes(detail, code, outcome.shapes) or _index(outcome, lines)
-    return found or next((sentence for pattern, sentence in TEXTS if re.search(pattern, detail)), "")
+    for pattern, hint, *in_code in rules:
+        if (error := re.search(pattern, detail)) and (found := re.search("".join(in_code), code)):
+            return hint.format(*error.groups(), *found.groups())
+    return ""
+
+
+def hint_on_tensors(outcome: Outcome, place: SourceLine) -> str:
+    """Return a sentence on what to do about an error on tensors, which was raised in this line, or ""."""
+    detail, code = outcome.detail, place.text
+    found = uncalled(detail, place.lines) or by_rule(IN_CODE, detail, code)
+    found = found or hint_on_shapes(detail, code, outcome.shapes) or _index(detail, place)
+    return found or by_rule(TEXTS, detail, code)
 
 
 def on_combination(detail: str) -> str:
@@ -336,12 +349,12 @@ def without_lists(detail: str, hint: str) -> str:
     return detail.partition(", but expected one of:")[0] if takes and takes in hint else detail
 
 
-def _index(outcome: Outcome, lines: SourceLines) -> str:
+def _index(detail: str, place: SourceLine) -> str:
     """Return what to do about an index that is too large or too small, or ""."""
-    found = OUT_OF_BOUNDS.match(outcome.detail)
+    found = OUT_OF_BOUNDS.match(detail)
     if not found or found[1] == "0":
         return ""
-    function = lines.around(outcome.file, outcome.line)[:1]
+    function = place.around[:1]
     draws = any(isinstance(one, ast.Attribute) and one.attr == "randint" for node in function for one in ast.walk(node))
     drawn = " `torch.randint(high, …)` draws numbers below `high`: choose it so that all indices fit." if draws else ""
     return f"Along a dim of size {found[1]}, the last index is {int(found[1]) - 1}.{drawn}"
@@ -355,20 +368,7 @@ def uncalled(detail: str, lines: SourceLines) -> str:
     return f"`{kinds[0]}` is a layer and no tensor: call it with its input, as in `self.layer(x)`." if kinds else ""
 
 
-def _one_number(detail: str, code: str) -> str:
-    """Return what to do about a tensor of several numbers where one number is needed, or ""."""
-    if not ONE_NUMBER.search(detail):
-        return ""
-    return next((found.expand(sentence) for call, sentence in ONE_NUMBER_CALLS if (found := call.search(code))), "")
-
-
 def unnamed_generator(detail: str, code: str) -> str:
     """Return what to do about a call of torch that gets a generator without its name, or ""."""
     is_unnamed = "invalid combination of arguments" in detail and UNNAMED_GENERATOR.search(code)
     return "Torch takes a generator by its name only: `generator=generator`." if is_unnamed else ""
-
-
-def _joined(detail: str, code: str) -> str:
-    """Return what to do about two results with `and` between them, or ""."""
-    is_joined = detail.startswith("Boolean value of Tensor") and JOINED.match(code)
-    return "`and` makes no pair: to return several results, write commas between them." if is_joined else ""

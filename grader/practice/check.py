@@ -17,9 +17,8 @@ from grader.errors import GraderError
 from grader.practice.exercise_code import Statements
 from grader.quizzes.questions import FILENAME, read_questions
 from grader.quizzes.sheet_reader import too_few_decimals
-from grader.submissions.names import is_published, require_folder, require_name
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission, is_published, require_folder, require_name
 from grader.text import listed
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from grader.engine.source_lines import is_for_a_program
 from grader.sandbox.pieces import fix_indentation, split
 from grader.sandbox.statements import is_text
-from grader.submissions.source import DEFINITION, UnitSource
+from grader.submissions.submission import DEFINITION, UnitSource
 
 
 class _Statement(NamedTuple):

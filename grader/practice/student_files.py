@@ -22,10 +22,9 @@ from grader.practice.exercise_code import NotFound, NotPython, added, definition
 from grader.practice.progress import state_folder
 from grader.submissions.archives import Folder
 from grader.submissions.file_text import unix_lines
-from grader.submissions.names import FOLDER, filenames, places
 from grader.submissions.notebook import CHECK_MAGIC, NOTEBOOK_LIMIT, code_lines, is_check, source_of
 from grader.submissions.reader import read_submission
-from grader.submissions.source import DEFINITION
+from grader.submissions.submission import DEFINITION, FOLDER, filenames, places
 from grader.submissions.tree import UnreadableError, read_bytes
 
 if TYPE_CHECKING:

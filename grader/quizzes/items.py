@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -164,9 +164,9 @@ class BugItem(BaseItem):
     code: Text
     lines: Annotated[dict[int, Line], Field(min_length=4, max_length=len(LETTERS))]
 
-    def options(self) -> dict[str, int]:
-        """Return the line number of each letter."""
-        return dict(zip(LETTERS, sorted(self.lines), strict=False))
+    def options(self) -> dict[str, Line]:
+        """Return the lines that can be ticked, by letter."""
+        return {letter: self.lines[number] for letter, number in zip(LETTERS, sorted(self.lines), strict=False)}
 
     def wrong_line(self) -> int:
         """Return the number of the wrong line."""
@@ -234,20 +234,26 @@ def too_short(item: Item, raw: str, variant: int) -> str | None:
     return f"{sentence}: write it to all of them." if error * 2 * 10 ** (decimals_in(raw) or 0) <= 1 else None
 
 
+def right_letters(item: ChoiceItem | BugItem | OrderItem) -> list[str]:
+    """Return the letters of the right answer, in its order."""
+    if isinstance(item, OrderItem):
+        return item.answer.split()
+    return [letter for letter, option in item.options().items() if option.right]
+
+
 def accepted_answer(item: Item, variant: int) -> str:
     """Return the accepted answer, as a student reads it."""
     match item:
         case ChoiceItem():
-            texts = item.asked().options(variant)
-            right = [letter for letter, choice in item.options().items() if choice.right]
+            texts = [(letter, item.asked().options(variant)[letter]) for letter in right_letters(item)]
             if item.kind == "true_false":  # notebooks show no letters
-                return texts[right[0]]
-            return "\n".join(f"{letter}) {' '.join(texts[letter].split())}" for letter in right)
+                return texts[0][1]
+            return "\n".join(f"{letter}) {' '.join(text.split())}" for letter, text in texts)
         case BugItem():
             number = item.wrong_line()
             return f"line {number} should be {quoted((item.lines[number].fix or '').strip())}"
         case OrderItem():
-            return " ".join(item.answer.split())
+            return " ".join(right_letters(item))
         case _:
             return rendered(item.row(variant)["answer"])
 
@@ -260,15 +266,17 @@ def explanation(item: Item, variant: int) -> str:
 def _marked(item: Item, raw: str, row: Columns) -> tuple[Fraction, list[str]]:
     """Return the share of the points, negative if an answer is more wrong than right, and sentences."""
     match item:
-        case ChoiceItem():
-            chosen = [item.options()[letter] for letter in parse_letters(item.asked(), raw)]
-            return _share_of_choices(chosen, item.choices), [choice.sentence for choice in chosen]
-        case BugItem():
-            [letter] = parse_letters(item.asked(), raw)
-            line = item.lines[item.options()[letter]]
-            return Fraction(line.right), [line.sentence]
+        case ChoiceItem() | BugItem():
+            options = item.options()
+            chosen = [options[letter] for letter in parse_letters(item.asked(), raw)]
+            share = sum(_worth(one, list(options.values())) for one in chosen)
+            return Fraction(share), [option.sentence for option in chosen]
         case OrderItem():
-            return _marked_order(parse_letters(item.asked(), raw), item.answer.split())
+            right = right_letters(item)
+            order = combinations(parse_letters(item.asked(), raw), 2)
+            pairs = [right.index(first) < right.index(second) for first, second in order]
+            share = Fraction(2 * sum(pairs) - len(pairs), len(pairs))
+            return share, [f"{sum(pairs)} of the {len(pairs)} pairs of steps are in the right order."]
         case NumberItem():
             given = parse_number(raw)
             return _marked_by_slips(item, row, lambda value: abs(given - exact(value)) <= item.tolerance)
@@ -277,18 +285,10 @@ def _marked(item: Item, raw: str, row: Columns) -> tuple[Fraction, list[str]]:
             return _marked_by_slips(item, row, lambda value: shape == value)
 
 
-def _share_of_choices(chosen: list[Choice], choices: list[Choice]) -> Fraction:
-    """Return the share of the right ones that were chosen, minus the share of the wrong ones."""
-    right = sum(choice.right for choice in choices)
-    chosen_right = sum(choice.right for choice in chosen)
-    wrong, chosen_wrong = len(choices) - right, len(chosen) - chosen_right
-    return Fraction(chosen_right, right) - Fraction(chosen_wrong, wrong)
-
-
-def _marked_order(given: tuple[str, ...], right: list[str]) -> tuple[Fraction, list[str]]:
-    pairs = [right.index(first) < right.index(second) for first, second in combinations(given, 2)]
-    share = Fraction(2 * sum(pairs) - len(pairs), len(pairs))
-    return share, [f"{sum(pairs)} of the {len(pairs)} pairs of steps are in the right order."]
+def _worth(option: Choice | Line, options: Sequence[Choice | Line]) -> Fraction:
+    """Return what a tick is worth: a share of the right ones or, below zero, of the wrong ones."""
+    count = sum(other.right == option.right for other in options)
+    return Fraction(1 if option.right else -1, count)
 
 
 def _marked_by_slips(

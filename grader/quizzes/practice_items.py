@@ -15,11 +15,10 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from grader.documents import CourseError, nearest
+from grader.documents import nearest
 from grader.errors import GraderError
-from grader.files import write_where_named
 from grader.quizzes.answers import AnswerError
 from grader.quizzes.items import (
     BugItem,
@@ -32,12 +31,13 @@ from grader.quizzes.items import (
     accepted_answer,
     explanation,
     mark,
+    right_letters,
     too_short,
 )
-from grader.quizzes.questions import fill, find_received
+from grader.quizzes.questions import fill, find_received, reading
 from grader.quizzes.quiz_source import Quiz
-from grader.quizzes.quiz_terminal import PROBLEM, Screen, Stop, as_written, counted, what_to_type
-from grader.quizzes.sheet import asked_for, heading
+from grader.quizzes.quiz_terminal import PROBLEM, Screen, as_written, what_to_type
+from grader.quizzes.sheet import asked_for, counted, heading
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,18 +60,10 @@ def to_json(practice: Iterable[Quiz]) -> str:
 
 def read_practice(path: Path) -> dict[str, Quiz]:
     """Read the practice items of an exercises/practice.json, by unit. Raises CourseError if it cannot be read."""
-    fix = "take it again from the course's repository."
-    try:
-        data = json.loads(path.read_bytes())
-        if data["schema"] != SCHEMA:
-            raise CourseError(f"{path} belongs to another version of the grader: {fix}")
+    with reading(path, SCHEMA) as data:
         # As JSON, because the keys of a mapping are text there, also where they are the numbers of lines.
         found = [Quiz(of["unit"], of["title"], _ITEMS.validate_json(json.dumps(of["items"]))) for of in data["units"]]
-    except OSError as error:
-        raise CourseError(f"{path} cannot be read ({error.strerror}): {fix}") from None
-    except (ValueError, LookupError, TypeError, RecursionError, ValidationError):
-        raise CourseError(f"{path} is damaged: {fix}") from None
-    return {of.unit: of for of in found}
+        return {of.unit: of for of in found}
 
 
 def find_practice(unit: str, folder: Path | None = None) -> Quiz:
@@ -93,19 +85,9 @@ def find_practice(unit: str, folder: Path | None = None) -> Quiz:
 AGAIN = "again"
 
 
-def practise(unit: str, console: Console, folder: Path | None = None) -> None:
-    """Ask the practice items of a unit until each was answered right or skipped.
-
-    Args:
-        unit: The unit.
-        console: Where to print.
-        folder: The course's folder; by default the current one. The items are there or in its exercises/.
-
-    Raises:
-        GraderError: There are no items for this unit.
-        CourseError: The items cannot be read.
-    """
-    _PracticeSession(find_practice(unit, folder), Screen(console)).run()
+def practise(practice: Quiz, console: Console) -> None:
+    """Ask practice items until each was answered right or skipped, or the student stops."""
+    _PracticeSession(practice, Screen(console)).run()
 
 
 class _PracticeSession:
@@ -151,10 +133,8 @@ class _PracticeSession:
             is_wrong = is_wrong or not is_right
             self.screen.blank()
             again = [f"{AGAIN} for other numbers"] if _rows(item) > 1 else []
-            typed = self.screen.read_line("Enter for the next", *again, "stop").casefold()
-            if typed == "stop":
-                raise Stop
-            if not again or typed != AGAIN:
+            typed = self.screen.read_line("Enter for the next", *again)
+            if not again or typed.casefold() != AGAIN:
                 return not is_wrong
 
     def _answered(self, item: Item, variant: int) -> bool | None:
@@ -162,20 +142,17 @@ class _PracticeSession:
         question = item.asked()
         while True:
             self.screen.blank()
-            typed = self.screen.read_line(what_to_type(question), "Enter to skip", "stop")
+            typed = self.screen.read_line(what_to_type(question), "Enter to skip")
             if not typed:
                 return None
-            if typed.casefold() == "stop":
-                raise Stop
             try:
                 raw = as_written(question, typed)
+                problem = too_short(item, raw, variant)
             except AnswerError as error:
-                self.screen.say(str(error), PROBLEM)
-                continue
-            if short := too_short(item, raw, variant):
-                self.screen.say(short, PROBLEM)
-                continue
-            return self._explain(item, raw, variant)
+                problem = str(error)
+            if not problem:
+                return self._explain(item, raw, variant)
+            self.screen.say(problem, PROBLEM)
 
     def _explain(self, item: Item, raw: str, variant: int) -> bool:
         """Print whether an answer is right, and why; return it."""
@@ -208,23 +185,7 @@ _PARTS = Path(__file__).parent
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
-def write_page(unit: str, path: Path, folder: Path | None = None) -> None:
-    """Write the page of a unit's practice items.
-
-    Args:
-        unit: The unit.
-        path: The file to write.
-        folder: The course's folder; by default the current one. The items are there or in its exercises/.
-
-    Raises:
-        GraderError: There are no items for this unit.
-        CourseError: The items cannot be read.
-        OSError: The file cannot be written.
-    """
-    write_where_named(path, page(find_practice(unit, folder)))
-
-
-def page(practice: Quiz) -> str:
+def page_of(practice: Quiz) -> str:
     """Return the page as one text, with its style, its script and every variant of the items."""
     items = [_item(name, item) for name, item in practice.items.items()]
     template = Template((_PARTS / "page.html").read_text(encoding="utf-8"))
@@ -240,7 +201,6 @@ def page(practice: Quiz) -> str:
 def _item(name: str, item: Item) -> dict[str, Any]:
     """Return what the script needs of an item; texts are HTML."""
     question = item.asked()
-    rows = len(item.variants) if isinstance(item, VariedItem) and item.variants else 1
     return {
         "heading": heading(name),
         "kind": item.kind,
@@ -249,7 +209,7 @@ def _item(name: str, item: Item) -> dict[str, Any]:
         "letters": question.letters,
         "decimals": question.decimals,
         "code": question.code,
-        "variants": [_variant(item, variant) for variant in range(rows)],
+        "variants": [_variant(item, variant) for variant in range(max(1, _rows(item)))],
     }
 
 
@@ -270,15 +230,11 @@ def _key(item: Item, variant: int) -> dict[str, Any]:
     """Return the right answer, and the sentences on other answers: by letter, or as pairs with the slips' values."""
     row = item.row(variant)
     match item:
-        case ChoiceItem():
-            right = [letter for letter, choice in item.options().items() if choice.right]
-            return {"right": right, "sentences": {at: _html(one.sentence, row) for at, one in item.options().items()}}
-        case BugItem():
-            lines = {letter: item.lines[number] for letter, number in item.options().items()}
-            right = [letter for letter, line in lines.items() if line.right]
-            return {"right": right, "sentences": {letter: _html(line.sentence, row) for letter, line in lines.items()}}
+        case ChoiceItem() | BugItem():
+            sentences = {letter: _html(one.sentence, row) for letter, one in item.options().items()}
+            return {"right": right_letters(item), "sentences": sentences}
         case OrderItem():
-            return {"right": item.answer.split()}
+            return {"right": right_letters(item)}
         case NumberItem() | ShapeItem():
             # Numbers are texts, which the script reads exactly.
             write = repr if isinstance(item, NumberItem) else list

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from grader.documents import CourseError, Model
 from grader.errors import GraderError
-from grader.submissions.names import SHEET_SUFFIX
+from grader.submissions.submission import SHEET_SUFFIX
 
 Kind = Literal["one_choice", "several_choices", "true_false", "number", "shape", "order", "bug"]
 Value = int | float | str | list[int]
@@ -103,17 +104,23 @@ def to_json(quizzes: Iterable[Questions]) -> str:
 
 def read_questions(path: Path) -> dict[str, Questions]:
     """Read the quizzes of an exercises/quizzes.json, by unit. Raises CourseError if it cannot be read."""
+    with reading(path, SCHEMA) as data:
+        return {one["unit"]: Questions.model_validate(one) for one in data["quizzes"]}
+
+
+@contextlib.contextmanager
+def reading(path: Path, schema: str) -> Iterator[dict[str, Any]]:
+    """Give the content of a JSON file that students receive. Raises CourseError, also if the block finds it damaged."""
     fix = "take it again from the course's repository."
     try:
         data = json.loads(path.read_bytes())
-        if data["schema"] != SCHEMA:
+        if data["schema"] != schema:
             raise CourseError(f"{path} belongs to another version of the grader: {fix}")
-        quizzes = [Questions.model_validate(quiz) for quiz in data["quizzes"]]
+        yield data
     except OSError as error:
         raise CourseError(f"{path} cannot be read ({error.strerror}): {fix}") from None
     except (ValueError, LookupError, TypeError, RecursionError, ValidationError):
         raise CourseError(f"{path} is damaged: {fix}") from None
-    return {quiz.unit: quiz for quiz in quizzes}
 
 
 def find_received(filename: str, folder: Path | None = None) -> Path:

@@ -25,7 +25,7 @@ from grader.errors import GraderError, InternalError
 from grader.files import write_atomically
 from grader.quizzes.answers import AnswerError, missing_decimals, parse
 from grader.quizzes.questions import FILENAME, VARIANTS, Question, Questions, as_text, find_received, read_questions
-from grader.quizzes.sheet import Sheet, SheetError, heading, kind_line, write_sheet
+from grader.quizzes.sheet import Sheet, SheetError, counted, heading, kind_line, write_sheet
 from grader.quizzes.sheet_reader import fill_in, read_sheet
 
 if TYPE_CHECKING:
@@ -106,12 +106,15 @@ class Screen:
             self._show(part)
 
     def read_line(self, *choices: str) -> str:
-        """Print what can be typed, and return what the student types. Raises Stop at the end of the input."""
-        self.say(" · ".join(choices), style="dim")
+        """Print what can be typed, and return what is. Raises Stop for "stop" and at the end of the input."""
+        self.say(" · ".join([*choices, "stop"]), style="dim")
         try:
-            return input("> ").strip()
+            typed = input("> ").strip()
         except EOFError:
             raise Stop from None
+        if typed.casefold() == "stop":
+            raise Stop
+        return typed
 
     def _show(self, what: RenderableType) -> None:
         self.console.print(what, width=min(self.console.width, WIDTH))
@@ -135,11 +138,6 @@ def as_written(question: Question, typed: str) -> str:
             return str(answer)
         case _:
             return " ".join(cast("tuple[str, ...]", answer))
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 question, 2 questions."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _parts(question: Question, variant: int) -> Iterator[RenderableType]:
@@ -307,8 +305,6 @@ class _QuizSession:
                     return 1
                 case "back":
                     return -1
-                case "stop":
-                    raise Stop
             if damage:  # the student may have repaired it
                 return 0
             problem = self._save(name, question, typed)
@@ -324,7 +320,7 @@ class _QuizSession:
         choices = [what, "Enter to keep it", f"{DELETE} to delete it"] if answer else [what, "Enter to skip"]
         if is_damaged:
             choices = ["Enter to go on"]
-        return self.screen.read_line(*choices, "back", "stop")
+        return self.screen.read_line(*choices, "back")
 
     def _save(self, name: str, question: Question, typed: str) -> str | None:
         """Save what was typed; return a sentence if that is not possible, or if the student may want to change it."""

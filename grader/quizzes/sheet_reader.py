@@ -16,7 +16,7 @@ from grader.quizzes.answers import AnswerError, is_blank, missing_decimals, pars
 from grader.quizzes.questions import VARIANTS, Kind, Question, Questions
 from grader.quizzes.sheet import BLANK, Section, Sections, Sheet, SheetError, has_boxes
 from grader.submissions.notebook import ANSWER, QUIZ_MARK
-from grader.submissions.source import SHEET_LIMIT
+from grader.submissions.submission import SHEET_LIMIT
 from grader.text import UNSEEN, in_words
 
 LINE_LIMIT = 5000

@@ -14,7 +14,7 @@ from grader.files import PACKAGE, digest
 from grader.quizzes.questions import Questions
 from grader.quizzes.quiz_source import Quiz
 from grader.reports.model import Report, Suites
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission
 
 
 def fingerprint(

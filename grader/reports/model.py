@@ -13,17 +13,14 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from grader.course.model import Level
 from grader.documents import Model
+from grader.testing.drawings import Drawing, OwnQuestion
 from grader.text import MOST_OF_A_LINE, printable
-
-if TYPE_CHECKING:
-    from grader.testing.drawings import Drawing, OwnQuestion
-
 
 MOST_OF_A_TEXT = 4000
 """The most characters of one text in a report."""

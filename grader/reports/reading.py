@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from grader.course.model import Late
 from grader.reports.model import NOT_WRITTEN, Change, Exercise, Message, Quiz, Received, Report, Test, Unit
-from grader.submissions.names import missing_sheet, missing_unit
+from grader.submissions.submission import missing_file
 from grader.text import ended, listed, log_line, who
 
 State = Literal["done", "in progress", "waiting", "not written yet", "no answer found", "not handed in", "exempt"]
@@ -234,7 +234,7 @@ def attempts(report: Report) -> str:
 
 def is_missing(name: str, unit: Unit) -> bool:
     """Return whether there is no file of the unit at all: it is not started, which is not a problem."""
-    return unit.path is None and unit.remarks == [missing_unit(name)]
+    return unit.path is None and unit.remarks == [missing_file(name)]
 
 
 def not_handed_in(report: Report) -> list[str]:
@@ -248,7 +248,7 @@ def is_handed_in(name: str, unit: Unit) -> bool:
         return True
     if unit.quiz is None:
         return False
-    has_remarks = any(remark != missing_sheet(name) for remark in unit.quiz.remarks)
+    has_remarks = any(remark != missing_file(name, is_quiz=True) for remark in unit.quiz.remarks)
     return has_remarks or any(item.answered or item.problem for item in unit.quiz.items.values())
 
 

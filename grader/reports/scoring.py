@@ -17,7 +17,7 @@ from grader.reports import model
 from grader.reports.fingerprint import answers_digest, fingerprint, key_digest, suites_digest, tests_digest
 from grader.reports.model import Described, Judged, Result
 from grader.sandbox.lockdown import LAYERS, NEEDED
-from grader.submissions.source import Submission, UnitSource
+from grader.submissions.submission import Submission, UnitSource
 from grader.text import in_words
 
 _SUBSTITUTED = "It was tested with a substitute for your"

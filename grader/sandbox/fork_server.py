@@ -10,20 +10,21 @@ import contextlib
 import gc
 import json
 import os
+import re
 import select
 import signal
 import socket
 import sys
+import time
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from grader.sandbox import audit_hook, lockdown, protocol, serving
 from grader.sandbox.preload import ModuleUnavailable, install_stubs, preload, touch
 from grader.sandbox.protocol import Exited, NotStarted, Ready, Start
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MAX_REQUEST = 4096
 # What the memory limit allows for torch itself. A build with CUDA takes gigabytes of address space more.
@@ -75,7 +76,8 @@ class Server:
             _send(control, NotStarted(str(error)[: protocol.MAX_TEXT]))
             raise SystemExit(1) from error
         audit_hook.originals()
-        _forget_folders()
+        # The lists of files that imports keep. Each child would drop them, and copy the memory of what it drops.
+        sys.path_importer_cache.clear()
         gc.freeze()
         gc.enable()  # in student processes, for what they make
         self.more_bytes = max(lockdown.address_space() - TORCH_BYTES, 0)
@@ -84,8 +86,8 @@ class Server:
         self.children: dict[int, Child] = {}
         # The end of a child writes to `wake`, so that one poll waits for ended children and for requests.
         self.woken, self.wake = socket.socketpair()
-        for end in (self.woken, self.wake):
-            end.setblocking(False)
+        self.woken.setblocking(False)
+        self.wake.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)  # without a handler, nothing is written to `wake`
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(self.wake.fileno(), warn_on_full_buffer=False)
@@ -118,7 +120,7 @@ class Server:
             if self.control.fileno() in ready:
                 lifeline = self.start_child()
                 if lifeline is None:
-                    return self.end_all()
+                    break
                 if lifeline.fileno() in self.children:
                     waiting.register(lifeline, select.POLLIN)
             # Before the lifelines, so that a child that ended by itself is known as such.
@@ -129,9 +131,6 @@ class Server:
             for descriptor in ready & self.children.keys():
                 waiting.unregister(descriptor)
                 self.children[descriptor].end()
-
-    def end_all(self) -> None:
-        """Kill every child that is left."""
         signal.set_wakeup_fd(-1)
         for child in self.children.values():
             child.end()
@@ -152,7 +151,7 @@ class Server:
         connection, output, lifeline_descriptor = descriptors
         lifeline = socket.socket(fileno=lifeline_descriptor)
         uid, holder = _user()
-        server, memory_kills = os.getpid(), lockdown.memory_kills()
+        server, memory_kills = os.getpid(), _memory_kills()
         try:
             pid = lockdown.fork()
         except OSError as error:
@@ -181,10 +180,10 @@ class Server:
                 break
             descriptor = next(number for number, child in self.children.items() if child.pid == found.si_pid)
             child = self.children.pop(descriptor)
-            seconds = lockdown.processor_seconds(child.pid)
+            seconds = _processor_seconds(child.pid)
             _, status, usage = os.wait4(child.pid, 0)
             code = os.waitstatus_to_exitcode(status)
-            memory_ran_out = code < 0 and lockdown.memory_kills() > child.memory_kills
+            memory_ran_out = code < 0 and _memory_kills() > child.memory_kills
             _send(child.lifeline, Exited(code, child.was_ended, seconds, usage.ru_maxrss * 1024, memory_ran_out))
             child.lifeline.close()
             if child.user:
@@ -221,11 +220,6 @@ class Server:
             os._exit(70)
 
 
-def _forget_folders() -> None:
-    """Drop the lists of files that imports keep. Each child does, and copies the memory of what is left to drop."""
-    sys.path_importer_cache.clear()
-
-
 def _send(receiver: socket.socket, message: tuple[Any, ...]) -> None:
     with contextlib.suppress(OSError):  # the grader may be gone
         receiver.sendall(json.dumps(protocol.plain(message)).encode())
@@ -239,6 +233,24 @@ def _user() -> tuple[int | None, socket.socket | None]:
         if claimed := lockdown.claim_user():
             return claimed
     return (lockdown.NOBODY if lockdown.is_mapped(lockdown.NOBODY) else None), None
+
+
+def _processor_seconds(pid: int) -> float:
+    """Return the processor time of a process, even if it has ended, until it is waited for.
+
+    It is exactly what the limit counts. The usage that wait4 reports is estimated in another way, and can be far less.
+    """
+    # The number of the clock CPUCLOCK_PROF of a process: https://man7.org/linux/man-pages/man3/clock_getcpuclockid.3.html
+    return time.clock_gettime(~pid << 3)
+
+
+def _memory_kills() -> int:
+    """Return how many processes the system has killed so far because memory ran out; 0 if it does not say."""
+    with contextlib.suppress(OSError):
+        counters = Path("/proc/vmstat").read_text(encoding="ascii")
+        if found := re.search(r"^oom_kill (\d+)", counters, re.MULTILINE):
+            return int(found[1])
+    return 0
 
 
 def _keep_only(connection: int, output: int) -> None:

@@ -9,14 +9,11 @@ import linecache
 import operator
 import re
 import types
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from grader.sandbox.pieces import fix_indentation, split
-from grader.sandbox.statements import DEFINITIONS, Piece, is_definition
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from grader.sandbox.statements import DEFINITIONS, Piece
 
 FUTURE_FLAGS = functools.reduce(
     operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -64,7 +61,7 @@ class _Run:
         try:
             if piece.tree is None:
                 raise piece.problem or SyntaxError("invalid syntax")
-            if self.deletes_module(piece.tree.body[0]):
+            if self.deletes_module(piece.node):
                 return Remark(KEPT_MODULE, piece.line)
             self.execute(number, piece)
         except BaseException as error:  # noqa: BLE001 - student code raises what it likes
@@ -85,7 +82,7 @@ class _Run:
         lines = (line for source in self.cells for line in INNER_LINE.findall(source))
         return {name for line in lines for name in re.findall(r"\b(\w+)\.", line)}
 
-    def deletes_module(self, node: ast.stmt) -> bool:
+    def deletes_module(self, node: ast.stmt | None) -> bool:
         """Return whether a statement deletes a module that a function uses."""
         return isinstance(node, ast.Delete) and any(
             isinstance(self.module.__dict__.get(one.id), types.ModuleType) and one.id in self.used_inside
@@ -102,7 +99,7 @@ class _Run:
         try:
             exec(code, self.module.__dict__)
         except Exception as error:
-            if not (isinstance(tree.body[0], (*DEFINITIONS, ast.AnnAssign)) and _has_annotations(tree)):
+            if not (isinstance(piece.node, (*DEFINITIONS, ast.AnnAssign)) and _has_annotations(tree)):
                 raise  # of a loop, half may be done already
             flags = self.flags | __future__.annotations.compiler_flag
             exec(compile(tree, self.labels[number], "exec", flags=flags, dont_inherit=True), self.module.__dict__)
@@ -123,16 +120,6 @@ class _Run:
 
 def _has_annotations(tree: ast.Module) -> bool:
     return any(getattr(node, "annotation", None) or getattr(node, "returns", None) for node in ast.walk(tree))
-
-
-def _is_future(piece: Piece) -> bool:
-    node = piece.tree.body[0] if piece.tree else None
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
-
-
-def _is_string(piece: Piece) -> bool:
-    node = piece.tree.body[0] if piece.tree else None
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 # The number of a cell, a piece of it, and why it failed.
@@ -167,10 +154,11 @@ def run(
         is_late = False
         for piece in split(source, is_notebook):
             error = running.attempt(number, piece)
-            if is_late and error is None and _is_future(piece):
+            is_future = isinstance(piece.node, ast.ImportFrom) and piece.node.module == "__future__"
+            if is_late and error is None and is_future:
                 error = Remark(LATE_FUTURE, piece.line)
-            is_late = is_late or not (_is_future(piece) or _is_string(piece))
-            if is_notebook and is_definition(piece) and isinstance(error, NameError):
+            is_late = is_late or not (is_future or piece.is_string)
+            if is_notebook and piece.is_definition and isinstance(error, NameError):
                 running.early.append((number, piece, error))
             elif error is not None:
                 failed(number, piece, error)

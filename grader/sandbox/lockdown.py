@@ -18,15 +18,22 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+LAYERS = ("limits", "no_new_privileges", "seccomp", "landlock", "user", "own_user")
+NEEDED = ("limits", "no_new_privileges", "seccomp")
+# The ids of the users for student processes, one for each, and the variable with another range.
+USER_IDS = "GRADER_UIDS"
+DEFAULT_USER_IDS = "60000-60999"
+NOBODY = 65534
+# Seconds to wait before the next attempt.
+FORK_PAUSES = (0.05, 0.2, 1)
 
-
-PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
+LANDLOCK_VERSION_FLAG = 1
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
 # futex operations: WAIT, WAKE, WAIT_BITSET, WAKE_BITSET; and the bits of their flags (PRIVATE, CLOCK_REALTIME).
 FUTEX_OPERATIONS, FUTEX_FLAGS = (0, 1, 9, 10), 0x180
 # Clocks of the system and of the process itself. Larger numbers are clocks of other processes.
@@ -44,6 +51,60 @@ ALLOWED_SYSCALLS = """
     getrlimit getrusage getrandom sched_yield getcpu
     exit exit_group
 """.split()  # noqa: SIM905 - a table to read
+
+
+def missing_layers() -> dict[str, str]:
+    """Return each layer that this system cannot provide, with a sentence that says how to fix it."""
+    if not sys.platform.startswith("linux"):
+        return nothing_holds()
+    problem = _filter_problem()
+    missing = {"seccomp": problem} if problem else {}
+    if landlock_version() < 1:
+        missing["landlock"] = (
+            "This kernel offers no Landlock (Linux 5.13 or later, with landlock among its lsm= modules). "
+            "The other layers hold without it."
+        )
+    return missing | _missing_users()
+
+
+def _missing_users() -> dict[str, str]:
+    if os.geteuid() != 0:
+        return {
+            "user": "Only root can run student code as another user. The other layers hold without it.",
+            "own_user": "Only root can give each process a user of its own. The other layers hold without it.",
+        }
+    missing = {}
+    if not is_mapped(NOBODY):
+        missing["user"] = "This user namespace has no user but root. The other layers hold without another."
+    try:
+        claimed = claim_user()
+    except ValueError as error:
+        missing["own_user"] = f"{error} Until then student code runs as nobody."
+    else:
+        if claimed is None:
+            ids = user_ids()
+            missing["own_user"] = (
+                f"No user id from {ids[0]} to {ids[-1]} is free here, so student code runs as nobody. "
+                f"To have others used, set {USER_IDS}, such as to {DEFAULT_USER_IDS}."
+            )
+        else:
+            claimed[1].close()
+    return missing
+
+
+def nothing_holds() -> dict[str, str]:
+    """Return every layer as missing, which is true of practice on any system."""
+    return dict.fromkeys(LAYERS, "Locking a process in needs Linux; grade on Linux, or in a Linux container.")
+
+
+def is_enough(missing: dict[str, str]) -> bool:
+    """Whether the layers that are not missing isolate a process."""
+    return not any(layer in missing for layer in NEEDED)
+
+
+def missing_sentences(missing: dict[str, str]) -> list[str]:
+    """Return a sentence for each needed layer that is missing."""
+    return [f"{layer}: {missing[layer]}" for layer in NEEDED if layer in missing]
 
 
 def _filter_problem() -> str | None:
@@ -86,10 +147,18 @@ def _filter_refuses_open() -> bool:
 
 def prctl(option: int, *arguments: int) -> None:
     """Call the system's prctl. Raises OSError."""
-    libc = ctypes.CDLL(None, use_errno=True)
     padded = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
-    if libc.prctl(option, *padded) != 0:
+    _checked(ctypes.CDLL(None, use_errno=True).prctl(option, *padded))
+
+
+def _system_call(number: int, *arguments: ctypes._SimpleCData[Any]) -> int:
+    return _checked(ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(number), *arguments))
+
+
+def _checked(result: int) -> int:
+    if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
 
 
 def refuse_new_privileges() -> None:
@@ -148,10 +217,6 @@ def apply_filter(program: bytes) -> None:
 
     loaded = FilterProgram(len(program) // 8, program)
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(loaded))
-
-
-USER_IDS = "GRADER_UIDS"
-DEFAULT_USER_IDS = "60000-60999"
 
 
 def user_ids_text() -> str:
@@ -215,82 +280,6 @@ def _has_account(uid: int) -> bool:
     return True
 
 
-LAYERS = ("limits", "no_new_privileges", "seccomp", "landlock", "user", "own_user")
-NEEDED = ("limits", "no_new_privileges", "seccomp")
-NOBODY = 65534
-# Seconds to wait before the next attempt.
-FORK_PAUSES = (0.05, 0.2, 1)
-
-PR_SET_PDEATHSIG = 1
-LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
-LANDLOCK_VERSION_FLAG = 1
-
-
-def missing_layers() -> dict[str, str]:
-    """Return each layer that this system cannot provide, with a sentence that says how to fix it."""
-    if not sys.platform.startswith("linux"):
-        return nothing_holds()
-    missing = {}
-    problem = _filter_problem()
-    if problem:
-        missing["seccomp"] = problem
-    if landlock_version() < 1:
-        missing["landlock"] = (
-            "This kernel offers no Landlock (Linux 5.13 or later, with landlock among its lsm= modules). "
-            "The other layers hold without it."
-        )
-    missing.update(_missing_users())
-    return missing
-
-
-def _missing_users() -> dict[str, str]:
-    if os.geteuid() != 0:
-        return {
-            "user": "Only root can run student code as another user. The other layers hold without it.",
-            "own_user": "Only root can give each process a user of its own. The other layers hold without it.",
-        }
-    missing = {}
-    if not is_mapped(NOBODY):
-        missing["user"] = "This user namespace has no user but root. The other layers hold without another."
-    try:
-        claimed = claim_user()
-    except ValueError as error:
-        missing["own_user"] = f"{error} Until then student code runs as nobody."
-    else:
-        if claimed is None:
-            ids = user_ids()
-            missing["own_user"] = (
-                f"No user id from {ids[0]} to {ids[-1]} is free here, so student code runs as nobody. "
-                f"To have others used, set {USER_IDS}, such as to {DEFAULT_USER_IDS}."
-            )
-        else:
-            claimed[1].close()
-    return missing
-
-
-def nothing_holds() -> dict[str, str]:
-    """Return every layer as missing, which is true of practice on any system."""
-    return dict.fromkeys(LAYERS, "Locking a process in needs Linux; grade on Linux, or in a Linux container.")
-
-
-def is_enough(missing: dict[str, str]) -> bool:
-    """Whether the layers that are not missing isolate a process."""
-    return not any(layer in missing for layer in NEEDED)
-
-
-def missing_sentences(missing: dict[str, str]) -> list[str]:
-    """Return a sentence for each needed layer that is missing."""
-    return [f"{layer}: {missing[layer]}" for layer in NEEDED if layer in missing]
-
-
-def _system_call(number: int, *arguments: ctypes._SimpleCData[Any]) -> int:
-    libc = ctypes.CDLL(None, use_errno=True)
-    result: int = libc.syscall(ctypes.c_long(number), *arguments)
-    if result < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return result
-
-
 def fork() -> int:
     """Fork this process like os.fork, with a few more attempts if the system refuses another process.
 
@@ -334,24 +323,6 @@ def address_space() -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def processor_seconds(pid: int) -> float:
-    """Return the processor time of a process, even if it has ended, until it is waited for.
-
-    It is exactly what the limit counts. The usage that wait4 reports is estimated in another way, and can be far less.
-    """
-    # The number of the clock CPUCLOCK_PROF of a process: https://man7.org/linux/man-pages/man3/clock_getcpuclockid.3.html
-    return time.clock_gettime(~pid << 3)
-
-
-def memory_kills() -> int:
-    """Return how many processes the system has killed so far because memory ran out; 0 if it does not say."""
-    with contextlib.suppress(OSError):
-        counters = Path("/proc/vmstat").read_text(encoding="ascii")
-        if found := re.search(r"^oom_kill (\d+)", counters, re.MULTILINE):
-            return int(found[1])
-    return 0
-
-
 def drop_user(uid: int = NOBODY) -> None:
     """Become the user with this id, without any privileged group, irreversibly. Needs root."""
     os.setgroups([])
@@ -362,12 +333,8 @@ def drop_user(uid: int = NOBODY) -> None:
 def landlock_version() -> int:
     """Return the kernel's Landlock ABI, or 0. Asks by system call, because securityfs may not be mounted."""
     try:
-        return _system_call(
-            LANDLOCK_CREATE_RULESET,
-            ctypes.c_void_p(),
-            ctypes.c_size_t(0),
-            ctypes.c_uint32(LANDLOCK_VERSION_FLAG),
-        )
+        flag = ctypes.c_uint32(LANDLOCK_VERSION_FLAG)
+        return _system_call(LANDLOCK_CREATE_RULESET, ctypes.c_void_p(), ctypes.c_size_t(0), flag)
     except OSError:
         return 0
 
@@ -380,9 +347,7 @@ def apply_landlock(version: int) -> None:
     """
     file_rights = {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)
     ruleset = struct.pack("=Q", 2**file_rights - 1)
-    if version >= 4:
-        ruleset += struct.pack("=Q", 0b11)
-    if version >= 6:
+    for _ in range((version >= 4) + (version >= 6)):
         ruleset += struct.pack("=Q", 0b11)
     descriptor = _system_call(
         LANDLOCK_CREATE_RULESET, ctypes.c_char_p(ruleset), ctypes.c_size_t(len(ruleset)), ctypes.c_uint32(0)

@@ -9,7 +9,7 @@ import ast
 import contextlib
 import re
 from codeop import PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from grader.sandbox.statements import (
     CLAUSE,
@@ -23,14 +23,12 @@ from grader.sandbox.statements import (
     NOT_PARSED,
     OPENING,
     PASTED_ERROR,
+    Block,
     Piece,
-    agreed_imports,
     blocks,
     does_nothing,
-    has_returned,
     is_apart,
     is_code,
-    is_definition,
     is_indented,
     is_invisible,
     kind_of,
@@ -40,16 +38,9 @@ from grader.sandbox.statements import (
     other_language,
     paragraphs,
     parse,
-    parse_once,
     range_of,
     stands_alone,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.sandbox.statements import Block
-
 
 # How many lines are parsed again to find where statements end. Beyond it, a statement is what its first line begins.
 MOST_LINES = 20_000
@@ -114,7 +105,7 @@ class _Salvage:
             found, end = self._statement(begin)
             if found:
                 self.found += found
-                above, place = ([] if has_returned(found[-1]) else self._text(begin, end)), len(self.found) - 1
+                above, place = ([] if found[-1].has_returned else self._text(begin, end)), len(self.found) - 1
             elif self._ends_early(begin, end):
                 continue
             elif closed := self._closed(begin, end):
@@ -159,7 +150,14 @@ class _Salvage:
         """Parse lines that have this number of lines above them."""
         source = "\n".join(text)
         self.left -= max(len(text), len(source) // LONGEST_LINE)
-        return moved(parse_once(source, flags, self.errors), above)
+        if error := self.errors.get((source, flags)):
+            return moved(type(error)(*error.args), above)
+        found = parse(source, flags)
+        if isinstance(found, SyntaxError):
+            self.errors[source, flags] = found
+            if found.msg != INCOMPLETE:  # no flag changes it
+                self.errors[source, 0] = found
+        return moved(found, above)
 
     def _goes_on(self, above: list[str], chunk: int) -> bool:
         """Return whether a line of a chunk, below its first, can continue the statement above it."""
@@ -194,7 +192,7 @@ class _Salvage:
         else:
             below = self._parsed([line], 0)
             is_text = isinstance(below, SyntaxError) and below.msg != INCOMPLETE
-            ends = error.msg.startswith("unindent") and (is_text or has_returned(found[-1]))
+            ends = error.msg.startswith("unindent") and (is_text or found[-1].has_returned)
         if ends:
             self.starts.insert(chunk + 1, start + error.lineno - 1)
         return ends
@@ -232,7 +230,7 @@ class _Salvage:
         if self.is_notebook:
             # In a notebook, a magic inside an `if` is as good as any statement.
             found = self._parsed([MAGIC.sub(r"\1pass", line) for line in text], self.starts[begin])
-            if not isinstance(found, SyntaxError) and not any(map(is_definition, found)):
+            if not isinstance(found, SyntaxError) and not any(one.is_definition for one in found):
                 if not MAGIC.match(text[0]):
                     self.found += found
                 elif not text[0].startswith(("%", "!")):  # it gives a name a value, or asks
@@ -302,9 +300,29 @@ class _Salvage:
                 side.left = self.left
                 found += moved(side.pieces(), start + mark)
                 self.left = side.left
-        imports = agreed_imports(found) if {"<", "=", ">"} <= {lines[mark][0] for mark in marks} else []
+        imports = _agreed_imports(found) if {"<", "=", ">"} <= {lines[mark][0] for mark in marks} else []
         bound = {"*", *(name for one in imports for name in one.names)}
         return tuple(dict.fromkeys(name for one in found for name in one.names if name not in bound)), imports
+
+
+def _agreed_imports(pieces: Iterable[Piece]) -> list[Piece]:
+    """Return the imports, each once, of which no name means something else in another of the statements."""
+    meanings: dict[str, set[object]] = {}
+    imports: dict[str, Piece] = {}
+    for piece in pieces:
+        node = piece.node
+        known: dict[str, object] = {}
+        if isinstance(node, ast.Import):
+            known = {one.asname or one.name.partition(".")[0]: one.name for one in node.names if one.asname}
+            known |= {top: top for one in node.names if not one.asname and (top := one.name.partition(".")[0])}
+        elif isinstance(node, ast.ImportFrom) and node.names[0].name != "*":
+            source = "." * node.level + (node.module or "")
+            known = {one.asname or one.name: f"{source}.{one.name}" for one in node.names}
+        if node and known:
+            imports.setdefault(ast.unparse(node), piece)
+        for name in piece.names:
+            meanings.setdefault(name, set()).add(known.get(name, piece.line))
+    return [piece for piece in imports.values() if all(len(meanings[name]) == 1 for name in piece.names)]
 
 
 # Up to the first line of code, if that is indented.

@@ -12,33 +12,14 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grader.errors import InternalError
 from grader.sandbox import lockdown, protocol
 from grader.sandbox.command import module_command
-from grader.sandbox.protocol import (
-    Anomaly,
-    Error,
-    Exited,
-    Handshake,
-    M,
-    NotStarted,
-    Progress,
-    ProtocolError,
-    Ready,
-    Reply,
-    Request,
-    Running,
-    Start,
-    check_sizes,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+from grader.sandbox.protocol import Exited, M, ProtocolError, Request
 
 # The whole environment of the grader's processes and their children. One thread and one hash seed: a forked child
 # cannot use its parent's threads, and a regrade must iterate over sets in the same order.
@@ -77,7 +58,7 @@ class ForkServer:
         """The layers that this system cannot provide, each with a sentence. Waits until the server is ready."""
         self.control.settimeout(START_SECONDS)
         try:
-            return _receive(self.control, Ready, "the fork server did not start").missing
+            return _receive(self.control, protocol.Ready, "the fork server did not start").missing
         finally:
             self.control.settimeout(None)
 
@@ -108,11 +89,7 @@ class ForkServer:
 
     @classmethod
     def spawned(cls, modules: Sequence[str] = ()) -> ForkServer:
-        """Start a new process with its own environment: for programs that already have threads or secrets.
-
-        Args:
-            modules: See `forked`.
-        """
+        """Start a new process with its own environment: for programs that already have threads or secrets."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         process = start_module("grader.sandbox.fork_server", theirs.fileno(), *modules, pass_fds=(theirs.fileno(),))
         theirs.close()
@@ -128,7 +105,7 @@ class ForkServer:
     def start(self, cpu_seconds: int, memory_mb: int) -> ForkedProcess:
         """Start a process for one submission. Raises ServerLost."""
         pairs = [socket.socketpair() for _ in range(3)]
-        start = protocol.plain(Start(cpu_seconds, memory_mb * 2**20))
+        start = protocol.plain(protocol.Start(cpu_seconds, memory_mb * 2**20))
         try:
             socket.send_fds(self.control, [json.dumps(start).encode()], [theirs.fileno() for _, theirs in pairs])
         except OSError as error:
@@ -186,7 +163,7 @@ class ForkedProcess:
 def _receive(sender: socket.socket, kind: type[M], problem: str) -> M:
     """Return the next message, of this kind. Raises ServerLost with this problem, or with the reason of NotStarted."""
     try:
-        message: Any = protocol.parse(json.loads(sender.recv(READ_BYTES)), kind, NotStarted)
+        message: Any = protocol.parse(json.loads(sender.recv(READ_BYTES)), kind, protocol.NotStarted)
     except (OSError, ValueError, ProtocolError) as error:
         raise ServerLost(problem) from error
     if isinstance(message, kind):
@@ -282,7 +259,6 @@ SHORTEST_WAIT = 0.01
 # Student code may print without end.
 MAX_DRAINED = 64
 
-FROM_WORKER = (Reply, Error, Progress, Running, Anomaly, Handshake)
 Left = Callable[[], float]
 """Returns the seconds that are left. It is called before each wait."""
 
@@ -345,7 +321,7 @@ class Transport:
                 self._wait([], [connection], left)
 
     def receive(self, left: Left) -> tuple[Any, bytearray]:
-        """Return the next message, of a kind in FROM_WORKER, and the bytes of its tensors.
+        """Return the next message, of a kind in protocol.FROM_WORKER, and the bytes of its tensors.
 
         Raises:
             ProtocolError: The message is malformed, or too large.
@@ -353,7 +329,7 @@ class Transport:
         begin = protocol.HEADER.size
         self._await(begin, left)
         text_bytes, data_bytes = protocol.HEADER.unpack_from(self._arrived)
-        check_sizes(text_bytes, data_bytes)
+        protocol.check_sizes(text_bytes, data_bytes)
         if data_bytes > LARGE_BYTES:
             gc.collect()
         middle, end = begin + text_bytes, begin + text_bytes + data_bytes
@@ -362,7 +338,7 @@ class Transport:
         frame, self._arrived = self._arrived, self._arrived[end:]
         text = bytes(frame[begin:middle])
         del frame[end:], frame[:middle]
-        return protocol.parse(protocol.unpack_reply(text), *FROM_WORKER), frame
+        return protocol.parse(protocol.unpack_reply(text), *protocol.FROM_WORKER), frame
 
     def drain(self) -> None:
         """Collect what has been printed."""

@@ -14,12 +14,8 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_hints
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
 # Of a reply. Honest replies stay far below each (see docs/attacks.md).
 MAX_JSON_BYTES = 4 * 2**20
@@ -243,6 +239,9 @@ class Failed(NamedTuple):
     trace: Trace = ()
 
 
+FROM_WORKER = (Reply, Error, Progress, Running, Anomaly, Handshake)
+
+
 # -- the sandbox client and the fork server -------------------------------------------------------------------
 
 
@@ -286,17 +285,10 @@ class Exited(NamedTuple):
 # ------------------------------------------------------------------------------------------------------------
 
 
-def _checks(kind: type) -> tuple[Check, ...]:
-    hints = get_type_hints(kind, include_extras=True)
-    return tuple(hint.__metadata__[0] for hint in hints.values())
-
-
 CHECKS: dict[type, tuple[Check, ...]] = {
-    kind: _checks(kind)
-    for kind in (
-        Request, Handshake, Progress, Running, Anomaly, Reply, Error, Failed, Start, Ready, NotStarted, Exited,
-    )
-}  # fmt: skip
+    kind: tuple(hint.__metadata__[0] for hint in get_type_hints(kind, include_extras=True).values())
+    for kind in (Request, *FROM_WORKER, Failed, Start, Ready, NotStarted, Exited)
+}
 
 
 def plain(message: tuple[Any, ...]) -> list[Any]:
@@ -347,9 +339,9 @@ def pack(message: Any, data: bytes | bytearray = b"") -> bytes:
     return _framed(write_json(message).encode(), data)
 
 
-def pack_reply(message: Any, data: bytes | bytearray = b"") -> bytes:
-    """Return the frame of a reply. Raises TooLarge if the other side would refuse it."""
-    text = write_json(message).encode()
+def pack_reply(message: tuple[Any, ...], data: bytes | bytearray = b"") -> bytes:
+    """Return the frame of a message from a student process. Raises TooLarge if the other side would refuse it."""
+    text = write_json(plain(message)).encode()
     check_sizes(len(text), len(data))
     check_values(text)
     return _framed(text, data)

@@ -10,14 +10,11 @@ import keyword
 import re
 import unicodedata
 from codeop import PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from grader.text import in_words, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # What Python's parser raises besides SyntaxError: for a NUL byte, and for a source that is nested too deeply.
@@ -43,6 +40,36 @@ class Piece:
     problem: SyntaxError | None = None
     is_known: bool = False
 
+    @property
+    def node(self) -> ast.stmt | None:
+        """The statement."""
+        return self.tree.body[0] if self.tree else None
+
+    @property
+    def last_line(self) -> int:
+        """The number of its last line."""
+        return (self.node and self.node.end_lineno) or self.line
+
+    @property
+    def is_definition(self) -> bool:
+        """Whether it defines a function or a class."""
+        return isinstance(self.node, DEFINITIONS)
+
+    @property
+    def is_string(self) -> bool:
+        """Whether it is a constant alone, such as a docstring."""
+        return isinstance(self.node, ast.Expr) and isinstance(self.node.value, ast.Constant)
+
+    @property
+    def does_only(self) -> bool:
+        """Whether it is a call or a loop, which are there for what they do and not for names."""
+        return isinstance(self.node, ast.Expr | ast.For | ast.While) and not self.is_string
+
+    @property
+    def has_returned(self) -> bool:
+        """Whether it is a function whose last line leaves it, so that no line below can change it."""
+        return isinstance(self.node, ast.FunctionDef) and isinstance(self.node.body[-1], ast.Return | ast.Raise)
+
 
 def parse(source: str, flags: int = 0) -> list[Piece] | SyntaxError:
     """Return the statements of a source, or why it does not parse. flags: those of the compiler."""
@@ -55,18 +82,6 @@ def parse(source: str, flags: int = 0) -> list[Piece] | SyntaxError:
     except (RecursionError, MemoryError):
         return SyntaxError("nested too deeply for Python to read")
     return [Piece(_first_line(node), tuple(_bound_names(node)), ast.Module([node], [])) for node in tree.body]
-
-
-def parse_once(source: str, flags: int, errors: dict[tuple[str, int], SyntaxError]) -> list[Piece] | SyntaxError:
-    """Parse a source, but not again what has an error. errors: those found, by source and flags."""
-    if error := errors.get((source, flags)):
-        return type(error)(*error.args)
-    found = parse(source, flags)
-    if isinstance(found, SyntaxError):
-        errors[source, flags] = found
-        if found.msg != INCOMPLETE:  # no flag changes it
-            errors[source, 0] = found
-    return found
 
 
 def moved(found: Found, lines: int) -> Found:
@@ -97,56 +112,6 @@ def _bound_names(node: ast.stmt) -> Iterator[str]:
         for inner in ast.walk(node):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 yield inner.id
-
-
-def agreed_imports(pieces: Iterable[Piece]) -> list[Piece]:
-    """Return the imports, each once, of which no name means something else in another of the statements."""
-    meanings: dict[str, set[object]] = {}
-    imports: dict[str, Piece] = {}
-    for piece in pieces:
-        node = piece.tree.body[0] if piece.tree else None
-        known: dict[str, object] = {}
-        if isinstance(node, ast.Import):
-            known = {one.asname or one.name.partition(".")[0]: one.name for one in node.names if one.asname}
-            known |= {top: top for one in node.names if not one.asname and (top := one.name.partition(".")[0])}
-        elif isinstance(node, ast.ImportFrom) and node.names[0].name != "*":
-            source = "." * node.level + (node.module or "")
-            known = {one.asname or one.name: f"{source}.{one.name}" for one in node.names}
-        if node and known:
-            imports.setdefault(ast.unparse(node), piece)
-        for name in piece.names:
-            meanings.setdefault(name, set()).add(known.get(name, piece.line))
-    return [piece for piece in imports.values() if all(len(meanings[name]) == 1 for name in piece.names)]
-
-
-def is_definition(piece: Piece) -> bool:
-    """Return whether a piece defines a function or a class."""
-    return piece.tree is not None and isinstance(piece.tree.body[0], DEFINITIONS)
-
-
-def is_import(piece: Piece) -> bool:
-    """Return whether a piece is an import."""
-    return piece.tree is not None and isinstance(piece.tree.body[0], ast.Import | ast.ImportFrom)
-
-
-def does_only(piece: Piece) -> bool:
-    """Return whether a piece is a call or a loop, which are there for what they do and not for names."""
-    node = piece.tree.body[0] if piece.tree else None
-    is_string = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return isinstance(node, ast.Expr | ast.For | ast.While) and not is_string
-
-
-def is_simple(piece: Piece) -> bool:
-    """Return whether a piece is a statement without a block of lines."""
-    node = piece.tree.body[0] if piece.tree else None
-    return node is not None and (node.lineno == node.end_lineno or not {"body", "cases"} & set(node._fields))
-
-
-def has_returned(piece: Piece) -> bool:
-    """Return whether a statement is a function whose last line leaves it, so that no line below can change it."""
-    assert piece.tree
-    [node] = piece.tree.body
-    return isinstance(node, ast.FunctionDef) and isinstance(node.body[-1], ast.Return | ast.Raise)
 
 
 # What is blank for Python. Other spaces are characters that it cannot read.
@@ -371,7 +336,7 @@ def is_text(line: str) -> bool:
     found = parse(typed(text), PyCF_ALLOW_INCOMPLETE_INPUT)
     if isinstance(found, SyntaxError):
         return found.msg != INCOMPLETE
-    return not is_indented(line) and all(is_note(node) for piece in found if piece.tree for node in piece.tree.body)
+    return not is_indented(line) and all(is_note(piece.node) for piece in found if piece.node)
 
 
 def paragraphs(pieces: Iterable[Piece], lines: Sequence[str]) -> list[Piece]:
@@ -406,20 +371,22 @@ def opens(line: str) -> bool:
 def stands_alone(line: str) -> bool:
     """Return whether no `else` or `except` can belong to a line: it defines something, or has no block."""
     found = parse(line)
-    nodes = [] if isinstance(found, SyntaxError) else [one.tree.body[0] for one in found if one.tree]
+    nodes = [] if isinstance(found, SyntaxError) else [one.node for one in found if one.node]
     return bool(DEFINING.match(line)) or (bool(nodes) and not {"body", "cases"} & set(nodes[-1]._fields))
 
 
 def is_apart(line: str, above: Piece) -> bool:
     """Return whether an indented line cannot go on with the statement above it, which has no block."""
     is_own = kind_of(line) or DEFINING.match(line) or not CONTINUING.match(line)
-    return is_simple(above) and (is_import(above) or bool(is_own))
+    node = above.node
+    is_simple = node and (node.lineno == node.end_lineno or not {"body", "cases"} & set(node._fields))
+    return bool(is_simple and (isinstance(node, ast.Import | ast.ImportFrom) or is_own))
 
 
 def does_nothing(line: str) -> bool:
     """Return whether a line that parses is no code: names, as in a text or a list of one, or what is printed."""
     found = parse(line.strip())
-    is_note_alone = not isinstance(found, SyntaxError) and all(is_note(one.tree.body[0]) for one in found if one.tree)
+    is_note_alone = not isinstance(found, SyntaxError) and all(is_note(one.node) for one in found if one.node)
     return is_note_alone or bool(OUTPUT.match(line.strip()))
 
 

@@ -7,31 +7,15 @@ as ["tuple", 1, 2] or ["tensor", "float32", [2, 3]]. Such a tensor takes the nex
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 import torch
 
-from grader.sandbox.protocol import (
-    MAX_CALLS,
-    MAX_DIMENSIONS,
-    MAX_KINDS,
-    MAX_NAME,
-    MAX_NESTING,
-    MAX_REQUEST_BYTES,
-    MAX_SIZE,
-    MAX_TENSOR_BYTES,
-    MAX_TENSORS,
-    Call,
-    ProtocolError,
-    Request,
-    TooLarge,
-    check_rows,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from grader.sandbox import protocol
+from grader.sandbox.protocol import ProtocolError, TooLarge
 
 
 def _dtypes(*names: str) -> dict[str, torch.dtype]:
@@ -108,8 +92,8 @@ class Encoder:
     def __init__(
         self,
         hold: Callable[[Any], Handle] | None = None,
-        most_bytes: float = MAX_TENSOR_BYTES,
-        most_tensors: float = MAX_TENSORS,
+        most_bytes: float = protocol.MAX_TENSOR_BYTES,
+        most_tensors: float = protocol.MAX_TENSORS,
     ) -> None:
         """Prepare for the values of one message.
 
@@ -128,46 +112,40 @@ class Encoder:
     def encode(self, value: Any, depth: int = 0) -> Any:
         """Return `value` as plain JSON. Raises ProtocolError if it cannot be sent; the text says what it is."""
         self.count += 1
-        if depth > MAX_NESTING:
-            raise ProtocolError(f"a value nested deeper than {MAX_NESTING} levels")
+        if depth > protocol.MAX_NESTING:
+            raise ProtocolError(f"a value nested deeper than {protocol.MAX_NESTING} levels")
         kind = type(value)
         if kind is str or kind is bool or value is None:  # the most frequent kinds first
             return value
-        write = WRITERS.get(kind) or next((WRITERS[base] for base in BASES if isinstance(value, base)), None)
-        if write is not None:
-            return write(self, value, depth)
+        base = kind if kind in WRITERS else next((base for base in BASES if isinstance(value, base)), None)
+        if base is not None:
+            return WRITERS[base](self, value, depth, base)
         if self._hold is None:
             raise ProtocolError(f"a {kind.__name__}, which cannot be sent")
-        return self._write_handle(self._hold(value), depth)
+        return self._write_handle(self._hold(value))
 
     # A subclass may lie about itself, so each of these uses the base type's own methods.
 
-    def _write_str(self, value: str, _: int) -> str:
+    def _write_str(self, value: str, *_: Any) -> str:
         return str.__str__(value)
 
-    def _write_int(self, value: int, _: int) -> int:
+    def _write_int(self, value: int, *_: Any) -> int:
         number = int.__int__(value)
         if abs(number) >= 2**63:
             raise ProtocolError("an int of more than 64 bits")
         return number
 
-    def _write_float(self, value: float, _: int) -> Any:
+    def _write_float(self, value: float, *_: Any) -> Any:
         real = float.__float__(value)
         return real if math.isfinite(real) else ["float", repr(real)]
 
-    def _write_list(self, value: Any, depth: int) -> Any:
-        return ["list", *[self.encode(item, depth + 1) for item in list.__iter__(value)]]
+    def _write_items(self, value: Any, depth: int, base: Any) -> Any:
+        return [base.__name__, *[self.encode(item, depth + 1) for item in base.__iter__(value)]]
 
-    def _write_tuple(self, value: Any, depth: int) -> Any:
-        return ["tuple", *[self.encode(item, depth + 1) for item in tuple.__iter__(value)]]
+    def _write_keys(self, value: Any, depth: int, base: Any) -> Any:
+        return [base.__name__, *[self._key(item, depth) for item in base.__iter__(value)]]
 
-    def _write_set(self, value: Any, depth: int) -> Any:
-        return ["set", *[self._key(item, depth) for item in set.__iter__(value)]]
-
-    def _write_frozenset(self, value: Any, depth: int) -> Any:
-        return ["frozenset", *[self._key(item, depth) for item in frozenset.__iter__(value)]]
-
-    def _write_dict(self, value: Any, depth: int) -> Any:
+    def _write_dict(self, value: Any, depth: int, _: type) -> Any:
         encoded: list[Any] = ["dict"]
         for key, item in list(dict.items(value)):
             encoded += self._key(key, depth), self.encode(item, depth + 1)
@@ -179,25 +157,25 @@ class Encoder:
             raise ProtocolError("a dict or set in which a key is neither text, a number nor a tuple")
         return encoded
 
-    def _write_bytes(self, value: Any, _: int) -> Any:
+    def _write_bytes(self, value: Any, *_: Any) -> Any:
         self._reserve(torch.Size([len(plain := bytearray(value))]), 1)
         self.data += plain
         return ["bytes", len(plain)]
 
-    def _write_dtype(self, value: torch.dtype, _: int) -> Any:
+    def _write_dtype(self, value: torch.dtype, *_: Any) -> Any:
         return ["dtype", str(value).removeprefix("torch.")]
 
-    def _write_handle(self, value: Handle, _: int) -> Any:
+    def _write_handle(self, value: Handle, *_: Any) -> Any:
         return ["handle", value.number, *value.kinds]
 
-    def _write_ndarray(self, value: Any, _: int) -> Any:
+    def _write_array(self, value: Any, *_: Any) -> Any:
         if value.dtype not in NUMPY_DTYPES:
             raise ProtocolError(f"an array of dtype {value.dtype}")
         self._reserve(torch.Size(value.shape), value.itemsize)
         kind = "array" if isinstance(value, numpy.ndarray) else "scalar"
         return [kind, *write_tensor(torch.from_numpy(numpy.array(value)), self.data)]
 
-    def _write_tensor(self, value: torch.Tensor, _: int) -> Any:
+    def _write_tensor(self, value: torch.Tensor, *_: Any) -> Any:
         if type(value) in (torch.Tensor, torch.nn.Parameter):
             return self._write_plain_tensor(value)
         # A subclass may also lie through __torch_function__, so only torch's own view of it is sent.
@@ -214,12 +192,12 @@ class Encoder:
 
     def _reserve(self, shape: torch.Size, item_bytes: int) -> None:
         """Check the size of one more tensor. Raises ProtocolError."""
-        if len(shape) > MAX_DIMENSIONS:
+        if len(shape) > protocol.MAX_DIMENSIONS:
             raise ProtocolError(f"a tensor of {len(shape)} dimensions")
         size = shape.numel() * item_bytes
-        if size > MAX_TENSOR_BYTES:
-            raise TooLarge(f"a tensor of more than {MAX_TENSOR_BYTES // 2**20} MB")
-        check_rows(shape)
+        if size > protocol.MAX_TENSOR_BYTES:
+            raise TooLarge(f"a tensor of more than {protocol.MAX_TENSOR_BYTES // 2**20} MB")
+        protocol.check_rows(shape)
         if len(self.data) + size > self._most_bytes:
             raise TooLarge(f"tensors of more than {self._most_bytes // 2**20} MB")
         self._tensors += 1
@@ -229,20 +207,22 @@ class Encoder:
 
 # Subclasses are written like the first of these that they derive from.
 BASES = (str, int, float, torch.Tensor, Handle, list, tuple, dict, set, frozenset, bytes)
-WRITERS: dict[type, Callable[[Encoder, Any, int], Any]] = {
-    **{kind: getattr(Encoder, f"_write_{kind.__name__.lower()}") for kind in (*BASES, torch.dtype, numpy.ndarray)},
-    torch.nn.Parameter: Encoder._write_tensor,
+WRITERS: dict[type, Callable[[Encoder, Any, int, type], Any]] = {
+    str: Encoder._write_str, int: Encoder._write_int, float: Encoder._write_float, bytes: Encoder._write_bytes,
+    list: Encoder._write_items, tuple: Encoder._write_items, set: Encoder._write_keys, frozenset: Encoder._write_keys,
+    dict: Encoder._write_dict, torch.dtype: Encoder._write_dtype, Handle: Encoder._write_handle,
+    torch.Tensor: Encoder._write_tensor, torch.nn.Parameter: Encoder._write_tensor, numpy.ndarray: Encoder._write_array,
     # Not float64, which is a subclass of float.
-    **{dtype.type: Encoder._write_ndarray for dtype in NUMPY_DTYPES if not issubclass(dtype.type, float)},
-}
+    **{dtype.type: Encoder._write_array for dtype in NUMPY_DTYPES if not issubclass(dtype.type, float)},
+}  # fmt: skip
 
 
 class Calls:
     """Calls of one request, with all their tensors. They may contain values from a student process."""
 
     def __init__(self) -> None:
-        self.encoded: list[Call] = []
-        self._encoder = Encoder(most_bytes=MAX_REQUEST_BYTES, most_tensors=math.inf)
+        self.encoded: list[protocol.Call] = []
+        self._encoder = Encoder(most_bytes=protocol.MAX_REQUEST_BYTES, most_tensors=math.inf)
 
     @property
     def data(self) -> bytearray:
@@ -251,8 +231,8 @@ class Calls:
 
     def add(self, operation: str, **details: Any) -> None:
         """Add a call of this operation with these arguments. Raises ProtocolError if one cannot be sent."""
-        if len(self.encoded) == MAX_CALLS:
-            raise TooLarge(f"more than {MAX_CALLS:,} calls")
+        if len(self.encoded) == protocol.MAX_CALLS:
+            raise TooLarge(f"more than {protocol.MAX_CALLS:,} calls")
         end = len(self.data)
         try:
             encoded = {name: self._encoder.encode(value) for name, value in details.items()}
@@ -261,9 +241,9 @@ class Calls:
             raise
         self.encoded.append((operation, encoded))
 
-    def request(self, number: int = 0, times: int = 1) -> Request:
+    def request(self, number: int = 0, times: int = 1) -> protocol.Request:
         """Return the request of all these calls, the last one this many times."""
-        return Request(number, self.encoded, times)
+        return protocol.Request(number, self.encoded, times)
 
 
 class Decoder:
@@ -284,7 +264,7 @@ class Decoder:
 
     def decode(self, value: Any, depth: int = 0) -> Any:
         """Return a value. Raises ProtocolError if it is malformed, or TooLarge if there are too many tensors."""
-        if depth > MAX_NESTING + 2:
+        if depth > protocol.MAX_NESTING + 2:
             raise ProtocolError("a value nested too deeply")
         kind = type(value)
         if kind in PLAIN or kind is bool:
@@ -328,7 +308,9 @@ class Decoder:
 
     def _read_handle(self, value: list[Any], _: int) -> Any:
         number, *kinds = value[1:] or [None]
-        are_names = len(kinds) <= MAX_KINDS and all(type(kind) is str and len(kind) <= MAX_NAME for kind in kinds)
+        are_names = len(kinds) <= protocol.MAX_KINDS and all(
+            type(kind) is str and len(kind) <= protocol.MAX_NAME for kind in kinds
+        )
         if type(number) is not int or not are_names:
             raise ProtocolError("a damaged handle")
         return self._held(Handle(number, tuple(kinds)))
@@ -358,9 +340,11 @@ class Decoder:
 
     def _take(self, shape: list[Any], item_bytes: int) -> memoryview:
         """Return the bytes of the next tensor, of this shape. Raises ProtocolError if there are fewer."""
-        if len(shape) > MAX_DIMENSIONS or not all(type(size) is int and 0 <= size <= MAX_SIZE for size in shape):
+        if len(shape) > protocol.MAX_DIMENSIONS or not all(
+            type(size) is int and 0 <= size <= protocol.MAX_SIZE for size in shape
+        ):
             raise ProtocolError("a tensor with an impossible shape")
-        check_rows(shape)
+        protocol.check_rows(shape)
         self._count += 1
         if self._count > self._most_tensors:
             raise TooLarge(f"more than {self._most_tensors:,} tensors")

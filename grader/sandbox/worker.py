@@ -9,23 +9,18 @@ from __future__ import annotations
 import functools
 import itertools
 import random
+from collections.abc import Callable, Iterator
 from time import monotonic  # by name, because student code may replace what the module contains
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from grader.sandbox import units
 from grader.sandbox.protocol import MAX_KINDS, MAX_TEXT, Error, Failed, Progress, ProtocolError, Reply, Request, cut
-from grader.sandbox.units import Units, describe
+from grader.sandbox.units import SETTINGS, Units, describe
 from grader.sandbox.values import Decoder, Encoder, Handle, cotangent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from types import ModuleType
-
 
 # Modules and factories that the student process makes, as arguments for exercises that take a module. With these, the
 # tests of such an exercise do not depend on the answer to another exercise. Student code can read them, so none may
@@ -86,82 +81,8 @@ class CountingFactory:
         return self.modules[self.calls - 1] if self.calls <= len(self.modules) else PositionWise()
 
 
-BY_NAME: dict[str, type] = {kind.__name__: kind for kind in (Holder, TokenMixer, PositionWise, CountingFactory)}
-
-
-def make_module(name: str, *arguments: Any, **options: Any) -> Any:
-    """Make one of the kinds above, or a module of torch.nn. Raises AttributeError for any other name."""
-    kind = BY_NAME.get(name) or getattr(nn, name)
-    return kind(*arguments, **options)
-
-
+MODULES: dict[str, type] = {kind.__name__: kind for kind in (Holder, TokenMixer, PositionWise, CountingFactory)}
 UNBOUND = object()
-
-
-class Patches:
-    """The names that are bound to substitutes.
-
-    Attributes:
-        substitutes: The substitutes by exercise, after they were defined.
-        elsewhere: Other namespaces than the units' modules, in which trusted code looks for exercises.
-    """
-
-    def __init__(self) -> None:
-        self.substitutes: dict[str, Any] = {}
-        self.elsewhere: list[dict[str, Any]] = []
-        # What substitutes replaced, a list for each `patch`: the namespace, the name, and its earlier value.
-        self._replaced: list[list[tuple[dict[str, Any], str, Any]]] = []
-        self._called: set[str] = set()
-
-    def define(self, name: str, source: str) -> None:
-        """Define substitutes: the names of a module with this name and source."""
-        self.substitutes = _defined(name, source)
-
-    def patch(self, exercises: Iterable[str], modules: Iterable[ModuleType]) -> None:
-        """Bind the names of these exercises to their substitutes in these modules, even where a module lacks them."""
-        replaced: list[tuple[dict[str, Any], str, Any]] = []
-        self._replaced.append(replaced)
-        self._called.clear()
-        namespaces = [module.__dict__ for module in modules] + self.elsewhere
-        for exercise in exercises:
-            substitute = self._recorded(exercise)
-            for names in namespaces:
-                replaced.append((names, exercise, names.get(exercise, UNBOUND)))
-                names[exercise] = substitute
-
-    def unpatch(self) -> list[str]:
-        """Undo the last `patch`. Return the exercises whose substitutes were called since then."""
-        for names, exercise, before in reversed(self._replaced.pop() if self._replaced else []):
-            if before is UNBOUND:
-                names.pop(exercise, None)
-            else:
-                names[exercise] = before
-        return sorted(self._called)
-
-    def undo(self) -> None:
-        """Undo every `patch`."""
-        while self._replaced:
-            self.unpatch()
-
-    def _recorded(self, exercise: str) -> Any:
-        """Return an exercise's substitute, which records calls. If there is none, a call raises an error."""
-        substitute = self.substitutes.get(exercise)
-
-        def function(*arguments: Any, **options: Any) -> Any:
-            self._called.add(exercise)
-            if substitute is None:
-                raise NotImplementedError  # without a message: the student is not missing anything
-            return substitute(*arguments, **options)
-
-        return function
-
-
-@functools.cache
-def _defined(name: str, source: str) -> dict[str, Any]:
-    """Return the names that a module with this name and source defines."""
-    names: dict[str, Any] = {"__name__": name}
-    exec(compile(source, name, "exec"), names)
-    return names
 
 
 # Values of repeated calls are sent together until there are so many, with those inside them, or so many bytes of
@@ -197,7 +118,12 @@ class Worker:
         self.units = Units(notify)
         self.held: dict[int, Any] = {}
         self.numbers = itertools.count()
-        self.patches = Patches()
+        self.substitutes: dict[str, Any] = {}  # by exercise
+        # Other namespaces than the units' modules, in which trusted code looks for exercises.
+        self.elsewhere: list[dict[str, Any]] = []
+        # What substitutes replaced, a list for each `patch`: the namespace, the name, and its earlier value.
+        self._replaced: list[list[tuple[dict[str, Any], str, Any]]] = []
+        self._called: set[str] = set()
         self.operations = {name[3:]: getattr(self, name) for name in dir(self) if name.startswith("do_")}
 
     def answers(self, request: Request, data: bytes | bytearray) -> Iterator[Answer]:
@@ -259,7 +185,8 @@ class Worker:
 
     def do_use_settings(self, undone: list[str]) -> None:
         """Use torch's settings as the units have left them, but these as they were before."""
-        units.apply_settings(self.units.known | {name: self.units.original[name] for name in undone})
+        for name, value in {**self.units.known, **{name: self.units.original[name] for name in undone}}.items():
+            SETTINGS[name].set(value)
 
     # -- operations on the student's names and objects ------------------------------------------------------
 
@@ -310,9 +237,9 @@ class Worker:
         """Return every registered buffer by name."""
         return dict(self._module(target).named_buffers())
 
-    def _module(self, target: Any) -> torch.nn.Module:
+    def _module(self, target: Any) -> nn.Module:
         value = self.resolve(target)
-        if not isinstance(value, torch.nn.Module):
+        if not isinstance(value, nn.Module):
             kind = "class that is not called" if isinstance(value, type) else type(value).__name__
             raise Unsupported(f"it is a {kind}, not an nn.Module")
         return value
@@ -354,7 +281,7 @@ class Worker:
         """
         function = self.resolve(target)
         leaves = [self._leaf(argument) for argument in arguments]
-        parameters = function.named_parameters(remove_duplicate=False) if isinstance(function, torch.nn.Module) else ()
+        parameters = function.named_parameters(remove_duplicate=False) if isinstance(function, nn.Module) else ()
         result = function(*leaves, **options)
         outputs = result if isinstance(result, tuple | list) else (result,)
         total = sum(
@@ -386,24 +313,52 @@ class Worker:
     def do_prepare(self, seed: int) -> None:
         """Begin a test: with the student's own names, random states from this seed, and no held objects."""
         self.held.clear()
-        self.patches.undo()
+        while self._replaced:
+            self.do_unpatch()
         self.do_seed(seed)
 
     def do_upload(self, name: str, source: str) -> None:
-        """Define substitutes from their source. Before they are sent, there is nothing that student code could copy."""
-        self.patches.define(name, source)
+        """Define substitutes: the names of a module with this name and source.
+
+        Before they are sent, there is nothing that student code could copy.
+        """
+        self.substitutes = _defined(name, source)
 
     def do_patch(self, exercises: list[str]) -> None:
-        """Bind the names of these exercises to their substitutes, in every unit that is loaded."""
-        self.patches.patch(exercises, self.units.modules.values())
+        """Bind the names of exercises to their substitutes, in every unit that is loaded, even where one lacks them."""
+        self._replaced.append([])
+        self._called.clear()
+        namespaces = [module.__dict__ for module in self.units.modules.values()] + self.elsewhere
+        for exercise in exercises:
+            substitute = self._recorded(exercise)
+            for names in namespaces:
+                self._replaced[-1].append((names, exercise, names.get(exercise, UNBOUND)))
+                names[exercise] = substitute
 
     def do_unpatch(self) -> list[str]:
         """Undo the last `patch`. Return the exercises whose substitutes were called since then."""
-        return self.patches.unpatch()
+        for names, exercise, before in reversed(self._replaced.pop() if self._replaced else []):
+            if before is UNBOUND:
+                names.pop(exercise, None)
+            else:
+                names[exercise] = before
+        return sorted(self._called)
+
+    def _recorded(self, exercise: str) -> Any:
+        """Return an exercise's substitute, which records calls. If there is none, a call raises an error."""
+        substitute = self.substitutes.get(exercise)
+
+        def function(*arguments: Any, **options: Any) -> Any:
+            self._called.add(exercise)
+            if substitute is None:
+                raise NotImplementedError  # without a message: the student is not missing anything
+            return substitute(*arguments, **options)
+
+        return function
 
     def do_make(self, number: int, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
-        """Make an object by calling the substitute of this name, or that of the toolbox, and hold it by this number."""
-        make = self.patches.substitutes.get(name, functools.partial(make_module, name))
+        """Make an object and hold it by this number: by a substitute, or as one of MODULES or of torch's modules."""
+        make = self.substitutes.get(name) or MODULES.get(name) or getattr(nn, name)
         self.held[number] = make(*arguments, **options)
 
     def do_generator(self, number: int, seed: int) -> None:
@@ -421,6 +376,14 @@ class Worker:
         torch.default_generator.manual_seed(seed)
         random.seed(seed)
         numpy.random.seed(seed % 2**32)
+
+
+@functools.cache
+def _defined(name: str, source: str) -> dict[str, Any]:
+    """Return the names that a module with this name and source defines."""
+    names: dict[str, Any] = {"__name__": name}
+    exec(compile(source, name, "exec"), names)
+    return names
 
 
 class _Listening(TorchFunctionMode):

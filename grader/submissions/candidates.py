@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from grader.submissions.contents import ANOTHER, SubmissionFiles, Wrong, code_in
+from grader.submissions.contents import ANOTHER, SubmissionFiles, Wrong
 from grader.submissions.file_text import (
     IS_DOCUMENT,
     MisnamedError,
     code_of,
     read_remarked,
-    read_text,
     refuse_others,
     require_script,
 )
-from grader.submissions.names import (
-    RELEASED,
+from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, answer_lines, code_lines, repaired
+from grader.submissions.submission import (
+    DEFINITION,
+    SHEET_LIMIT,
+    UnitSource,
     exported_name,
     filenames,
     intended_name,
-    is_code,
     is_published,
-    missing_sheet,
-    missing_unit,
     quoted_name,
+    written_lines,
 )
-from grader.submissions.notebook import CODE_LIMIT, NOTEBOOK_LIMIT, answer_lines, code_lines, repaired
-from grader.submissions.source import DEFINITION, SHEET_LIMIT, UnitSource, written_lines
-from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, refuse_beyond, renamed
+from grader.submissions.tree import Files, Ignored, Part, UnreadableError, View, refuse_beyond, renamed
 
-# Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
-NEVER_READ = (
-    "conftest.py", "sitecustomize.py", "usercustomize.py", "autograder.yml",
-    *(f"{library}{suffix}" for library in ("torch", "numpy", "pytest", "grader") for suffix in (".py", "")),
-)  # fmt: skip
-
-
-# Of the files that have one name, of those that have none of a unit, and of texts, so many are read.
-_MOST_TRIED, _MOST_READ, _MOST_TEXTS = 10, 20, 100
-# A sheet is text, under any name.
-_TEXT = re.compile(r"[^.]+|.*\.(?:md|markdown|mdown|txt|text|qmd|rmd)", re.IGNORECASE | re.DOTALL)
+# So many of the files that have one name are read.
+_MOST_TRIED = 10
 
 
 class NoQuizCellsError(UnreadableError):
@@ -65,11 +52,6 @@ class Wanted:
         script, _, sheet = filenames(self.unit)
         return sheet if self.is_quiz else script
 
-    @property
-    def missing(self) -> str:
-        """The sentence if there is no such file."""
-        return missing_sheet(self.unit) if self.is_quiz else missing_unit(self.unit)
-
     def candidate(self, tree: Files, path: str, own_path: str | None = None) -> Candidate | None:
         """Read a file as a candidate; None if there is none, or it has no cells of the quiz. Raises UnreadableError."""
         try:
@@ -89,7 +71,7 @@ class Wanted:
     def _renamed(self, tree: Files, path: str, own_path: str | None, misnamed: MisnamedError) -> Candidate | None:
         """Read a file of another kind than its name says under the name that it should have."""
         try:
-            found = self.candidate(View({misnamed.right: Mount(tree, path, path)}), misnamed.right, own_path or path)
+            found = self.candidate(View({misnamed.right: Part(tree, path, path)}), misnamed.right, own_path or path)
         except UnreadableError as error:
             raise UnreadableError(renamed(str(error), misnamed.right, path)) from None
         if found is None or own_path:  # then a remark names it already
@@ -129,7 +111,7 @@ class Wanted:
             return None
         require_script(read.text, path)
         refuse_beyond(CODE_LIMIT, len(read.text), path)
-        own = tree.mounts[path].label if isinstance(tree, View) and path in tree.mounts else path
+        own = tree.mounts[path].path if isinstance(tree, View) and path in tree.mounts else path
         text, remarks = code_of(read, path, own)
         return UnitSource(path, (text,), remarks)
 
@@ -150,6 +132,72 @@ class Wanted:
                 "two."
             )
         return None
+
+    def misplaced(self, places: Collection[str]) -> tuple[list[Candidate], list[str]]:
+        """Find such files outside the right places.
+
+        A file under another name is read only if those under the right names are as students receive them.
+
+        Returns:
+            The candidates, and sentences on what could not be read.
+        """
+        files, problems, _ = self.files.walked
+        names = (self.name, f"{self.unit}.ipynb")
+        candidates: list[Candidate] = []
+        unreadable: list[str] = []
+        for name_of in (self._own_name, self._near_name, self._only_name, self._exported_name):
+            if any(one.has_answers for one in candidates):
+                break
+            known = {*places, *(one.own_path for one in candidates)}
+            named = [(file, name_of(file)) for file in files if file.path not in known]
+            found = [(file, name) for file, name in named if name in names]
+            found.sort(key=lambda one: (one[0].folder, one[1].endswith(".ipynb")))
+            for file, name in found[:_MOST_TRIED]:
+                self.files.seen.add(file.path)
+                try:
+                    candidate = self._candidate(file, name, {other.path for other in candidates})
+                except UnreadableError as error:
+                    unreadable.insert(0, str(error))
+                    self.files.unreadable.append(Ignored.because(file.path, str(error), quoted_name(file.path)))
+                else:
+                    cells = candidate.source.cells if candidate else ()
+                    is_document = name_of == self._exported_name and not self.is_quiz
+                    if is_document and not any(map(DEFINITION.search, cells)):
+                        self.files.seen.discard(file.path)  # a text about the unit
+                    elif candidate and not is_published(cells[0]):
+                        candidates.append(candidate)
+        return candidates, unreadable + problems
+
+    def _candidate(self, file: Part, name: str, taken: Collection[str]) -> Candidate | None:
+        path = f"{file.folder}{name}"
+        while path in taken:  # each gets a path of its own, which ends in the course's name
+            path = f"_/{path}"
+        try:
+            return self.candidate(View({path: file}), path, file.path)
+        except UnreadableError as error:
+            raise UnreadableError(renamed(str(error), path, quoted_name(file.path))) from None
+
+    def _own_name(self, file: Part) -> str:
+        return file.name
+
+    def _near_name(self, file: Part) -> str | None:
+        """Return the name that a misnamed file should have. In the folder of a unit, any notebook is the unit's."""
+        if file.path in self.files.sheets:
+            return filenames(self.files.sheets[file.path])[2]
+        if file.name in self.files.course_files:
+            return None
+        is_the_units = file.path.startswith(f"{self.unit}/") and file.name.lower().endswith(".ipynb")
+        return intended_name(file.name, self.files.units) or (f"{self.unit}.ipynb" if is_the_units else None)
+
+    def _only_name(self, file: Part) -> str | None:
+        """Return the name that a file of any name should have, if one unit is graded and no other file fits."""
+        suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
+        return f"{self.unit}.{suffix}" if self.unit == self.files.only and file in self.files.unnamed else None
+
+    def _exported_name(self, file: Part) -> str | None:
+        """Return the name of what a document was made of, so that a sentence says what it is."""
+        is_known = file.name in self.files.course_files or file.path in self.files.sheets
+        return None if is_known else exported_name(file.name, self.files.units)
 
 
 @dataclass(frozen=True)
@@ -177,110 +225,6 @@ class Candidate:
     def is_misnamed(self) -> bool:
         """Whether the student gave it another name."""
         return self.own_path.rpartition("/")[2] != self.source.filename
-
-
-class Search:
-    """Searches a submission for files of a unit."""
-
-    def __init__(self, files: SubmissionFiles) -> None:
-        self.files = files
-        self.unreadable: list[Ignored] = []
-
-    def find(self, wanted: Wanted, places: Collection[str]) -> tuple[list[Candidate], list[str]]:
-        """Find the wanted files outside the right places.
-
-        A file under another name is read only if those under the right names are as students receive them.
-
-        Returns:
-            The candidates, and sentences on what could not be read.
-        """
-        files, problems, _ = self.files.walked
-        names = (wanted.name, f"{wanted.unit}.ipynb")
-        candidates: list[Candidate] = []
-        unreadable: list[str] = []
-        for name_of in (self._own_name, self._near_name, self._only_name, self._exported_name):
-            if any(one.has_answers for one in candidates):
-                break
-            known = {*places, *(one.own_path for one in candidates)}
-            named = [(file, name_of(wanted, file)) for file in files if file.path not in known]
-            found = [(file, name) for file, name in named if name in names]
-            found.sort(key=lambda one: (one[0].folder, one[1].endswith(".ipynb")))
-            for file, name in found[:_MOST_TRIED]:
-                self.files.seen.add(file.path)
-                try:
-                    candidate = self._candidate(wanted, file, name, {other.path for other in candidates})
-                except UnreadableError as error:
-                    unreadable.insert(0, str(error))
-                    self.unreadable.append(Ignored.because(file.path, str(error), quoted_name(file.path)))
-                else:
-                    cells = candidate.source.cells if candidate else ()
-                    is_document = name_of == self._exported_name and not wanted.is_quiz
-                    if is_document and not any(map(DEFINITION.search, cells)):
-                        self.files.seen.discard(file.path)  # a text about the unit
-                    elif candidate and not is_published(cells[0]):
-                        candidates.append(candidate)
-        return candidates, unreadable + problems
-
-    def _candidate(self, wanted: Wanted, file: FoundFile, name: str, taken: Collection[str]) -> Candidate | None:
-        path = f"{file.folder}{name}"
-        while path in taken:  # each gets a path of its own, which ends in the course's name
-            path = f"_/{path}"
-        try:
-            return wanted.candidate(View({path: Mount(file.tree, file.relative, file.path)}), path, file.path)
-        except UnreadableError as error:
-            raise UnreadableError(renamed(str(error), path, quoted_name(file.path))) from None
-
-    def _own_name(self, _: Wanted, file: FoundFile) -> str:
-        return file.name
-
-    def _near_name(self, wanted: Wanted, file: FoundFile) -> str | None:
-        """Return the name that a misnamed file should have. In the folder of a unit, any notebook is the unit's."""
-        if file.path in self._sheets:
-            return filenames(self._sheets[file.path])[2]
-        if file.name in self.files.course_files:
-            return None
-        is_the_units = file.path.startswith(f"{wanted.unit}/") and file.name.lower().endswith(".ipynb")
-        return intended_name(file.name, self.files.units) or (f"{wanted.unit}.ipynb" if is_the_units else None)
-
-    def _only_name(self, wanted: Wanted, file: FoundFile) -> str | None:
-        """Return the name that a file of any name should have, if one unit is graded and no other file fits."""
-        suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
-        return f"{wanted.unit}.{suffix}" if wanted.unit == self.files.only and file in self._unnamed else None
-
-    def _exported_name(self, _: Wanted, file: FoundFile) -> str | None:
-        """Return the name of what a document was made of, so that a sentence says what it is."""
-        is_known = file.name in self.files.course_files or file.path in self._sheets
-        return None if is_known else exported_name(file.name, self.files.units)
-
-    @functools.cached_property
-    def _sheets(self) -> dict[str, str]:
-        """The unit of each sheet that says which quiz it is."""
-        files = sorted(self.files.walked.files, key=lambda file: not _TEXT.fullmatch(file.name))
-        found = {}
-        for file in files[:_MOST_TEXTS]:
-            with contextlib.suppress(UnreadableError):
-                text = read_text(file.tree, file.relative, SHEET_LIMIT) or ""
-                found[file.path] = self.files.quiz_in(file, text)
-        return {path: unit for path, unit in found.items() if unit}
-
-    @functools.cached_property
-    def _unnamed(self) -> list[FoundFile]:
-        """The files of other names that define an exercise; if there are none, the only script or notebook."""
-        assert self.files.only
-        known = {
-            *self._sheets,
-            *(file.path for file in self.files.walked.files if intended_name(file.name, self.files.units)),
-        }
-        names = {*NEVER_READ, *self.files.course_files}
-        others = [file for file in self.files.walked.files if file.path not in known and file.name not in names]
-        others = [file for file in others if not RELEASED.fullmatch(file.name)]
-        scripts = [file for file in others if is_code(file.name)]
-        texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
-        most = [*scripts[:_MOST_READ], *texts[:_MOST_TEXTS]]
-        found = [file for file in most if self.files.defines(code_in(file), self.files.only)]
-        if found or len(scripts) != 1:
-            return found
-        return [one for one in scripts if not self.files.other_unit(code_in(one), self.files.only)]
 
 
 _KINDS = {"py": "script", "ipynb": "notebook", "md": "sheet"}

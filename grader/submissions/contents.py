@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import re
@@ -9,25 +10,31 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from grader.submissions.file_text import as_notebook, read_text, refuse_others
-from grader.submissions.names import (
+from grader.submissions.notebook import NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, source_of
+from grader.submissions.submission import (
+    DEFINITION,
     RELEASED,
+    SHEET_LIMIT,
     CourseFiles,
     filenames,
     intended_name,
     is_code,
     is_published,
-    missing_sheet,
-    missing_unit,
+    missing_file,
+    quiz_of,
     quoted_name,
+    written_lines,
 )
-from grader.submissions.notebook import NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, source_of
-from grader.submissions.source import DEFINITION, quiz_of, written_lines
-from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, Walked, walk
+from grader.submissions.tree import Files, Ignored, Part, UnreadableError, View, Walked, walk
 from grader.text import in_words
 
 # So many exercises of another unit make code an answer to that one, if it has so many.
 _FEWEST = 2
-_MOST_READ, _MOST_FOUND, _MOST_NAMED = 100, 10, 3
+# Of the files that answer nothing, of those that have no unit's name, and of texts, so many are read.
+_MOST_WRONG, _MOST_UNNAMED, _MOST_TEXTS = 100, 20, 100
+_MOST_FOUND, _MOST_NAMED = 10, 3
+# A sheet is text, under any name.
+_TEXT = re.compile(r"[^.]+|.*\.(?:md|markdown|mdown|txt|text|qmd|rmd)", re.IGNORECASE | re.DOTALL)
 # Copies that programs make beside the files themselves.
 _COPY = re.compile(r"\.ipynb_checkpoints|__MACOSX|__pycache__|\._.*", re.DOTALL)
 _LINK = re.compile(r"link\.html|.*\.(?:gdoc|gsheet|gslides|url|webloc|lnk|desktop)", re.IGNORECASE | re.DOTALL)
@@ -35,6 +42,11 @@ _QUIZ = re.compile(r"quiz|answer[^/]*\Z", re.IGNORECASE)
 _TYPED = ("onlinetext.html", "text.html")
 ANOTHER = "is the answer to another unit"
 _QUIZ_OF_ANOTHER = "is the quiz of another unit"
+# Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
+NEVER_READ = (
+    "conftest.py", "sitecustomize.py", "usercustomize.py", "autograder.yml",
+    *(f"{library}{suffix}" for library in ("torch", "numpy", "pytest", "grader") for suffix in (".py", "")),
+)  # fmt: skip
 
 
 class Wrong(NamedTuple):
@@ -66,6 +78,7 @@ class SubmissionFiles:
         course_files: The files that are nobody's answers.
         seen: The paths that were graded, or that a sentence names.
         refused: The names that are not read.
+        unreadable: Those that could not be read.
         wrong: The files that are no answers, by path, as far as sentences name them.
     """
 
@@ -76,6 +89,7 @@ class SubmissionFiles:
         self.course_files = course_files
         self.seen: set[str] = set()
         self.refused: list[Ignored] = []
+        self.unreadable: list[Ignored] = []
         self.wrong: dict[str, Ignored] = {}
         self._own_notebook = functools.cache(functools.partial(read_notebook, tree))
         self._find = functools.cache(self._found)
@@ -86,6 +100,33 @@ class SubmissionFiles:
         walked = walk(self.tree)
         self.refused = walked.refused
         return walked
+
+    @functools.cached_property
+    def sheets(self) -> dict[str, str]:
+        """The unit of each sheet that says which quiz it is."""
+        files = sorted(self.walked.files, key=lambda file: not _TEXT.fullmatch(file.name))
+        found = {}
+        for file in files[:_MOST_TEXTS]:
+            with contextlib.suppress(UnreadableError):
+                text = read_text(file.tree, file.relative, SHEET_LIMIT) or ""
+                found[file.path] = self.quiz_in(file, text)
+        return {path: unit for path, unit in found.items() if unit}
+
+    @functools.cached_property
+    def unnamed(self) -> list[Part]:
+        """The files of other names that define an exercise; if there are none, the only script or notebook."""
+        assert self.only
+        known = {*self.sheets, *(one.path for one in self.walked.files if intended_name(one.name, self.units))}
+        names = {*NEVER_READ, *self.course_files}
+        others = [file for file in self.walked.files if file.path not in known and file.name not in names]
+        others = [file for file in others if not RELEASED.fullmatch(file.name)]
+        scripts = [file for file in others if is_code(file.name)]
+        texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
+        most = [*scripts[:_MOST_UNNAMED], *texts[:_MOST_TEXTS]]
+        found = [file for file in most if self.defines(code_in(file), self.only)]
+        if found or len(scripts) != 1:
+            return found
+        return [one for one in scripts if not self.other_unit(code_in(one), self.only)]
 
     def notebook(self, tree: Files, path: str) -> Notebook | None:
         """Read a notebook, which holds a unit and its quiz, once; None if there is none. Raises UnreadableError."""
@@ -100,7 +141,7 @@ class SubmissionFiles:
             self.named(placed, "", instead_of=unit)
         wrong = [one for one in found if one not in placed]
         if not wrong:
-            return missing_sheet(unit) if is_quiz else missing_unit(unit)
+            return missing_file(unit, is_quiz)
         if is_quiz:
             return self.named(wrong, f"hand in {sheet}")
         if self.only is None and len(self.units) > 1:  # it could be an attempt at any unit
@@ -146,7 +187,7 @@ class SubmissionFiles:
     def _exercises(self, unit: str) -> set[str]:
         return set(DEFINITION.findall(self.course_files.text(filenames(unit)[0]) or ""))
 
-    def quiz_in(self, file: FoundFile, text: str) -> str:
+    def quiz_in(self, file: Part, text: str) -> str:
         """Return the unit whose quiz a file is; "" if it is no sheet."""
         is_sheet = text.startswith("---") or not is_code(file.name)
         return quiz_of(text, self.units, self.course_files) if is_sheet else ""
@@ -156,7 +197,7 @@ class SubmissionFiles:
         files = self.walked.files
         relevant = [file for file in files if not (RELEASED.fullmatch(file.name) or (is_quiz and is_code(file.name)))]
         if files:
-            wrong = (one for file in relevant[:_MOST_READ] if (one := self._kind(file, unit)))
+            wrong = (one for file in relevant[:_MOST_WRONG] if (one := self._kind(file, unit)))
             return [*itertools.islice(wrong, _MOST_FOUND)]
         entries = self.tree.entries()
         empty = [Wrong(one.name, "holds no file that is read") for one in entries if one.kind == "archive"]
@@ -165,7 +206,7 @@ class SubmissionFiles:
         copies = [Wrong(name, "is hidden, or a copy that a program made") for name in hidden]
         return empty or copies
 
-    def _kind(self, file: FoundFile, unit: str) -> Wrong | None:
+    def _kind(self, file: Part, unit: str) -> Wrong | None:
         """Return what a file is that is no answer to a unit; None if it is the course's own or an answer."""
         if _LINK.fullmatch(file.name):
             return Wrong(file.path, "is a link and not the file itself")
@@ -186,7 +227,7 @@ class SubmissionFiles:
         is_blank = sheet is not None and written_lines(sheet) == written_lines(text)
         return None if quiz == unit or is_blank else Wrong(file.path, _QUIZ_OF_ANOTHER, quiz)
 
-    def _kind_of_code(self, file: FoundFile, unit: str, cells: Sequence[str]) -> Wrong | None:
+    def _kind_of_code(self, file: Part, unit: str, cells: Sequence[str]) -> Wrong | None:
         intended = intended_name(file.name, self.units) or ""
         named = next((one for one in self.units if intended in filenames(one)), "")
         if named == unit:
@@ -204,7 +245,7 @@ class SubmissionFiles:
         return Wrong(file.path, what)
 
 
-def code_in(file: FoundFile) -> str:
+def code_in(file: Part) -> str:
     """Return the code of a script or a notebook; "" if it cannot be read."""
     try:
         return "\n".join(cells_of(text_of(file), file.path))
@@ -212,10 +253,9 @@ def code_in(file: FoundFile) -> str:
         return ""
 
 
-def text_of(file: FoundFile) -> str:
+def text_of(file: Part) -> str:
     """Return the text of a file. Raises UnreadableError."""
-    view = View({file.path: Mount(file.tree, file.relative, file.path)})
-    return read_text(view, file.path, NOTEBOOK_LIMIT) or ""
+    return read_text(View({file.path: file}), file.path, NOTEBOOK_LIMIT) or ""
 
 
 def cells_of(text: str, path: str) -> list[str]:

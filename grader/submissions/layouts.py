@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from grader.submissions.archives import CLASS, Folder, Unopened, open_archive
 from grader.submissions.file_text import read_text
-from grader.submissions.names import (
+from grader.submissions.submission import (
     FOLDER,
     STUDENT,
     SubmissionError,

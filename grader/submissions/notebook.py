@@ -15,7 +15,7 @@ from textwrap import dedent
 from typing import Any, NamedTuple
 
 from grader.submissions.file_text import as_notebook, read_remarked, unix_lines
-from grader.submissions.source import DEFINITION, UnitSource
+from grader.submissions.submission import DEFINITION, UnitSource
 from grader.submissions.tree import MEGABYTE, Files, UnreadableError, size_text
 from grader.text import listed
 

@@ -15,27 +15,27 @@ from typing import NamedTuple
 
 from grader.submissions.archives import Folder, Unopened
 from grader.submissions.candidates import (
-    NEVER_READ,
     Candidate,
     NoQuizCellsError,
-    Search,
     Wanted,
     choose,
     replace_untouched,
 )
-from grader.submissions.contents import SubmissionFiles
+from grader.submissions.contents import NEVER_READ, SubmissionFiles
 from grader.submissions.file_text import read_text
-from grader.submissions.names import (
+from grader.submissions.submission import (
     FOLDER,
+    SHEET_LIMIT,
     TIMESTAMP,
     CourseFiles,
+    Submission,
+    UnitSource,
+    UnitSubmission,
     filenames,
     intended_name,
-    missing_sheet,
-    missing_unit,
+    missing_file,
     places,
 )
-from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
 from grader.submissions.tree import MEGABYTE, Files, Ignored, UnreadableError, joined
 
 _MOST_NAMES = 1000
@@ -75,7 +75,7 @@ def read_submission(
     others = (name for name in sibling_names if name not in units)
     siblings = {name: code for name in others if (code := reader.read(name)[0])}
     is_wrong = any(
-        one.problem not in ("", missing_unit(name)) or one.quiz_problem not in ("", missing_sheet(name))
+        one.problem not in ("", missing_file(name)) or one.quiz_problem not in ("", missing_file(name, is_quiz=True))
         for name, one in units.items()
     )
     # Of a unit that is graded alone, it is said where its file is looked for.
@@ -84,7 +84,7 @@ def read_submission(
     # An empty submission counts as handed in, so that somebody finds out why.
     handed_in = reader.has_answers or is_wrong or not any(one.code for one in units.values())
     commit, ignored = read_commit(reader.tree), tuple(reader.ignored())
-    return Submission(student, folder, commit, units, siblings, handed_in, ignored=ignored)
+    return Submission(student, commit, units, siblings, handed_in, ignored=ignored)
 
 
 class UnitFiles(NamedTuple):
@@ -123,7 +123,6 @@ class _Reader:
         tree = Folder(folder) if isinstance(folder, Path) else folder
         self.tree = tree.opened() if isinstance(tree, Unopened) else tree
         self.files = SubmissionFiles(self.tree, [*dict.fromkeys(units)], only, CourseFiles(stubs))
-        self.search = Search(self.files)
         # Whether anything that was read differs from what students receive.
         self.has_answers = False
 
@@ -156,7 +155,7 @@ class _Reader:
                 ignored.append(
                     Ignored(f"{path}/" if entry.kind == "folder" else path, f"rename it to {name}" if name else "")
                 )
-        found = [*self.files.wrong.values(), *self.search.unreadable, *ignored, *self.tree.refused, *self.files.refused]
+        found = [*self.files.wrong.values(), *self.files.unreadable, *ignored, *self.tree.refused, *self.files.refused]
         return [*dict.fromkeys(found)]
 
     def choose(self, wanted: Wanted) -> tuple[Candidate, tuple[str, ...]]:
@@ -170,7 +169,7 @@ class _Reader:
         misplaced: list[Candidate] = []
         is_damaged = any(not isinstance(error, NoQuizCellsError) for _, error in errors)
         if not is_damaged and not any(one.has_answers for one in found):
-            misplaced, problems = self.search.find(wanted, right)
+            misplaced, problems = wanted.misplaced(right)
             found, elsewhere = replace_untouched(found, misplaced, wanted.name)
             # The unit's remarks have these as well.
             problems = [] if found and wanted.is_quiz else problems
@@ -178,7 +177,8 @@ class _Reader:
             if problems := [*of_notebooks, *problems]:
                 raise UnreadableError(problems[0])
             is_only = wanted.unit == self.files.only
-            raise UnreadableError(self.files.instead_of(wanted.unit, wanted.is_quiz) if is_only else wanted.missing)
+            sentence = self.files.instead_of if is_only else missing_file
+            raise UnreadableError(sentence(wanted.unit, wanted.is_quiz))
         chosen, remarks = choose(found, problems)
         has_answers = any(one.has_answers for one in (chosen, *misplaced))
         if wanted.unit == self.files.only and not has_answers:

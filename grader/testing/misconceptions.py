@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from grader.course.model import Course
 from grader.course.modules import described, import_file, shown
@@ -61,18 +61,11 @@ class Misconception:
     place: str
 
 
-class Mark(NamedTuple):
-    """The arguments of `@misconception`."""
-
-    exercise: str
-    sentence: str
-
-
 def misconception(exercise: str, sentence: str) -> Callable[[Implementation], Implementation]:
     """Mark a function or class as a known wrong answer to `exercise`, under its own name."""
 
     def mark(implementation: Implementation) -> Implementation:
-        implementation.misconception = Mark(exercise, sentence)  # type: ignore[attr-defined]
+        implementation.misconception = exercise, sentence  # type: ignore[attr-defined]
         return implementation
 
     return mark
@@ -96,9 +89,10 @@ def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
     for module in modules:
         for value in vars(module).values():
             mark = getattr(value, "__dict__", {}).get("misconception")
-            if isinstance(mark, Mark):
+            if isinstance(mark, tuple):
+                exercise, sentence = mark
                 place = f"{course.shown(Path(module.__file__ or ''))}:{_line_of(value)}"
-                found.append(Misconception(mark.exercise, value.__name__, mark.sentence, value, place))
+                found.append(Misconception(exercise, value.__name__, sentence, value, place))
     return found
 
 

@@ -24,7 +24,7 @@ from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.folder import write_report
 from grader.reports.scoring import Rubric, make_report
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission
 
 HONEST = ("honest", "honest_part")
 NEIGHBOUR = "neighbour_before_"

@@ -23,7 +23,7 @@ from courses import REPOSITORY
 from grader.quizzes.items import BugItem, ChoiceItem, Item, accepted_answer
 from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import BLANK, has_boxes, write_sheet
-from grader.submissions.source import SHEET_LIMIT
+from grader.submissions.submission import SHEET_LIMIT
 
 UNIT = "self_attention"
 SCRIPT, NOTEBOOK, SHEET = f"{UNIT}.py", f"{UNIT}.ipynb", f"{UNIT}_quiz.md"
@@ -75,7 +75,7 @@ def right(item: Item) -> str:
         case ChoiceItem():
             return " ".join(letter for letter, choice in item.options().items() if choice.right)
         case BugItem():
-            return next(letter for letter, number in item.options().items() if number == item.wrong_line())
+            return next(letter for letter, line in item.options().items() if line.right)
     return accepted_answer(item, 0)
 
 

@@ -16,7 +16,7 @@ from grader.engine.grading import Graded, Grading
 from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.model import Report
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission
 
 # By the headings of docs/attacks.md.
 CLASSES = {

@@ -36,7 +36,7 @@ def wrong(item: Item) -> str:
         case ChoiceItem():
             return next(letter for letter, choice in item.options().items() if not choice.right)
         case BugItem():
-            return next(letter for letter, number in item.options().items() if number != item.wrong_line())
+            return next(letter for letter, line in item.options().items() if not line.right)
         case OrderItem():
             return " ".join(reversed(item.answer.split()))
         case NumberItem():

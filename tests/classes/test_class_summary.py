@@ -28,7 +28,7 @@ from grader.quizzes.items import mark
 from grader.quizzes.quiz_source import load_quiz
 from grader.reports.folder import keep_earlier, write_report
 from grader.reports.model import Message, Quiz, QuizItem, Received, Report, Timing, Unit
-from grader.submissions.names import missing_sheet, missing_unit
+from grader.submissions.submission import missing_file
 from grader.text import UNSEEN
 
 TODAY, WEEK_AGO = "2027-01-20T12:00:00+00:00", "2027-01-12T12:00:00+00:00"
@@ -82,14 +82,14 @@ def answered(course: Course, answers: Mapping[str, str] = ANSWERS, variant: int 
         possible=possible,
         summary="",
         variant=variant,
-        remarks=[] if answers else [missing_sheet("sums")],
+        remarks=[] if answers else [missing_file("sums", is_quiz=True)],
         items=items,
     )
 
 
 def missing(name: str, quiz: Quiz | None = None) -> Unit:
     exercises = {"add": unwritten(4), "Scale": unwritten(1)} if name == "sums" else {"mean": unwritten(2)}
-    return unit(exercises, path=None, remarks=[missing_unit(name)], quiz=quiz)
+    return unit(exercises, path=None, remarks=[missing_file(name)], quiz=quiz)
 
 
 def sums(course: Course, add: int = 4, scale: int = 1, **more: Any) -> Unit:

@@ -22,7 +22,7 @@ from grader.errors import GraderError
 from grader.integrations import learning_platforms
 from grader.reports.folder import SUITE_FAULTS, record_not_graded, write_report
 from grader.reports.model import Change, Message, Report, Unit
-from grader.submissions.names import missing_unit
+from grader.submissions.submission import missing_file
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 DUE = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
@@ -119,7 +119,7 @@ def test_without_a_roster_the_report_says_what_was_decided(course: Course) -> No
 
 
 def test_a_unit_that_is_over_and_that_nobody_handed_in_was_never_graded(course: Course) -> None:
-    nothing = unit({"mean": exercise(0, 2)}, path=None, remarks=[missing_unit("means")])
+    nothing = unit({"mean": exercise(0, 2)}, path=None, remarks=[missing_file("means")])
     both = report({"sums": unit(SUMS), "means": nothing}, suites="hidden")
     assert state(course, {"ada": dict.fromkeys(both.units, both)}, "means")[1].startswith("It is over, and nobody has")
     [row] = gradebook_of(Decisions(course), {"ada": dict.fromkeys(both.units, both)}, NOW, ["means"]).rows

@@ -14,7 +14,7 @@ from grader.cluster.cluster_messages import Answer, RemoteResult, Task, read_ans
 from grader.engine.engine_messages import EngineReply, EngineRequest, to_line
 from grader.reports.model import Described, Diagnosed, Judged, Message, Result
 from grader.sandbox.protocol import ProtocolError
-from grader.submissions.source import UnitSource
+from grader.submissions.submission import UnitSource
 
 REQUEST = EngineRequest(
     3, {"sums": UnitSource("sums.py", ("a = 1\n",))}, {"means": UnitSource("means.py", ("b = 2\n",))}

@@ -15,7 +15,7 @@ from grader.cluster import cluster_worker
 from grader.cluster.cluster_messages import Answer, RemoteResult, Task, read_answer
 from grader.cluster.cluster_worker import installed
 from grader.engine.engine_messages import EngineHandshake, EngineRequest
-from grader.submissions.source import UnitSource
+from grader.submissions.submission import UnitSource
 
 UNIT = "simple_attention"
 RIGHT = (courses.REPOSITORY / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ def message_on(code: str, file: str = SCRIPT) -> tuple[str, str]:
     worker.do_begin({"answers": vars(unit) | {"skip": [], "is_brief": False}})
     failed = worker.do_load("answers")[0]
     place = failed.trace[-1] if failed.trace else (failed.file, failed.line)
-    hint = hint_on_characters(OTHER_HINT, failed.text, *place, SourceLines({"answers": unit}))
+    hint = hint_on_characters(OTHER_HINT, failed.text, SourceLines({"answers": unit}).at(*place))
     return f"{failed.file}, line {failed.line}: {failed.text}", hint
 
 
@@ -155,7 +155,7 @@ def test_a_name_in_an_expression_of_several_lines_has_no_place() -> None:
 @pytest.mark.parametrize("code", ["110000", "FFFFFF", "D800", "0000", "10FFFF"])
 def test_a_character_that_a_student_process_makes_up_is_harmless(code: str) -> None:
     detail = f"invalid character 'x' (U+{code}) in column 1"
-    hint = hint_on_characters(OTHER_HINT, detail, "other.py", 10**9, SourceLines({}))
+    hint = hint_on_characters(OTHER_HINT, detail, SourceLines({}).at("other.py", 10**9))
     assert hint == OTHER_HINT or hint.startswith("It is a control character")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,16 +16,17 @@ from grader.engine.engine_client import Engine
 from grader.engine.grading_processes import LimitExceeded
 from grader.engine.outcomes import Outcome
 from grader.engine.runner import Runner
+from grader.engine.source_lines import SourceLines
 from grader.reports.model import Result
 from grader.sandbox.processes import ForkServer
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 from grader.testing.student import Student
 
 UNIT, EXERCISE = next((unit, next(iter(one.exercises))) for unit, one in COURSE.units.items())
 STRAY, UNREAD = "my_note_here\n", "x = (1\n"
 RIGHT = "def f():\n    return 1\n"
 WRONG = "def f():\n    return nothing\n"
-STEPS = ("needing_newer_python", "hint_for_statement", "lacks_import", "explained", "advice", "hint_on_characters")
+STEPS = ("hint_for_statement", "lacks_import", "explained", "advice", "hint_on_characters")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ STEPS = ("needing_newer_python", "hint_for_statement", "lacks_import", "explaine
 def test_code_that_is_nested_deeply_costs_no_point(engine: Engine, deep: str) -> None:
     solution = (REPOSITORY / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
     answer = UnitSubmission(UnitSource(f"{UNIT}.py", (f"{solution}\n{deep}\n{STRAY}",)))
-    [(_, result)] = engine.grade([Submission("ada", Path(), None, {UNIT: answer})], 1)
+    [(_, result)] = engine.grade([Submission("ada", None, {UNIT: answer})], 1)
     assert isinstance(result, Result)
     assert [(one.name, one.reason) for one in result.outcomes if not one.passed] == []
 
@@ -64,6 +64,7 @@ def breaks(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
 
         for name in STEPS:
             monkeypatch.setattr(runner, name, step)
+        monkeypatch.setattr(SourceLines, "needing_newer_python", step)
 
     return breaks
 

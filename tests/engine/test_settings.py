@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import courses
 import pytest
 
 from grader.engine.engine_client import Engine
 from grader.reports.model import Result
 from grader.sandbox.audit_hook import IGNORED
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 RIGHT = (courses.REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
 IMPORT = "from torch import nn\n"
@@ -20,7 +18,7 @@ WRONG_KEYS = RIGHT.replace("keys = inputs @ W_key\n", "keys = inputs @ W_query\n
 
 def graded(engine: Engine, text: str) -> Result:
     unit = UnitSubmission(UnitSource("self_attention.py", (text,)))
-    [(_, result)] = engine.grade([Submission("ada", Path(), None, {"self_attention": unit})], 1)
+    [(_, result)] = engine.grade([Submission("ada", None, {"self_attention": unit})], 1)
     assert isinstance(result, Result)
     return result
 

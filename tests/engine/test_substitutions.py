@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import courses
 import pytest
@@ -11,7 +10,7 @@ from courses import COURSE, REPOSITORY
 
 from grader.engine.engine_client import Engine
 from grader.reports.model import Judged
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 pytestmark = pytest.mark.proof(part="substitutes")
 
@@ -31,7 +30,7 @@ def builds_on(unit: str) -> dict[str, str]:
 def results(engine: Engine, texts: dict[str, str]) -> dict[str, list[Judged]]:
     """The outcomes of each exercise."""
     units = {unit: UnitSubmission(UnitSource(f"{unit}.py", (text,))) for unit, text in texts.items()}
-    result = courses.graded(engine, Submission("ada", Path(), None, units))
+    result = courses.graded(engine, Submission("ada", None, units))
     found: dict[str, list[Judged]] = {}
     for outcome in result.outcomes:
         found.setdefault(outcome.exercise, []).append(outcome)

@@ -24,7 +24,7 @@ from grader.errors import SuiteFault
 from grader.reports.folder import SUITE_FAULTS, suite_faults, write_report
 from grader.reports.model import Report
 from grader.sandbox.processes import ForkServer
-from grader.submissions.source import UnitSource
+from grader.submissions.submission import UnitSource
 
 RIGHT = "def mean(numbers):\n    return sum(numbers) / len(numbers)\n"
 TEXT = 'def mean(numbers):\n    return "3"\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.practice.exercise_code import Statements
-from grader.submissions.source import UnitSource
+from grader.submissions.submission import UnitSource
 
 CODE = """
 from other import helper as aid

@@ -181,7 +181,7 @@ def test_the_right_answer_earns_all_points_in_every_variant(quiz: Quiz) -> None:
                 case ChoiceItem():
                     raw = " ".join(letter for letter, choice in item.options().items() if choice.right)
                 case BugItem():
-                    raw = next(letter for letter, number in item.options().items() if number == item.wrong_line())
+                    raw = next(letter for letter, line in item.options().items() if line.right)
                 case NumberItem() | ShapeItem() | OrderItem():
                     raw = accepted_answer(item, variant)
             assert points(quiz, name, raw, variant) == item.points

@@ -29,8 +29,7 @@ from grader.quizzes.items import (
     mark,
     too_short,
 )
-from grader.quizzes.practice_items import FILENAME, read_practice
-from grader.quizzes.practice_items import page as page_of
+from grader.quizzes.practice_items import FILENAME, page_of, read_practice
 from grader.quizzes.quiz_source import Quiz
 
 PRACTICE = read_practice(COURSE.exercises / FILENAME)

@@ -12,7 +12,7 @@ from grader.quizzes.questions import Question
 from grader.quizzes.quiz_source import Quiz
 from grader.quizzes.sheet import Sheet, SheetError, has_boxes, write_sheet
 from grader.quizzes.sheet_reader import LINE_LIMIT, fill_in, read_sheet, too_few_decimals
-from grader.submissions.source import SHEET_LIMIT
+from grader.submissions.submission import SHEET_LIMIT
 
 ANSWERS = {
     "order_of_terms": "b",

@@ -10,7 +10,7 @@ from notebooks import code, write_notebook
 
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.reader import find_files, read_submission
-from grader.submissions.source import UnitSource, UnitSubmission
+from grader.submissions.submission import UnitSource, UnitSubmission
 
 STUB = "import torch\n\n\ndef f(x):\n    raise NotImplementedError()\n"
 ANSWER = "def f(x):\n    return x\n"

@@ -12,9 +12,8 @@ from downloads import Content, tarred, write, zipped
 from notebooks import code, write_notebook
 
 from grader.submissions.find import find_submissions
-from grader.submissions.names import SubmissionError
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission, SubmissionError
 from grader.submissions.tree import Files, Ignored
 
 STUB = "def f(x):\n    raise NotImplementedError()\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.submissions.names import intended_name, student_id
+from grader.submissions.submission import intended_name, student_id
 
 UNITS = ["self_attention", "causal_attention"]
 

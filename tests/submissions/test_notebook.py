@@ -11,7 +11,7 @@ import pytest
 from notebooks import code, write_notebook
 
 from grader.submissions.notebook import NOTEBOOK_VALUES, Notebook, read_notebook, repaired
-from grader.submissions.source import UnitSource
+from grader.submissions.submission import UnitSource
 from grader.submissions.tree import UnreadableError
 
 ANSWER = "def f(x):\n    return x\n"

@@ -13,7 +13,7 @@ from notebooks import code, write_notebook
 
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.reader import read_submission
-from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
 
 STUB = "# %% [markdown]\n# # Unit\n# %%\nimport torch\n\n# %%\ndef f(x):\n    raise NotImplementedError()\n"
 ANSWER = "def f(x):\n    return x\n"
@@ -83,10 +83,9 @@ def test_a_notebook_has_no_lines(folder: Path) -> None:
     assert source(folder).line_of("f") is None
 
 
-def test_a_submission_has_its_student_and_folder(folder: Path) -> None:
+def test_a_submission_has_its_student(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
-    submission = read(folder)
-    assert (submission.student, submission.folder) == ("ada", folder)
+    assert read(folder).student == "ada"
 
 
 def test_code_that_could_crash_a_parser_is_not_parsed(folder: Path) -> None:

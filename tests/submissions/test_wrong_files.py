@@ -11,7 +11,7 @@ from notebooks import code
 
 from grader.submissions.contents import another_unit
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission
 
 STUB, OTHER_STUB = ("def add(a, b):\n    ...\n", "def scale(x):\n    ...\n\n\ndef shift(x):\n    ...\n")
 ANSWER, OTHER = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import courses
@@ -17,7 +16,7 @@ from grader.engine.criteria import visible_criteria_of_unit
 from grader.engine.diagnosis import diagnose
 from grader.engine.engine_client import Engine
 from grader.reports.model import Result
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 from grader.testing.student import InProcessBackend
 
 
@@ -314,7 +313,7 @@ def test_the_width_that_should_be_refused_is_named() -> None:
 
 
 def graded(engine: Engine, unit: str, text: str) -> Result:
-    submission = Submission("ada", Path(), None, {unit: UnitSubmission(UnitSource(f"{unit}.py", (text,)))})
+    submission = Submission("ada", None, {unit: UnitSubmission(UnitSource(f"{unit}.py", (text,)))})
     return courses.graded(engine, submission)
 
 

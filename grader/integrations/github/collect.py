@@ -20,15 +20,23 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from grader.classes.collected import COLLECTED, LATE, CollectedClass, CollectedStudent, CollectedWork, CollectError
+from grader.classes.collected import (
+    COLLECTED,
+    LATE,
+    SNAPSHOTS,
+    CollectedClass,
+    CollectedStudent,
+    CollectedWork,
+    CollectError,
+)
 from grader.classes.roster import RosterEntry
 from grader.course.model import FILENAME, Course
 from grader.files import held, remove_partial, write_atomically
 from grader.integrations.github.api import GitHub, GitHubError, NotKept
 from grader.integrations.github.git_repositories import FetchError, Store
 from grader.integrations.github.github_release import RECORD, checksum, course_files, of_students
-from grader.integrations.github.history import SNAPSHOTS, History, Snapshot, anomalies, late_work, read_snapshots
-from grader.submissions.names import SHEET_SUFFIX
+from grader.integrations.github.history import History, Snapshot, anomalies, late_work, read_snapshots
+from grader.submissions.submission import SHEET_SUFFIX
 from grader.submissions.tree import MEGABYTE
 
 AT_ONCE = 8
@@ -98,7 +106,9 @@ def collect(
     with held(into), _partial(into) as partial:
         snapshots = read_snapshots(into / SNAPSHOTS)
         members = collections.Counter(entry.repository.casefold() for entry in roster)
-        job = _Job(course, units, github, _owned(course), partial, snapshots, now, members)
+        theirs = of_students(course)
+        owned = {path: checksum(content) for path, content in course_files(course).items() if path not in theirs}
+        job = _Job(course, units, github, owned, partial, snapshots, now, members)
 
         def one(entry: RosterEntry) -> CollectedStudent:
             student = job.student(entry)
@@ -140,7 +150,7 @@ def _partial(into: Path) -> Iterator[Path]:
 
 @dataclass
 class _Job:
-    """Collects students, several at the same time."""
+    """Collects students, several at the same time. `owned` has the SHA-256 of the files that they should not change."""
 
     course: Course
     units: Mapping[str, datetime.datetime]
@@ -268,9 +278,3 @@ class _Job:
             return None
         plain = sorted(path for path in found if _PATH.fullmatch(path) and len(path) <= 200)
         return {path: found[path] for path in plain[:_MOST_FILES]}
-
-
-def _owned(course: Course) -> dict[str, str]:
-    """Return the files that students receive and should not change, as path and SHA-256."""
-    theirs = of_students(course)
-    return {path: checksum(content) for path, content in course_files(course).items() if path not in theirs}

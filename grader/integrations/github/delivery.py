@@ -7,7 +7,6 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from grader.classes.record import Grade, feedback, feedback_page
 from grader.course.model import Course
@@ -17,12 +16,20 @@ from grader.integrations.github.api import GitHub, GitHubError
 from grader.reports.model import Report, Unit
 from grader.text import who
 
+FEEDBACK_BRANCH = "grader-feedback"
+"""GitHub Classroom has a branch `feedback` of its own, the base of its pull request. Each member of a group has one."""
+FEEDBACK_FILE = "README.md"
+"""GitHub shows it on the page of the branch."""
+FEEDBACK_TITLE = "Feedback on your grades"
+MOST_OF_A_COMMENT = 60_000
+"""The most bytes of a summary: GitHub accepts 65,536 characters in a comment."""
 
-class Delivery(NamedTuple):
-    """Something to send: for whom, and what sends it. Sent again, it changes nothing; it raises GraderError."""
+_MARK = "<!-- grader feedback -->"
+_OPENING = "Each unit has a comment with its grade of record and what it was given for. Questions are welcome here."
+_CONTENTS, _ISSUES = "Contents: read and write", "Issues: read and write"
 
-    recipient: str
-    deliver: Callable[[], None]
+Delivery = tuple[str, Callable[[], None]]
+"""For whom something is, and what sends it. Sent again, it changes nothing; it raises GraderError."""
 
 
 def send(deliveries: Iterable[Delivery]) -> Iterator[tuple[str, str | None]]:
@@ -38,24 +45,11 @@ def send(deliveries: Iterable[Delivery]) -> Iterator[tuple[str, str | None]]:
         yield recipient, problem
 
 
-FEEDBACK_BRANCH = "grader-feedback"
-"""GitHub Classroom has a branch `feedback` of its own, the base of its pull request. Each member of a group has one."""
-FEEDBACK_FILE = "README.md"
-"""GitHub shows it on the page of the branch."""
-FEEDBACK_TITLE = "Feedback on your grades"
-MOST_OF_A_COMMENT = 60_000
-"""The most bytes of a summary: GitHub accepts 65,536 characters in a comment."""
-
-_MARK = "<!-- grader feedback -->"
-_OPENING = "Each unit has a comment with its grade of record and what it was given for. Questions are welcome here."
-_CONTENTS, _ISSUES = "Contents: read and write", "Issues: read and write"
-
-
 def deliveries(grades: Iterable[Grade], to: Callable[[Grade], None]) -> Iterator[Delivery]:
     """Yield the feedback of each student who has a grade; `to` is one of the functions below."""
     for grade in grades:
         if grade.graded:
-            yield Delivery(grade.student.student, partial(to, grade))
+            yield grade.student.student, partial(to, grade)
 
 
 def to_folder(folder: Path, course: Course, now: datetime.datetime, grade: Grade) -> None:
@@ -145,10 +139,9 @@ def statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[Delivery]:
                 context = f"grade of record/{name}{f'/{student}' if grade.is_shared else ''}"
                 is_due = unit.due is None or datetime.datetime.fromisoformat(unit.due) <= now
                 points = f"{unit.points} of {unit.possible} points{'' if is_due else ', not due yet'}"
-                yield Delivery(
-                    f"{who(student, report.name)}, {name}",
-                    partial(_post, github, repository, report.commit, context, "exempt" if unit.exempt else points),
-                )
+                description = "exempt" if unit.exempt else points
+                post = partial(_post, github, repository, report.commit, context, description)
+                yield f"{who(student, report.name)}, {name}", post
 
 
 def _post(github: GitHub, repository: str, commit: str, context: str, description: str) -> None:

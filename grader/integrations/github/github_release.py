@@ -19,13 +19,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from grader import machine
 from grader.course.model import FILENAME, Course
-from grader.files import PACKAGE, write_atomically
+from grader.files import PACKAGE, write_outdated
 from grader.integrations.github.git_repositories import Repository, around, identity, origin
 from grader.integrations.release import GradingMode, ReleaseError
 from grader.integrations.release.leaks import require_none
 from grader.integrations.release.release_folder import replaced, require_built, require_over
 from grader.integrations.release.wheel import build_wheel, pins, received
-from grader.submissions.names import SHEET_SUFFIX
+from grader.submissions.submission import SHEET_SUFFIX
 
 RECORD = ".course.json"
 """The file with the SHA-256 of each file as a release wrote it. If a file differs, somebody has changed it."""
@@ -291,7 +291,8 @@ def _prepare(folder: Path, course: Course, mode: GradingMode, author: Mapping[st
     """Make the whole release in an empty folder, with a commit, and search it for leaks. Return its files."""
     wheel = build_wheel(folder / "course", course)
     files = course_files(course)
-    files["constraints.txt"] = _constraints(course).encode()
+    title = "# The versions that the course was tested with. pip reads them with requirements.txt."
+    files["constraints.txt"] = "\n".join([title, *pins(course), ""]).encode()
     files["course/machine.py"] = (PACKAGE / "machine.py").read_bytes()
     for path, text in _rendered(course, mode, wheel.name).items():
         files[path] = text.encode()
@@ -315,17 +316,18 @@ def course_files(course: Course) -> dict[str, bytes]:
 
 def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:
     """Return the files that templates make."""
-    if mode is not GradingMode.record and not (course.root / PACKAGE.name / "__init__.py").is_file():
-        raise ReleaseError(
-            f"--grading {mode} needs the grader in the course's own repository, and {course.root} has no "
-            f"{PACKAGE.name}/: leave the option out, and grade with `grader grade`."
-        )
-    grader_repository = origin(course.root) if mode is not GradingMode.record else None
-    if mode is not GradingMode.record and not grader_repository:
-        raise ReleaseError(
-            f"--grading {mode} needs to know this repository's name on GitHub, and its remote `origin` says none: "
-            "git remote remove origin; git remote add origin https://github.com/OWNER/NAME"
-        )
+    grader_repository = None
+    if mode is not GradingMode.record:
+        if not (course.root / PACKAGE.name / "__init__.py").is_file():
+            raise ReleaseError(
+                f"--grading {mode} needs the grader in the course's own repository, and {course.root} has no "
+                f"{PACKAGE.name}/: leave the option out, and grade with `grader grade`."
+            )
+        if not (grader_repository := origin(course.root)):
+            raise ReleaseError(
+                f"--grading {mode} needs to know this repository's name on GitHub, and its remote `origin` says none: "
+                "git remote remove origin; git remote add origin https://github.com/OWNER/NAME"
+            )
     about = {"mode": mode.value, "wheel": wheel, "grader_repository": grader_repository}
     return {path: render(name, course, **about) for path, name in _RENDERED.items()}
 
@@ -336,14 +338,8 @@ def write_workflows(course: Course) -> list[Path]:
     Returns:
         The files that were out of date; none if the course has no workflows.
     """
-    written = []
-    for path in sorted((course.root / ".github" / "workflows").glob("grade-*.yml")):
-        before = path.read_text(encoding="utf-8")
-        after = _PYTHON.sub(course.python, before)
-        if after != before:
-            write_atomically(path, after)
-            written.append(path)
-    return written
+    files = sorted((course.root / ".github" / "workflows").glob("grade-*.yml"))
+    return write_outdated({path: _PYTHON.sub(course.python, path.read_text(encoding="utf-8")) for path in files})
 
 
 def render(template: str, course: Course, **about: str | None) -> str:
@@ -360,8 +356,3 @@ def render(template: str, course: Course, **about: str | None) -> str:
     oldest, newest = ("{}.{}".format(*version) for version in (machine.OLDEST, machine.NEWEST))
     needs = {"oldest": oldest, "newest": newest, "gigabytes": machine.GIGABYTES}
     return environment.get_template(template).render(course=course, python=course.python, **needs, **about)
-
-
-def _constraints(course: Course) -> str:
-    title = "# The versions that the course was tested with. pip reads them with requirements.txt."
-    return "\n".join([title, *pins(course).values(), ""])

@@ -14,11 +14,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from grader.classes.collected import COLLECTED, CollectedWork, CollectError, Instant, Push, alike
-from grader.classes.collected import SNAPSHOTS as SNAPSHOTS
 from grader.documents import Model
 from grader.integrations.github.git_repositories import FILE_LIMIT, FetchError, Store
 from grader.integrations.github.github_release import checksum
-from grader.submissions.names import FOLDER, filenames
+from grader.submissions.submission import FOLDER, filenames
 from grader.text import listed
 
 
@@ -204,13 +203,16 @@ def anomalies(
         units: The time of each unit.
         members: How many students have the repository, each with an account.
     """
+    what = "these files differ from the course's own"
+    changed = {unit: f"{what}: {listed(work.changed, 5)}." for unit, work in works.items() if work.changed}
+    later = [f"{unit} {work.pushes_since}" for unit, work in works.items() if work.pushes_since]
     return [
         *alike({unit: work.remark for unit, work in works.items()}),
         *_rewritten(pushes, units),
         *_accounts(pushes, members),
         *_odd_dates(to_all, dates, units),
-        *_changes(works),
-        *_later(works),
+        *alike(changed),
+        *([f"Pushes since it was due: {', '.join(later)}."] if later else []),
     ]
 
 
@@ -257,17 +259,6 @@ def _odd_dates(
         is_long_before = at - date > _LONG_BEFORE and not push.begins
         if between or is_long_before or date - at > _CLOCKS_DIFFER:
             yield f"The commit {commit[:7]} is dated {in_utc(date)}, but was pushed at {in_utc(at)}{_after(between)}."
-
-
-def _changes(works: Mapping[str, CollectedWork]) -> Iterator[str]:
-    what = "these files differ from the course's own"
-    yield from alike({unit: f"{what}: {listed(work.changed, 5)}." for unit, work in works.items() if work.changed})
-
-
-def _later(works: Mapping[str, CollectedWork]) -> Iterator[str]:
-    counts = [f"{unit} {work.pushes_since}" for unit, work in works.items() if work.pushes_since]
-    if counts:
-        yield f"Pushes since it was due: {', '.join(counts)}."
 
 
 def _after(units: list[str]) -> str:

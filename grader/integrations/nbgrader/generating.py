@@ -18,12 +18,7 @@ from nbgrader.api import Comment, Grade, Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.nbgraderformat import MetadataValidator
-from nbgrader.preprocessors import (
-    ClearOutput,
-    ClearSolutions,
-    IncludeHeaderFooter,
-    NbGraderPreprocessor,
-)
+from nbgrader.preprocessors import ClearOutput, ClearSolutions, IncludeHeaderFooter, NbGraderPreprocessor
 from nbgrader.utils import find_all_files, is_grade, is_locked, is_solution, is_task
 from sqlalchemy.exc import DatabaseError
 

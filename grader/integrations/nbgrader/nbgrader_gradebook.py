@@ -27,10 +27,12 @@ from grader.classes.roster import RosterEntry
 from grader.course.model import Course, Late
 from grader.integrations.nbgrader import course_of
 from grader.reports.model import Change
-from grader.submissions.names import student_id
 from grader.submissions.notebook import QUIZ_MARK
+from grader.submissions.submission import student_id
 
 ROSTER = "roster.csv"
+_ADJUSTED, _COMMENT = "Adjusted by ", "Comment by "
+"""How a comment on an adjustment begins, and one without points."""
 
 
 def decisions_in(folder: Path, course: Course) -> Decisions:
@@ -51,16 +53,6 @@ def entry_of(matcher: Matcher, name: str) -> RosterEntry:
     return found[0] if found and found[0].student else RosterEntry(in_reports or name)
 
 
-def names_of(entries: Sequence[RosterEntry], known: Iterable[str]) -> dict[str, str]:
-    """Return what nbgrader calls each student of the roster; those that it does not know get the roster's name."""
-    names, matcher = dict[str, str](), Matcher(entries)
-    for name in sorted(known):
-        student = entry_of(matcher, name).student
-        if student not in names or name == student:
-            names[student] = name
-    return {entry.student: names.get(entry.student, entry.student) for entry in entries}
-
-
 def add_students(gradebook: Any, entries: Sequence[RosterEntry], known: Iterable[str]) -> None:
     """Add the students of the roster whom nbgrader does not know, and add the missing names of the others.
 
@@ -70,10 +62,13 @@ def add_students(gradebook: Any, entries: Sequence[RosterEntry], known: Iterable
         known: Names that nbgrader will add by itself.
     """
     present = {one.id: one for one in gradebook.students}
-    names = names_of(entries, {*known, *present})
+    names, matcher = dict[str, str](), Matcher(entries)
+    for name in sorted({*known, *present}):
+        student = entry_of(matcher, name).student
+        if student not in names or name == student:
+            names[student] = name
     for entry in entries:
-        name = names[entry.student]
-        about = _about(entry)
+        name, about = names.get(entry.student, entry.student), _about(entry)
         if name in present:
             about = {key: text for key, text in about.items() if not getattr(present[name], key)}
         if about or name not in present:
@@ -90,21 +85,10 @@ def _about(entry: RosterEntry) -> dict[str, str]:
     return {key: text for key, text in plain.items() if text}
 
 
-_ADJUSTED, _COMMENT = "Adjusted by ", "Comment by "
-"""How a comment on an adjustment begins, and one without points."""
-
-
 def differences(found: Mapping[str, float], possible: Mapping[str, float]) -> str:
     """Return in which cells the points of nbgrader differ from those of the course; "" if in none."""
     wrong = [name for name in {**possible, **found} if found.get(name) != possible.get(name)]
     return ", ".join(f"{name} {_points(found, name)} instead of {_points(possible, name)}" for name in wrong)
-
-
-def write_extension(submission: Any, entry: RosterEntry, course: Course) -> None:
-    """Write the extension of a student's line in the roster, or that there is none."""
-    name = submission.assignment.name
-    due = entry.due.get(name)
-    submission.extension = parse_utc(due) - parse_utc(course.units[name].due) if due else None
 
 
 def write_adjustments(notebook: Any, changes: Iterable[Change], exercises: Iterable[str]) -> None:
@@ -201,23 +185,24 @@ class ApplyDecisions(AssignLatePenalties):
             unchanged: tuple[NotebookNode, ResourcesDict] = super().preprocess(nb, resources)
             return unchanged
         unit, student = session.unit, names["student"]
-        decisions, entry, exercises = session.decisions, session.entry(student), session.course.units[unit].exercises
+        decisions, entry, described = session.decisions, session.entry(student), session.course.units[unit]
         submitted = self.parent.submitted(student, unit).parent
         with Gradebook(names["db_url"]) as gradebook:
             submission = gradebook.find_submission(unit, student)
             notebook = gradebook.find_submission_notebook(names["notebook"], unit, student)
-            submission.assignment.duedate = parse_utc(session.course.units[unit].due)
+            submission.assignment.duedate = parse_utc(described.due)
             hand_in = HandIn(submitted, submitted.parent)
             dating = Dating(decisions, [submitted.parent], {entry.student: [hand_in]}, [unit])
             [time] = dating.times(entry.student, unit, [hand_in], [0])
             if time and time.at:
                 submission.timestamp = parse_utc(time.at)
             if decisions.entries:
-                write_extension(submission, entry, session.course)
+                extended = entry.due.get(unit)
+                submission.extension = parse_utc(extended) - parse_utc(described.due) if extended else None
                 # Without the file, extra credit is what somebody has entered.
                 if Path(self.parent.coursedir.root, ADJUSTMENTS).exists():
                     adjusted = [*decisions.adjusted(entry.student, ""), *decisions.adjusted(entry.student, unit)]
-                    write_adjustments(notebook, adjusted, exercises)
+                    write_adjustments(notebook, adjusted, described.exercises)
             write_penalty(gradebook, notebook, session.course.late)
             if submission.total_seconds_late or notebook.late_submission_penalty:
                 self.log.warning(

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import nbformat
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 from nbconvert.exporters import HTMLExporter
@@ -29,12 +28,13 @@ from grader.errors import GraderError, InternalError
 from grader.integrations.nbgrader.nbgrader_gradebook import differences, entry_of
 from grader.quizzes.quiz_source import load_quizzes
 from grader.quizzes.sheet import heading
+from grader.reports.exporters.html import environment
 from grader.reports.model import Message, QuizItem, Report
-from grader.reports.reading import Place, issues
+from grader.reports.reading import Place, issues, points
 from grader.reports.scoring import quiz_points
 from grader.submissions.notebook import QUIZ_MARK
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission
+from grader.submissions.submission import Submission
 
 AT_ONCE = 2
 """The submission that nbgrader waits for or works on, and the next one."""
@@ -207,7 +207,8 @@ def of_exercise(report: Report, unit: str, name: str) -> CellFeedback:
     parts += [Part("remark", text=remark) for remark in exercise.remarks]
     parts += _outputs(message for message in report.messages if (message.unit, message.exercise) == (unit, name))
     share = sum(test.outcome == "passed" for test in exercise.tests) / max(len(exercise.tests), 1)
-    return _scored(f"`{name}`", exercise.points, exercise.possible, share, parts)
+    headline = f"`{name}`: {exercise.points} of {points(exercise.possible)}"
+    return CellFeedback(headline, share, tuple(parts))
 
 
 def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> CellFeedback:
@@ -230,7 +231,7 @@ def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> CellFeedb
     if item.explanation:
         parts.append(Part("remark", "Why", item.explanation, is_markdown=True))
     share = item.points / item.possible if item.possible else None
-    return _scored(heading(name), item.points, item.possible, share, parts)
+    return CellFeedback(f"{heading(name)}: {item.points} of {points(item.possible)}", share, tuple(parts))
 
 
 def of_whole(report: Report, unit: str) -> CellFeedback | None:
@@ -247,11 +248,6 @@ def of_whole(report: Report, unit: str) -> CellFeedback | None:
     return CellFeedback("About the notebook as a whole", None, tuple(parts)) if parts else None
 
 
-def _scored(name: str, points: int, possible: int, share: float | None, parts: list[Part]) -> CellFeedback:
-    unit = "point" if possible == 1 else "points"
-    return CellFeedback(f"{name}: {points} of {possible} {unit}", share, tuple(parts))
-
-
 def _outputs(messages: Iterable[Message]) -> Iterator[Part]:
     texts: dict[str, list[str]] = {}
     for message in messages:
@@ -266,16 +262,10 @@ def _template() -> Any:
     code, markdown = MarkdownIt("zero").enable("backticks"), MarkdownIt("commonmark", {"html": False})
     for one in (code, markdown):
         one.add_render_rule("code_inline", _code)
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["code"] = lambda text: Markup(code.renderInline(text))
-    environment.filters["markdown"] = lambda text: Markup(markdown.render(text))
-    return environment.get_template(TEMPLATE)
+    templates = environment(Path(__file__).parent)
+    templates.filters["code"] = lambda text: Markup(code.renderInline(text))
+    templates.filters["markdown"] = lambda text: Markup(markdown.render(text))
+    return templates.get_template(TEMPLATE)
 
 
 def _code(_: Any, tokens: Any, index: int, options: Any, environment: Any) -> str:  # noqa: ARG001
@@ -322,9 +312,11 @@ class GradeSubmission(NbGraderPreprocessor):
         student, unit = names["student"], session.unit
         report = session.report(self.parent.submitted(student, unit), self.parent.following(student, unit))
         cells, released = cells_with_points(nb), cells_with_points(self.parent.release_notebook(unit))
-        for name, (points, feedback) in _outcomes(report, unit, session.due(student)).items():
+        for name, (earned, feedback) in _outcomes(report, unit, session.due(student)).items():
             cells[name].source = released[name].source  # without the hidden test
-            cells[name].outputs = [_feedback_output(feedback), _points_output(points)]
+            # nbgrader reads the second output as the points. Without it, it would give all points.
+            given = nbformat.v4.new_output("execute_result", {"text/plain": str(earned)})
+            cells[name].outputs = [_feedback_output(feedback), given]
         if whole := of_whole(report, unit):
             nb.cells.insert(0, nbformat.v4.new_code_cell(WHOLE_SOURCE, id=WHOLE, outputs=[_feedback_output(whole)]))
         return nb, resources
@@ -349,10 +341,4 @@ def _feedback_output(feedback: CellFeedback) -> NotebookNode:
     output: NotebookNode = nbformat.v4.new_output(
         "display_data", {"text/html": feedback.html(), "text/plain": feedback.plain()}
     )
-    return output
-
-
-def _points_output(points: int) -> NotebookNode:
-    """Return the output that nbgrader reads as the points. Without output it would give all points."""
-    output: NotebookNode = nbformat.v4.new_output("execute_result", {"text/plain": str(points)})
     return output

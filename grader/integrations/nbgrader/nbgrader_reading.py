@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import glob
 import weakref
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +30,10 @@ from grader.integrations.nbgrader.nbgrader_grading import NotGraded, Session
 from grader.submissions.archives import Folder
 from grader.submissions.find import find_submissions
 from grader.submissions.layouts import is_marked
-from grader.submissions.names import intended_name
 from grader.submissions.notebook import CODE_LIMIT, NO_TEXT, NOTEBOOK_LIMIT, grade_id_of, read_all_cells, source_of
 from grader.submissions.reader import find_files
-from grader.submissions.tree import Files, FoundFile, UnreadableError, walk
+from grader.submissions.submission import intended_name
+from grader.submissions.tree import Files, Part, UnreadableError, walk
 from grader.text import listed, log_line
 
 MOST_CELLS = 1000
@@ -66,7 +65,9 @@ class SubmissionExporter(NotebookExporter):
             self.log.error("Nothing was graded. %s", error)
             raise NbGraderException(str(error)) from None
         if units and self.decisions.entries:
-            self._add_students()
+            folders = glob.glob(str(self._folder(self.coursedir.submitted_directory, "*", "*")))  # noqa: PTH207
+            with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+                add_students(gradebook, self.decisions.entries, {Path(folder).parent.name for folder in folders})
         if units and self.course.late.counts == "best":
             self.log.warning(
                 "autograder.yml says `counts: best`, but nbgrader keeps only the last submission, which counts here. "
@@ -86,23 +87,14 @@ class SubmissionExporter(NotebookExporter):
         return session
 
     def _warn_of_early_quiz(self, session: Session) -> None:
-        unit = session.unit
+        unit, sentence = session.unit, ""
         if session.is_quiz_early():
-            self.log.warning(
-                "The quiz of %s counts once its due date has passed, %s, and has 0 points until then. After it run: "
-                "nbgrader autograde %s --force",
-                unit,
-                session.due().isoformat(" ", "minutes"),
-                unit,
-            )
-        elif session.extended:
-            self.log.warning(
-                "The quiz of %s does not count yet for those with an extension: %s. After it run: "
-                "nbgrader autograde %s --force",
-                unit,
-                listed(session.extended),
-                unit,
-            )
+            due = session.due().isoformat(" ", "minutes")
+            sentence = f"The quiz of {unit} counts once its due date has passed, {due}, and has 0 points until then."
+        elif extended := session.extended:
+            sentence = f"The quiz of {unit} does not count yet for those with an extension: {listed(extended)}."
+        if sentence:
+            self.log.warning("%s After it run: nbgrader autograde %s --force", sentence, unit)
 
     def session(self, names: dict[str, str]) -> Session | None:
         """Return the session that grades a notebook, or None if it is not of a unit: then nbgrader runs it.
@@ -186,12 +178,6 @@ class SubmissionExporter(NotebookExporter):
             return True
         handed_in, graded = (self.coursedir.get_existing_timestamp(str(one)) for one in (submitted, autograded))
         return bool(handed_in and graded and handed_in > graded)
-
-    def _add_students(self) -> None:
-        """Add the students of the roster to the gradebook, so that all have a row in nbgrader's table."""
-        folders = glob.glob(str(self._folder(self.coursedir.submitted_directory, "*", "*")))  # noqa: PTH207
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
-            add_students(gradebook, self.decisions.entries, {Path(folder).parent.name for folder in folders})
 
     def _expect_notebooks(self) -> None:
         """Make nbgrader expect a notebook in each submission, so that a submission without it is graded too.
@@ -286,11 +272,13 @@ class ExtractSubmissions(ExtractorPlugin):
         """Extract the files of one student."""
         files = {file.path: file for file in walk(tree).files}
         chosen = find_files(tree, unit, course.exercises, course.units, unit in course.quizzes)
-        own_paths = chosen.own_paths or _damaged(files.values(), unit)
+        # The only notebook of a unit is collected even if it is damaged: `nbgrader autograde` tells its student why.
+        notebooks = [file.path for file in files.values() if intended_name(file.name, [unit]) == f"{unit}.ipynb"]
+        own_paths = chosen.own_paths or ({f"{unit}.ipynb": notebooks[0]} if len(notebooks) == 1 else {})
         if not own_paths:
             self._warn(f"{student}: nothing was collected. {chosen.problem}")
         for name, own_path in own_paths.items():
-            file = files.get(own_path) or FoundFile(own_path, tree, own_path)
+            file = files.get(own_path) or Part(tree, own_path, own_path)
             try:
                 content = file.tree.read_bytes(file.relative, NOTEBOOK_LIMIT)
             except UnreadableError as error:
@@ -316,10 +304,3 @@ def _downloads(folder: Path) -> list[Path]:
     if entries and all(entry.kind == "archive" and not is_marked(entry) for entry in entries):
         return [folder / entry.name for entry in entries]
     return [folder]
-
-
-def _damaged(files: Iterable[FoundFile], unit: str) -> dict[str, str]:
-    """Return the only notebook of a unit, which cannot be read: `nbgrader autograde` tells its student why."""
-    notebook = f"{unit}.ipynb"
-    paths = [file.path for file in files if intended_name(file.name, [unit]) == notebook]
-    return {notebook: paths[0]} if len(paths) == 1 else {}

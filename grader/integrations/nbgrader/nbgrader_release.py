@@ -13,7 +13,9 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import nbformat
+from nbformat import NotebookNode
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION, BuildError, read_source
 from grader.course.model import Course
@@ -21,16 +23,12 @@ from grader.files import PACKAGE, write_atomically
 from grader.integrations.nbgrader import IN_PLACE_OF
 from grader.integrations.nbgrader.notebook_merge import Merge
 from grader.integrations.release import ReleaseError
-from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem
+from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem, accepted_answer, right_letters
 from grader.quizzes.questions import Question
 from grader.quizzes.quiz_source import Quiz
 from grader.quizzes.sheet import heading, kind_line
 from grader.quizzes.sheet_reader import WHAT_TO_WRITE
 from grader.reports.scoring import Rubric, quiz_points
-
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
 
 CONFIGURATION = "nbgrader_config.py"
 _ABOUT_THE_NOTEBOOK = """\
@@ -97,8 +95,6 @@ def is_configured(directory: Path) -> bool:
 
 def _notebook(cells: list[NotebookNode]) -> NotebookNode:
     """Return a notebook with these cells."""
-    import nbformat
-
     for position, cell in enumerate(cells):
         # These ids are the same in each release; jupytext's are random.
         cell.id = cell.metadata.get("nbgrader", {}).get("grade_id", f"text-{position}")
@@ -114,8 +110,6 @@ def _notebook(cells: list[NotebookNode]) -> NotebookNode:
 
 def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[NotebookNode]:
     """Return the cells of a unit's source, with a test cell below each exercise."""
-    import nbformat
-
     try:
         read = read_source(source, course)
     except BuildError as error:
@@ -140,8 +134,6 @@ def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[No
 
 def _quiz_cells(quiz: Quiz, points: dict[str, int]) -> Iterator[NotebookNode]:
     """Yield the cells of a quiz: for each item a question, a cell for the answer, and a test cell."""
-    import nbformat
-
     yield nbformat.v4.new_markdown_cell(f"# {quiz.title}\n\n{_ABOUT_THE_QUIZ}")
     for number, (name, item) in enumerate(quiz.items.items(), start=1):
         question, answer = item.asked(), f"answer_{number}"
@@ -166,19 +158,14 @@ def _asked(question: Question) -> str:
 def _right_answer(item: Item) -> str:
     """Return the right answer as Python, in the form that students are asked for."""
     match item:
-        case ChoiceItem():
-            right = [letter for letter, choice in item.options().items() if choice.right]
-            if item.kind == "true_false":
-                return str(item.options()[right[0]].text == "true")
-        case BugItem():
-            right = [letter for letter, number in item.options().items() if number == item.wrong_line()]
-        case OrderItem():
-            right = item.answer.split()
+        case ChoiceItem(kind="true_false"):
+            return str(accepted_answer(item, 0) == "true")
+        case ChoiceItem() | BugItem() | OrderItem():
+            return json.dumps(" ".join(right_letters(item)))
         case ShapeItem():
             return repr(tuple(item.row(0)["answer"]))
         case _:
             return repr(item.row(0)["answer"])
-    return json.dumps(" ".join(right))
 
 
 def _self_contained(cell: NotebookNode, solutions: Path) -> NotebookNode:
@@ -242,8 +229,6 @@ def _test_cell(of: str, name: str, points: int) -> NotebookNode:
 
 
 def _cell(source: str, **marks: str | int) -> NotebookNode:
-    import nbformat
-
     metadata = {"nbgrader": {"schema_version": 3, "task": False, **marks}}
     made: NotebookNode = nbformat.v4.new_code_cell(source, metadata=metadata)
     return made
@@ -361,8 +346,6 @@ def _new_folder(parent: Path) -> Path:
 
 def read_notebook(path: Path) -> NotebookNode:
     """Return a notebook, with an id for each cell. Raises ReleaseError."""
-    import nbformat
-
     line = ""
     try:
         with warnings.catch_warnings(action="ignore"):  # nbformat's, about the ids that it corrects
@@ -382,7 +365,5 @@ def read_notebook(path: Path) -> NotebookNode:
 
 
 def _write(path: Path, notebook: NotebookNode) -> None:
-    import nbformat
-
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, f"{nbformat.writes(notebook)}\n")

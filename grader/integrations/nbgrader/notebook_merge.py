@@ -7,13 +7,11 @@ import itertools
 import json
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from nbformat import NotebookNode
 
 from grader.submissions.notebook import QUIZ_MARK, grade_id_of, marks_of
-
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
 
 Cells = dict[str, "NotebookNode"]
 """Cells in their order, by name: the grade_id, or a name of our own that is the same in all versions."""

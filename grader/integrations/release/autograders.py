@@ -34,7 +34,7 @@ def release_classroom50(directory: Path, course: Course) -> list[Path]:
     require_built(course)
     with replaced(directory, course, (AUTOGRADER, CONSTRAINTS, "*.whl")) as folder:
         copy(_TEMPLATES / "classroom50" / AUTOGRADER, folder / AUTOGRADER)
-        (folder / CONSTRAINTS).write_text("".join(f"{pin}\n" for pin in pins(course).values()), encoding="utf-8")
+        (folder / CONSTRAINTS).write_text("".join(f"{pin}\n" for pin in pins(course)), encoding="utf-8")
         build_wheel(folder, course)
         require_none(folder, course)
     return sorted(directory.iterdir())
@@ -72,7 +72,7 @@ def release_gradescope(directory: Path, course: Course, unit: str | None = None)
         parts.append(course.root / course.suites.relative_to(course.root).parts[0])
         left_out = ("suites",)  # those in the package are another course's
     copied = {path.name: path for path in (PACKAGE, *parts)}
-    lists = {LOCK: pins(course).values(), REQUIREMENTS: dependencies()}
+    lists = {LOCK: pins(course), REQUIREMENTS: dependencies()}
     filled_in = {"@PYTHON@": course.python, '"@OPTIONS@"': f'"--unit", "{unit}"' if unit else ""}
     with replaced(directory, course, [*SCRIPTS, *copied, *lists]) as folder:
         for name, template in SCRIPTS.items():

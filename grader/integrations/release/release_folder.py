@@ -14,7 +14,7 @@ from grader.course.build import BEGIN_SOLUTION, END_SOLUTION, check, read_source
 from grader.course.model import Course
 from grader.files import refuse_links, write_atomically
 from grader.integrations.release import ReleaseError
-from grader.submissions.names import PUBLISHED, PUBLISHED_FOLDER, is_published
+from grader.submissions.submission import PUBLISHED, PUBLISHED_FOLDER, is_published
 
 TYPES = (
     *(".py", ".md", ".json", ".ini", ".txt", ".yml", ".sh", ".typed", ".template"),

@@ -25,7 +25,7 @@ from grader.course.guidance import read_hints
 from grader.course.model import Course
 from grader.files import PACKAGE
 from grader.integrations.release.wheel import is_the_instructors, received
-from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, mark
+from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, mark, right_letters
 from grader.quizzes.questions import QUIZ_SUFFIX, rendered
 from grader.quizzes.quiz_source import Quiz, load_quizzes
 from grader.quizzes.sheet import Sheet
@@ -277,16 +277,10 @@ def _lines_of_quizzes(course: Course, quizzes: Quizzes) -> Iterator[Passage]:
 
 def _answers(item: Item) -> Iterator[list[str]]:
     """Yield the right answers of an item as words, one for each variant and each way to write it."""
-    match item:
-        case ChoiceItem():
-            letters = [letter for letter, choice in item.options().items() if choice.right]
-        case BugItem():
-            letters = [letter for letter, number in item.options().items() if number == item.wrong_line()]
-        case OrderItem():
-            letters = item.answer.split()
-        case _:
-            yield from (re.findall(r"\w+", rendered(row["answer"]).casefold()) for row in item.variants)
-            return
+    if not isinstance(item, ChoiceItem | BugItem | OrderItem):
+        yield from (re.findall(r"\w+", rendered(row["answer"]).casefold()) for row in item.variants)
+        return
+    letters = right_letters(item)
     yield letters
     yield ["".join(letters)]
     if isinstance(item, ChoiceItem) and item.kind == "true_false":

@@ -22,7 +22,7 @@ from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, digest
 from grader.integrations.release import ReleaseError
 from grader.quizzes.questions import FILENAME as QUESTIONS
-from grader.submissions.names import SHEET_SUFFIX
+from grader.submissions.submission import SHEET_SUFFIX
 
 LOCK = "requirements.lock"
 """The file in the course's folder with the versions to install. Without it, the versions installed here count."""
@@ -41,8 +41,8 @@ def dependencies() -> list[str]:
     return [one for one in distribution().requires or () if "extra" not in str(Requirement(one).marker)]
 
 
-def pins(course: Course) -> dict[str, str]:
-    """Return the line `name==version` of each dependency of the grader, direct or not, by name."""
+def pins(course: Course) -> list[str]:
+    """Return the line `name==version` of each dependency of the grader, direct or not, sorted by name."""
     lock = course.root / LOCK
     lines = lock.read_text(encoding="utf-8").splitlines() if lock.is_file() else []
     locked = {_canonical(line.split("==")[0]): line for line in lines if "==" in line}
@@ -61,7 +61,7 @@ def pins(course: Course) -> dict[str, str]:
         found[name] = locked.get(name, f"{name}=={installed.version.partition('+')[0]}")
         wanted = [Requirement(one) for one in installed.requires or ()]
         waiting += [one.name for one in wanted if "extra" not in str(one.marker)]
-    return {name: found[name] for name in sorted(found)}
+    return [found[name] for name in sorted(found)]
 
 
 def _canonical(name: str) -> str:

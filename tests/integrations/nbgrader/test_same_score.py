@@ -101,7 +101,7 @@ def right_answer(item: Item) -> str:
         case ChoiceItem():
             return " ".join(letter for letter, choice in item.options().items() if choice.right)
         case BugItem():
-            return next(letter for letter, line in item.options().items() if line == item.wrong_line())
+            return next(letter for letter, line in item.options().items() if line.right)
         case OrderItem():
             return item.answer
         case _:

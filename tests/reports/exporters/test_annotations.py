@@ -6,7 +6,7 @@ from made_reports import Command, commands_in, exercise, of_exercises, raised, r
 
 from grader.reports.exporters.job_summary import annotation_commands as annotations_of
 from grader.reports.model import Report
-from grader.submissions.names import missing_unit
+from grader.submissions.submission import missing_file
 
 
 def annotated(report: Report) -> list[Command]:
@@ -97,7 +97,7 @@ def test_files_that_could_not_be_graded_are_one_error_together() -> None:
 
 
 def test_a_missing_file_is_not_an_error() -> None:
-    lost = unit({"total": exercise(0, 1)}, path=None, remarks=[missing_unit("sums")])
+    lost = unit({"total": exercise(0, 1)}, path=None, remarks=[missing_file("sums")])
     assert errors(report({"sums": lost})) == []
 
 

@@ -17,8 +17,7 @@ from grader.quizzes.sheet import write_sheet
 from grader.reports.exporters.autograder_results import gradescope_results
 from grader.reports.model import Change, Described, Diagnosed, Judged, Result
 from grader.reports.scoring import Rubric, make_report
-from grader.submissions.names import missing_unit
-from grader.submissions.source import Submission, UnitSource, UnitSubmission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission, missing_file
 
 _TABLE = re.compile(r"(?m)^\| (before|after) the due date \| `(\w+)` \| (.+) \|$")
 SHOWN = _TABLE.findall((REPOSITORY / "docs" / "gradescope.md").read_text(encoding="utf-8"))
@@ -101,7 +100,7 @@ def test_a_line_that_could_not_be_run_is_reported() -> None:
 
 
 def test_units_that_are_not_handed_in_are_listed_on_one_line() -> None:
-    lost = {name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_unit(name)]) for name in ("sums", "means")}
+    lost = {name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_file(name)]) for name in ("sums", "means")}
     made = gradescope_results(report(lost))
     assert made["output"].split("\n")[1:] == ["Not handed in yet: sums, means."]
     assert {test["output"] for test in made["tests"]} == {"It is not handed in yet."}
@@ -134,7 +133,7 @@ def graded(root: Path, when: str, level: str) -> dict[str, Any]:
         misconceptions=[Diagnosed("sums", "add", "subtracts", "Adding is not taking away.")],
     )
     second = datetime.timedelta(seconds=1 if when == "after" else -1)
-    submission = Submission("submission", root, None, {"sums": handed_in})
+    submission = Submission("submission", None, {"sums": handed_in})
     return gradescope_results(make_report(submission, found, rubric, course, {}, {}, course.units["sums"].due + second))
 
 

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 from grader.reports.exporters.job_summary import opening, summary
 from grader.reports.model import Message, Report
-from grader.submissions.names import missing_sheet, missing_unit
+from grader.submissions.submission import missing_file
 
 
 def shown(report: Report) -> BeautifulSoup:
@@ -97,8 +97,8 @@ def test_if_nothing_is_in_progress_the_first_unwritten_exercise_is_next() -> Non
 
 
 def test_a_missing_file_is_next_if_there_is_nothing_else() -> None:
-    lost = unit({"total": exercise(0, 1)}, path=None, remarks=[missing_unit("sums")])
-    assert next_up(report({"sums": lost})) == f"Go on here / {missing_unit('sums')}"
+    lost = unit({"total": exercise(0, 1)}, path=None, remarks=[missing_file("sums")])
+    assert next_up(report({"sums": lost})) == f"Go on here / {missing_file('sums')}"
 
 
 def test_an_unreadable_file_is_next_before_unwritten_exercises() -> None:
@@ -127,7 +127,7 @@ def test_a_table_shows_the_state_of_each_unit() -> None:
             "means": unit({"mean": exercise(1, 1), "median": exercise(2)}, quiz=quiz(3, 4)),
             "modes": unit({"mode": unwritten()}),
             "lost": unit({"gone": exercise(0, 2)}, path=None, remarks=["lost.py is empty: write there."]),
-            "later": unit({"next": exercise(0, 2)}, path=None, remarks=[missing_unit("later")]),
+            "later": unit({"next": exercise(0, 2)}, path=None, remarks=[missing_file("later")]),
         }
     )
     assert rows(made) == [
@@ -141,7 +141,7 @@ def test_a_table_shows_the_state_of_each_unit() -> None:
 
 
 def test_nothing_is_asked_for_in_an_exempt_unit_that_is_not_handed_in() -> None:
-    missing = unit({"next": exercise(0, 2)}, path=None, remarks=[missing_unit("later")])
+    missing = unit({"next": exercise(0, 2)}, path=None, remarks=[missing_file("later")])
     made = report({"sums": unit({"total": exercise(3)}), "later": missing.model_copy(update={"exempt": True})})
     assert rows(made)[-1][:2] == ["– exempt", "later"]
     text = text_of(made)
@@ -175,10 +175,10 @@ def test_an_error_is_shown_once() -> None:
 
 def test_units_that_are_not_handed_in_are_on_one_line_unless_their_quiz_is() -> None:
     lost = {
-        name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_unit(name)], quiz=sheet)
+        name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_file(name)], quiz=sheet)
         for name, sheet in {
             "sums": None,
-            "means": quiz(None, 4, answered=False, remarks=[missing_sheet("means")]),
+            "means": quiz(None, 4, answered=False, remarks=[missing_file("means", is_quiz=True)]),
             "modes": quiz(None, 4),
             "ranks": quiz(None, 4, answered=False, remarks=["ranks_quiz.md is too large."]),
         }.items()
