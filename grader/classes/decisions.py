@@ -26,6 +26,12 @@ from grader.documents import nearest
 from grader.reports.model import Change, Received, Report, Unit
 from grader.reports.reading import in_zone
 
+ADJUSTMENTS = "adjustments.csv"
+_COLUMNS = ("student", "unit", "exercise", "points", "comment", "by")
+RUBRIC = "rubric.csv"
+_RUBRIC_COLUMNS = ("deduction", "points", "text")
+_NUMBER = re.compile(r"[+-]?(\d{1,6}([.,]\d*)?|[.,]\d+)", re.ASCII)
+
 
 @dataclass(frozen=True)
 class Decisions:
@@ -146,10 +152,6 @@ def read_decisions(roster: Path | None, course: Course, downloads: Iterable[Path
     return Decisions(course, entries, times, adjustments, entries.staff, entries.notes)
 
 
-ADJUSTMENTS = "adjustments.csv"
-_COLUMNS = ("student", "unit", "exercise", "points", "comment", "by")
-
-
 class Adjustment(NamedTuple):
     """One line of the file. Without an exercise it is about the whole unit, and without a unit about everything.
 
@@ -252,11 +254,6 @@ def _check_text(table: Table, row: TableRow, adjustment: Adjustment, rubric: Map
         table.report(row, "points", f"{row['points']!r} is no number of points: write 2, -1 or 0.5.")
     elif not name and not adjustment.comment:
         table.report(row, "comment", "it is empty: write why, because the student reads it.")
-
-
-RUBRIC = "rubric.csv"
-_RUBRIC_COLUMNS = ("deduction", "points", "text")
-_NUMBER = re.compile(r"[+-]?(\d{1,6}([.,]\d*)?|[.,]\d+)", re.ASCII)
 
 
 class Deduction(NamedTuple):

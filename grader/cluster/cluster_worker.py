@@ -31,6 +31,7 @@ from grader.text import printable
 
 COURSE_VARIABLE = "GRADER_COURSE"
 """The environment variable that names the course's folder, for a worker that is started elsewhere."""
+_SHOWN = 12
 
 
 class SharedEngine:
@@ -189,9 +190,6 @@ def worker_name() -> str:
     with contextlib.suppress(ValueError):  # not in a worker
         address = get_worker().address
     return f"{address} on {socket.gethostname()}"
-
-
-_SHOWN = 12
 
 
 def installed(course: Course) -> dict[str, str]:
