@@ -172,7 +172,10 @@ class Batch:
             for work in group:
                 for left_out in dict.fromkeys(name for one in work.candidates for name in one.submission.ignored):
                     self.ignored.setdefault(left_out, []).append(work.student)
-                work.is_kept = self._is_up_to_date(work)
+                # Of several that are compared, one report says too little.
+                if work.usable and not self.force and len(work.candidates) == 1:
+                    now_handed_in = work.candidates[0].submission
+                    work.is_kept = is_up_to_date(work.usable, now_handed_in, self.course, self.quizzes, self.now)
             to_grade = different([work for work in group if not work.is_kept])
             self._running |= {id(one.submission): (one, group) for work in group for one in work.waiting}
             self._finish(group, advance)
@@ -226,15 +229,6 @@ class Batch:
             for number, time in enumerate(self.dating.times(student, unit, hand_ins, having)):
                 times[number][unit] = time
         return times
-
-    # Decide what is kept.
-
-    def _is_up_to_date(self, work: StudentWork) -> bool:
-        """Return whether nothing of a student has to be run."""
-        # Of several that are compared, one report says too little.
-        if self.force or not work.usable or len(work.candidates) > 1:
-            return False
-        return is_up_to_date(work.usable, work.candidates[0].submission, self.course, self.quizzes, self.now)
 
     # Decide on points, and write.
 

@@ -89,7 +89,8 @@ class Decisions:
         return report.with_units(units).model_copy(update=decided)
 
     def _unit(self, name: str, unit: Unit, entry: RosterEntry, found: Mapping[str, Time | None]) -> Unit:
-        earned = earned_points(unit)
+        # Of its exercises and its quiz, before any change.
+        earned = sum(one.points for one in unit.exercises.values()) + ((unit.quiz.points or 0) if unit.quiz else 0)
         due = entry.due.get(name, self.course.units[name].due)
         time = found[name] if name in found else self.times.kept(entry.student, name, remembered(unit))
         changes = self.adjusted(entry.student, name)
@@ -131,11 +132,6 @@ def remembered(unit: Unit) -> Time | None:
     if unit.received is None:
         return None
     return Time(datetime.datetime.fromisoformat(unit.received.at) if unit.received.at else None, unit.received.source)
-
-
-def earned_points(unit: Unit) -> int:
-    """Return the points of a unit's exercises and its quiz, before any change."""
-    return sum(one.points for one in unit.exercises.values()) + ((unit.quiz.points or 0) if unit.quiz else 0)
 
 
 def read_decisions(roster: Path | None, course: Course, downloads: Iterable[Path] = ()) -> Decisions:

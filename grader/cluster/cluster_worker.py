@@ -49,21 +49,16 @@ class SharedEngine:
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._waiting: dict[int, queue.SimpleQueue[bytes]] = {}
-        self._problem: InternalError | None = None
+        self.problem: InternalError | None = None
         self._router = threading.Thread(target=self._route, daemon=True)
         self._router.start()
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether another engine is needed."""
-        return self._problem is not None
 
     def reply(self, request: EngineRequest) -> bytes:
         """Return the engine's reply to a request. Raises InternalError if it ended, or hangs."""
         number, mine = next(self._numbers), queue.SimpleQueue[bytes]()
         with self._lock:
-            if self._problem:
-                raise self._problem
+            if self.problem:
+                raise self.problem
             self._waiting[number] = mine
         self._engine.send(replace(request, number=number))
         try:
@@ -72,7 +67,7 @@ class SharedEngine:
             self._engine.kill()
             raise InternalError("the grading engine hung, and was ended") from None
         if not line:
-            raise self._problem or InternalError("the grading engine ended")
+            raise self.problem or InternalError("the grading engine ended")
         return line
 
     def close(self) -> None:
@@ -88,7 +83,7 @@ class SharedEngine:
                 self._waiting.pop(json.loads(line)["number"]).put(line)
         except InternalError as error:
             with self._lock:
-                self._problem = error
+                self.problem = error
             for thread in self._waiting.values():
                 thread.put(b"")
             self._engine.__exit__(InternalError, error, None)
@@ -129,7 +124,7 @@ class WorkerProcess:
         """Return the engine; start one if there is none, or if it has ended. Raises GraderError."""
         with self._lock:
             assert self._course
-            if self._engine is None or self._engine.has_ended:
+            if self._engine is None or self._engine.problem:
                 self._engine = SharedEngine(self._course)
             return self._engine
 
