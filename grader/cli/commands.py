@@ -84,9 +84,9 @@ def _check(command: Command, course: Course, console: Console, grading: Grading 
             refuse_links(path, here)
     # A report has all exercises of a unit.
     tested = [unit_of(name, course) for name in names] if into or html else names
-    drawn = [name for unit in course.units.values() for name in unit.exercises] if html else []
+    drawn = [*course.unit_of] if html else names if command.is_asking else []
     answers = read_answers(course, folder, command.student)
-    graded = check_answers(course, answers, tested, grading, drawn or (names if command.is_asking else []))
+    graded = check_answers(course, answers, tested, grading, drawn)
     if command.student is None:
         with writing("What was found could not be kept for `grader`"):
             StudentProgress(course, folder, answers).remember(graded.report, answers.code)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -22,6 +22,9 @@ from typer.core import TyperGroup, TyperOption
 from grader.errors import BAD_INPUT, INTERNAL, INTERRUPTED, GraderError, InternalError
 from grader.machine import missing_torch
 from grader.text import listed, log_lines, printable
+
+if TYPE_CHECKING:
+    from grader.course.model import Course
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -180,14 +183,17 @@ def write_named(path: Path, content: str | bytes, option: str) -> None:
         raise GraderError(f"{option}: {path} cannot be written ({error.strerror}): name another file.") from None
 
 
-def one_of(name: str, allowed: list[str]) -> str:
-    """Return the unit `name`. Raises GraderError if the course has no such unit."""
+def read_course(named: Path | None, *units: str | None) -> Course:
+    """Return the course that a command works on. Raises GraderError if there is none, or none of these units in it."""
+    from grader.course.model import find_course
     from grader.documents import nearest
 
-    if name in allowed:
-        return name
-    units = ", ".join(allowed)
-    raise GraderError(f"There is no unit {name!r}: autograder.yml has {units}.{nearest(name, allowed)}")
+    course = find_course(named)
+    for unit in units:
+        if unit is not None and unit not in course.units:
+            known = ", ".join(course.units)
+            raise GraderError(f"There is no unit {unit!r}: autograder.yml has {known}.{nearest(unit, course.units)}")
+    return course
 
 
 def require_folder(path: Path) -> None:

@@ -6,7 +6,6 @@ import datetime
 import enum
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,7 +60,7 @@ def _text(reader: Reader, report: Report) -> str:
         case Reader.annotations:
             from grader.reports.exporters.job_summary import annotation_commands
 
-            return _joined(annotation_commands(report))
+            return "\n".join(annotation_commands(report)) + "\n"
         case Reader.gradescope:
             from grader.reports.exporters.autograder_results import gradescope_results
 
@@ -124,7 +123,3 @@ def _committed() -> datetime.datetime:
 
 def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def _joined(lines: Iterable[str]) -> str:
-    return "\n".join(lines) + "\n"

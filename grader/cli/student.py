@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from grader import __version__
-from grader.cli.console import CourseFolder, Program, can_ask, out, run, say, writing
+from grader.cli.console import CourseFolder, Program, can_ask, out, read_course, run, say, writing
 from grader.cli.export import export
 from grader.cli.quick import PROGRAM, Command, CommandResult, Terminal, done_by_spare, finish
 from grader.errors import IMPERFECT
@@ -64,7 +64,7 @@ def program(
 ) -> None:
     """The options of the grader itself."""
     if context.invoked_subcommand is None:
-        raise typer.Exit(_run("progress", None, NO_CI))
+        raise typer.Exit(finish(_done("progress", None, NO_CI)))
 
 
 def main() -> None:
@@ -84,12 +84,8 @@ def check(
     """Run the visible tests on your answers. Exit 1 where something is not right yet."""
     files = {option: str(path.absolute()) for option, path in (("into", into), ("html", html)) if path}
     is_asking = name is not None and can_ask(out)
-    raise typer.Exit(_run("check", course, background, name=name, student=student, is_asking=is_asking, **files))
-
-
-def _run(do: str, course: Path | None, background: bool, **options: Any) -> int:
-    """Have a command done, print what is wrong or ask what follows, and return the exit code."""
-    return finish(_done(do, course, background, **options))
+    done = _done("check", course, background, name=name, student=student, is_asking=is_asking, **files)
+    raise typer.Exit(finish(done))
 
 
 def _done(do: str, course: Path | None, background: bool, **options: Any) -> CommandResult:
@@ -124,15 +120,20 @@ def _named(name: str | None, course: Path | None, what: Literal["exercise", "uni
     return result.exercise if what == "exercise" else result.unit
 
 
+def _at_work(named: Path | None) -> tuple[Course, Path]:
+    """Return the course, and the folder of the student's answers."""
+    from grader.practice.check import answers_folder
+
+    course = read_course(named)
+    return course, answers_folder(course)
+
+
 @app.command(rich_help_panel=WORK)
 def watch(course: CourseFolder = None) -> None:
     """Check what you change each time that you save it. Keys: hint, next, list, show, run, quit."""
     from grader.cli.watch import watch as watch_answers
-    from grader.course.model import find_course
-    from grader.practice.check import answers_folder
 
-    found = find_course(course)
-    watch_answers(found, answers_folder(found), out)
+    watch_answers(*_at_work(course), out)
 
 
 @app.command("stop", rich_help_panel=OTHER)
@@ -153,14 +154,11 @@ def show(
 ) -> None:
     """Draw what your code computes beside what is expected. Exit 1 where something is not right yet."""
     picture = str(into.absolute()) if into else None
-    raise typer.Exit(_run("show", course, background, name=name, picture=picture))
+    raise typer.Exit(finish(_done("show", course, background, name=name, picture=picture)))
 
 
 @app.command(rich_help_panel=WORK)
-def quiz(
-    unit: Unit = None,
-    course: CourseFolder = None,
-) -> None:
+def quiz(unit: Unit = None, course: CourseFolder = None) -> None:
     """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""
     from grader.quizzes.quiz_terminal import take_quiz
 
@@ -168,35 +166,25 @@ def quiz(
 
 
 @app.command(rich_help_panel=WORK)
-def hint(
-    exercise: Exercise = None,
-    course: CourseFolder = None,
-) -> None:
+def hint(exercise: Exercise = None, course: CourseFolder = None) -> None:
     """Show the next hint of an exercise: the idea, then the shapes, then the call."""
-    from grader.course.model import find_course
-    from grader.practice.check import answers_folder
     from grader.practice.exercise_help import show_next_hint
 
-    found = find_course(course)
+    found, folder = _at_work(course)
     exercise = _named(exercise, course, "exercise")
     with writing("The last hint could not be remembered"):
-        show_next_hint(found, answers_folder(found), exercise, out)
+        show_next_hint(found, folder, exercise, out)
 
 
 @app.command(rich_help_panel=WORK)
-def reset(
-    exercise: Exercise = None,
-    course: CourseFolder = None,
-) -> None:
+def reset(exercise: Exercise = None, course: CourseFolder = None) -> None:
     """Put the stub of an exercise back into your file, and keep the old file."""
-    from grader.course.model import find_course
-    from grader.practice.check import answers_folder
     from grader.practice.student_files import reset as put_back
 
-    found = find_course(course)
+    found, folder = _at_work(course)
     exercise = _named(exercise, course, "exercise")
     with writing("Nothing was changed"):
-        done = put_back(found, answers_folder(found), exercise, datetime.datetime.now().astimezone())
+        done = put_back(found, folder, exercise, datetime.datetime.now().astimezone())
     if done.backup is None:
         say(f"{exercise} in {done.file} is as you received it: nothing was changed.")
     else:
@@ -209,13 +197,10 @@ def solution(
     course: CourseFolder = None,
 ) -> None:
     """Print the solution of an exercise, once your instructor has published it."""
-    from grader.course.model import find_course
-    from grader.practice.check import answers_folder
     from grader.practice.exercise_help import published_solution, show_code
 
-    found = find_course(course)
     now = datetime.datetime.now(datetime.UTC)
-    show_code(published_solution(found, answers_folder(found), exercise, now), out)
+    show_code(published_solution(*_at_work(course), exercise, now), out)
 
 
 @app.command(rich_help_panel=WORK)
@@ -250,10 +235,8 @@ def doctor(course: CourseFolder = None) -> None:
     table = Table("layer", "what it does", "here", box=None, pad_edge=False)
     found = layers()
     for layer in found:
-        state = (
-            "[green]works[/]" if layer.fix is None else "[red]missing[/]" if layer.is_needed else "[yellow]missing[/]"
-        )
-        table.add_row(layer.name, layer.purpose, state)
+        missing = "[red]missing[/]" if layer.is_needed else "[yellow]missing[/]"
+        table.add_row(layer.name, layer.purpose, "[green]works[/]" if layer.fix is None else missing)
     out.print()
     out.print(table)
     for layer in found:
@@ -262,7 +245,7 @@ def doctor(course: CourseFolder = None) -> None:
     for note in filter(None, [missing_torch(), *course_notes(course)]):
         say(f"\n{note}")
     is_enough = all(layer.fix is None for layer in found if layer.is_needed)
-    out.print("\nStudent code can be isolated here." if is_enough else "\nStudent code cannot be isolated here.")
+    out.print(f"\nStudent code {'can' if is_enough else 'cannot'} be isolated here.")
     if not is_enough:
         raise typer.Exit(IMPERFECT)
 
@@ -284,10 +267,9 @@ def script(unit: UnitOrExercise, course: CourseFolder = None) -> None:
 
 
 def _convert(write: Callable[[Course, str, datetime.datetime], Converted], name: str, course: Path | None) -> None:
-    from grader.course.model import find_course
     from grader.practice.check import unit_of
 
-    found = find_course(course)
+    found = read_course(course)
     with writing("Nothing was changed"):
         converted = write(found, unit_of(name, found), datetime.datetime.now().astimezone())
     say(f"Wrote {os.path.relpath(converted.written)}. Work in it from now on: it is the file that is graded.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -14,7 +15,7 @@ from grader.errors import GraderError
 from grader.practice.check import unit_of_exercise
 from grader.practice.exercise_code import NotFound, definition
 from grader.practice.progress import updated_state
-from grader.quizzes.quiz_terminal import CODE_THEME
+from grader.quizzes.quiz_terminal import CODE_THEME, WIDTH
 from grader.submissions.file_text import read_text
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.submission import PUBLISHED_FOLDER, is_published
@@ -22,16 +23,12 @@ from grader.submissions.tree import UnreadableError
 
 if TYPE_CHECKING:
     import datetime
-    from pathlib import Path
 
     from rich.console import Console
 
 
 HINTS = "hints"
 """The section of the state: how many hints of each exercise were shown."""
-
-WIDTH = 88
-"""Longer lines are hard to read."""
 
 
 def show_next_hint(course: Course, folder: Path, exercise: str, console: Console, prefix: str = "grader ") -> None:
@@ -70,17 +67,13 @@ def show_next_hint(course: Course, folder: Path, exercise: str, console: Console
         text.highlight_regex(r"`[^`]+`", "cyan")
         console.print(Padding(text, (1, 0, 0, 2)), width=width)
     console.print()
-    if level < len(hints):
-        console.print(Text(f"For the next hint: {prefix}hint {exercise}"), width=width)
-    else:
-        console.print(Text(_after_the_last(exercise, prefix)), width=width)
-
-
-def _after_the_last(exercise: str, prefix: str) -> str:
-    return (
+    following = (
         f"This is the last hint. `{prefix}show {exercise}` draws what your code computes, and `grader solution "
         f"{exercise}` prints the solution once your instructor has published it. You can also ask your instructor."
     )
+    if level < len(hints):
+        following = f"For the next hint: {prefix}hint {exercise}"
+    console.print(Text(following), width=width)
 
 
 def published_solution(course: Course, folder: Path, exercise: str, now: datetime.datetime) -> str:

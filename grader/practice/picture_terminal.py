@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.rule import Rule
 from rich.text import Text
 
-from grader.practice.picture_panels import (
-    decimals_of,
-    label,
-    largest,
-    needs_expected,
-    number,
-    problem_of,
-    shade_of,
-    title,
-)
+from grader.practice import picture_panels as panels
 from grader.testing.drawings import Drawing, Panel
 
 if TYPE_CHECKING:
@@ -56,13 +47,13 @@ def print_picture(drawing: Drawing, console: Console) -> None:
     _say(console, drawing.caption, 2)
     for panel in drawing.panels:
         console.print()
-        _say(console, title(panel), 2)
+        _say(console, panels.title(panel), 2)
         for line in lines_of(panel, style.width, style.shades):
             line.pad_left(INDENT)
             console.print(line, no_wrap=True, overflow="crop", crop=True)
     if drawing.problem:
         console.print()
-        _say(console, problem_of(drawing), 2)
+        _say(console, panels.problem_of(drawing), 2)
 
 
 def lines_of(panel: Panel, width: int, shades: str) -> list[Text]:
@@ -75,7 +66,7 @@ def lines_of(panel: Panel, width: int, shades: str) -> list[Text]:
     if panel.kind == "lines":
         return _waves(panel, style)
     lines = _side_by_side(panel, panel.grids, style)
-    if needs_expected(panel):
+    if panels.needs_expected(panel):
         if panel.grids:
             lines.append(Text(f"{MARK} differs. Expected:" if panel.wrong else "Expected:", style="dim"))
         lines += _side_by_side(panel, panel.expected_grids, style)
@@ -88,7 +79,7 @@ def _side_by_side(panel: Panel, grids: list[list[list[object]]], style: _Style) 
     """Return grids beside each other as far as they fit, each under its label."""
     blocks = []
     for place, grid in enumerate(grids):
-        title = [Text(label(panel.groups, place), style="bold")] if len(grids) > 1 else []
+        title = [Text(panels.label(panel.groups, place), style="bold")] if len(grids) > 1 else []
         blocks.append(title + _grid(panel, place, grid, style))
     lines: list[Text] = []
     row: list[list[Text]] = []
@@ -122,9 +113,11 @@ def _grid(panel: Panel, place: int, grid: list[list[object]], style: _Style) -> 
     write = _cell_writer(panel, style.shades)
     cells = [[write(value) for value in row] for row in grid[:MOST_ROWS]]
     count = max((len(row) for row in cells), default=0)
-    heads = [label(panel.columns, column) for column in range(count)] if panel.columns or count > 1 else [""] * count
+    heads = (
+        [panels.label(panel.columns, column) for column in range(count)] if panel.columns or count > 1 else [""] * count
+    )
     widths = [max([len(heads[c]), *(len(row[c]) + 1 for row in cells if c < len(row))]) for c in range(count)]
-    names = [label(panel.rows, row) if panel.rows or len(grid) > 1 else "" for row in range(len(cells))]
+    names = [panels.label(panel.rows, row) if panel.rows or len(grid) > 1 else "" for row in range(len(cells))]
     margin = max(map(len, names), default=0)
     while sum(widths) + 2 * len(widths) + margin > style.width and len(widths) > 1:
         widths.pop()  # a wrong shape can have any number of columns
@@ -144,20 +137,22 @@ def _grid(panel: Panel, place: int, grid: list[list[object]], style: _Style) -> 
 
 def _cell_writer(panel: Panel, shades: str) -> Callable[[object], str]:
     """Return what writes a value of this panel."""
-    decimals = decimals_of(panel)
+    decimals = panels.decimals_of(panel)
     if panel.kind == "mask":
         return lambda value: shades[-1] if value else "."
     if panel.kind == "weights":
-        return lambda value: f"{number(value, decimals)} {shades[math.ceil(shade_of(panel, value) * 4 - 1e-6)]}"
-    return lambda value: number(value, decimals)
+        return lambda value: (
+            f"{panels.number(value, decimals)} {shades[math.ceil(panels.shade_of(panel, value) * 4 - 1e-6)]}"
+        )
+    return lambda value: panels.number(value, decimals)
 
 
 def _bars(panel: Panel, style: _Style) -> list[Text]:
     """Return a bar for each number, and the expected number behind one that differs."""
-    decimals, longest = decimals_of(panel), largest(panel) or 1.0
+    decimals, longest = panels.decimals_of(panel), panels.largest(panel) or 1.0
     yours = [row[0] for grid in panel.grids for row in grid]
     wanted = [row[0] for grid in panel.expected_grids for row in grid]
-    names = [label(panel.rows, place) for place in range(max(len(yours), len(wanted)))]
+    names = [panels.label(panel.rows, place) for place in range(max(len(yours), len(wanted)))]
     lines = []
     for place, name in enumerate(names[:MOST_ROWS]):
         value = yours[place] if place < len(yours) else wanted[place]
@@ -165,9 +160,11 @@ def _bars(panel: Panel, style: _Style) -> list[Text]:
         length = round(abs(value) / longest * BAR) if math.isfinite(value) else 0
         bar = (style.shades[-1] if value >= 0 else "-") * length
         line = Text(f"{name:>{max(map(len, names))}} ")
-        line.append(f"{number(value, decimals):>9}{MARK if is_wrong else ' '} {bar}", "bold red" if is_wrong else "")
+        line.append(
+            f"{panels.number(value, decimals):>9}{MARK if is_wrong else ' '} {bar}", "bold red" if is_wrong else ""
+        )
         if is_wrong:
-            line.append(f"  expected {number(wanted[place], decimals)}")
+            line.append(f"  expected {panels.number(wanted[place], decimals)}")
         lines.append(line)
     return lines
 
@@ -176,18 +173,18 @@ def _waves(panel: Panel, style: _Style) -> list[Text]:
     """Return a strip for each column, in which each row has a dot where its number lies."""
     yours, wanted = (grids[0] if grids else [] for grids in (panel.grids, panel.expected_grids))
     shown = yours or wanted
-    names = [label(panel.rows, row) for row in range(len(shown))][:MOST_ROWS]
+    names = [panels.label(panel.rows, row) for row in range(len(shown))][:MOST_ROWS]
     margin, count = max(map(len, names), default=0), max((len(row) for row in shown), default=1)
     wide = max(9, min(21, (style.width - margin) // count - 3))
     count = max(1, min(count, (style.width - margin) // (wide + 3)))
-    most = largest(panel) or 1.0
+    most = panels.largest(panel) or 1.0
 
     def place_of(value: float) -> int:
         return round((value / most + 1) / 2 * (wide - 1)) if math.isfinite(value) else 0
 
     head = Text(" " * margin, style="dim")
     for column in range(count):
-        head.append(f"   {label(panel.columns, column)[:wide]:^{wide}}")
+        head.append(f"   {panels.label(panel.columns, column)[:wide]:^{wide}}")
     lines = [head]
     for row, name in enumerate(names):
         line = Text(f"{name:>{margin}}", style="dim")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 from platformdirs import user_state_path
@@ -26,10 +26,6 @@ from grader.practice.exercise_code import Statements
 from grader.reports.model import Report
 from grader.reports.reading import entries
 from grader.submissions.reader import read_submission
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _APPLICATION = "attention-from-scratch"
 _SECONDS = 10
@@ -152,7 +148,7 @@ class StudentProgress:
         before = self.answers.code
         self.answers = read_answers(self._course, self._folder)
         code = self.answers.code
-        names = [exercise for unit in self._course.units.values() for exercise in unit.exercises]
+        names = list(self._course.unit_of)
         own = [name for name in names if code.code(name) != before.code(name)]
         return own or [name for name in names if code.digest(name) != before.digest(name)]
 
@@ -160,17 +156,15 @@ class StudentProgress:
         """Return all exercises, in the course's order."""
         return [
             Step(unit, exercise, self._state(unit, exercise), self._place(unit, exercise))
-            for unit, described in self._course.units.items()
-            for exercise in described.exercises
+            for exercise, unit in self._course.unit_of.items()
         ]
 
     def remember(self, report: Report, code: Statements) -> None:
         """Keep what a check of this code found, which may have been read before the latest. Raises OSError."""
-        exercises = {exercise for unit in self._course.units.values() for exercise in unit.exercises}
         found = {
             entry.name: {"code": code.digest(entry.name), "state": STATES.get(entry.state, "fails")}
             for entry in entries(report)
-            if entry.name in exercises
+            if entry.name in self._course.unit_of
         }
         with updated_state(self._folder) as state:
             state.section(CHECKED).update(found)

@@ -36,8 +36,8 @@ from grader.quizzes.items import (
 )
 from grader.quizzes.questions import fill, find_received, reading
 from grader.quizzes.quiz_source import Quiz
-from grader.quizzes.quiz_terminal import PROBLEM, Screen, as_written, counted, what_to_type
-from grader.quizzes.sheet import asked_for, heading
+from grader.quizzes.quiz_terminal import PROBLEM, Screen, as_written, what_to_type
+from grader.quizzes.sheet import asked_for, counted, heading
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
@@ -34,10 +35,6 @@ from grader.quizzes.items import (
 from grader.quizzes.questions import LETTERS, PRACTICE_SUFFIX, QUIZ_SUFFIX, Kind, Questions, fill, names_in
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.sheet_reader import read_sheet
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _ITEM_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 

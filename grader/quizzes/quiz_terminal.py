@@ -25,7 +25,7 @@ from grader.errors import GraderError, InternalError
 from grader.files import write_atomically
 from grader.quizzes.answers import AnswerError, missing_decimals, parse
 from grader.quizzes.questions import FILENAME, VARIANTS, Question, Questions, as_text, find_received, read_questions
-from grader.quizzes.sheet import Sheet, SheetError, heading, kind_line, write_sheet
+from grader.quizzes.sheet import Sheet, SheetError, counted, heading, kind_line, write_sheet
 from grader.quizzes.sheet_reader import fill_in, read_sheet
 
 if TYPE_CHECKING:
@@ -138,11 +138,6 @@ def as_written(question: Question, typed: str) -> str:
             return str(answer)
         case _:
             return " ".join(cast("tuple[str, ...]", answer))
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 question, 2 questions."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _parts(question: Question, variant: int) -> Iterator[RenderableType]:

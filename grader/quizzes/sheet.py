@@ -76,7 +76,7 @@ def heading(name: str) -> str:
 
 def kind_line(question: Question) -> str:
     """Return the line that says what is asked for and how many points it has."""
-    return f"{asked_for(question)}, {_count(question.points, 'point')}"
+    return f"{asked_for(question)}, {counted(question.points, 'point')}"
 
 
 def asked_for(question: Question) -> str:
@@ -85,7 +85,7 @@ def asked_for(question: Question) -> str:
         "one_choice": "One choice",
         "several_choices": "Several choices",
         "true_false": "True or false",
-        "number": f"A number to {_count(question.decimals, 'decimal')}" if question.decimals else "A whole number",
+        "number": f"A number to {counted(question.decimals, 'decimal')}" if question.decimals else "A whole number",
         "shape": "A shape, as a tuple",
         "order": "The letters in the right order",
         "bug": "The wrong line",
@@ -98,8 +98,9 @@ def has_boxes(question: Question) -> bool:
     return bool(question.choices or question.lines)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 question, 2 questions."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _item(question: Question, variant: int, answer: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from grader.cli.console import CourseFolder, Program, one_of, out, progress, say, stop, writing
+from grader.cli.console import CourseFolder, Program, out, progress, read_course, say, stop, writing
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:
@@ -24,13 +24,12 @@ def build(course: CourseFolder = None) -> None:
     """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
     from grader.course.build import build as build_exercises
     from grader.course.left_out import describe_left_out
-    from grader.course.model import find_course
     from grader.course.new import to_do
     from grader.integrations.github.github_release import write_workflows
     from grader.testing.misconceptions import build as build_misconceptions
 
     with writing("Not all could be written"):
-        found = find_course(course)
+        found = read_course(course)
         _check_modules(found)
         written = [*build_exercises(found), *write_workflows(found), *build_misconceptions(found, found.units)]
         for path in written:
@@ -81,11 +80,10 @@ def audit(
     An audit of all units also writes docs/accuracy.md.
     """
     from grader.course.left_out import describe_left_out
-    from grader.course.model import find_course
     from grader.files import write_atomically
 
-    found = find_course(course)
-    units = list(found.units) if unit is None else [one_of(unit, list(found.units))]
+    found = read_course(course, unit)
+    units = list(found.units) if unit is None else [unit]
     described = describe_left_out(found)
 
     # Imported late, because they import torch.
@@ -207,11 +205,10 @@ def write_unit(
     course: CourseFolder = None,
 ) -> None:
     """Write the files of a new unit, with one exercise and a quiz."""
-    from grader.course.model import find_course
     from grader.course.new import new_unit
 
     with writing("The unit could not be written"):
-        _print_written(new_unit(find_course(course), name, title or name.replace("_", " ").capitalize()))
+        _print_written(new_unit(read_course(course), name, title or name.replace("_", " ").capitalize()))
     say(NEXT)
 
 
@@ -222,12 +219,11 @@ def write_exercise(
     course: CourseFolder = None,
 ) -> None:
     """Write all that a new exercise needs: a working example to replace."""
-    from grader.course.model import find_course
     from grader.course.new import new_exercise
 
-    found = find_course(course)
+    found = read_course(course, unit)
     with writing("The exercise could not be written"):
-        _print_written(new_exercise(found, one_of(unit, list(found.units)), name))
+        _print_written(new_exercise(found, unit, name))
     say(NEXT)
 
 

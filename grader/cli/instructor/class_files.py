@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, can_ask, one_of, out, require_folder, say, stop, write_named, writing
+from grader.cli.console import CourseFolder, can_ask, out, read_course, require_folder, say, stop, write_named, writing
 from grader.cli.instructor.grade import Given, Layout, Roster
 from grader.errors import IMPERFECT, GraderError
 from grader.text import listed
 
 if TYPE_CHECKING:
     from grader.classes.exports import Column, Export
-    from grader.classes.gradebook import Gradebook, State, UnitGrade
+    from grader.classes.gradebook import Gradebook, State
 
+
+Reports = Annotated[Path, typer.Option(help="The folder of <student>.json, or of <unit>/<student>.json.")]
+Class = Annotated[Path | None, typer.Option(help="The students, as CSV. Without it, all who have a report.")]
+EarlyUnit = Annotated[str | None, typer.Option(help="This unit alone, even before its due date.")]
 
 MOST = 20
 
@@ -41,13 +45,11 @@ KNOWN_STUDENTS = (Format.canvas, Format.moodle, Format.classroom50)
 
 
 def gradebook(
-    reports: Annotated[Path, typer.Option(help="The folder of <student>.json, or of <unit>/<student>.json.")],
+    reports: Reports,
     into: Annotated[Path, typer.Option("--out", help="The file to write; for classroom50, CLASSROOM/scores.json.")],
     reader: Annotated[Format, typer.Option("--format", help="Who reads it.")] = Format.csv,
-    roster: Annotated[
-        Path | None, typer.Option(help="The students, as CSV. Without it, all who have a report.")
-    ] = None,
-    unit: Annotated[str | None, typer.Option(help="This unit alone, even before its due date.")] = None,
+    roster: Class = None,
+    unit: EarlyUnit = None,
     has_total_only: Annotated[bool, typer.Option("--total", help="One column for all units.")] = False,
     is_percent: Annotated[bool, typer.Option("--percent", help="Percent, not points.")] = False,
     collected: Annotated[
@@ -64,11 +66,8 @@ def gradebook(
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.exports import columns
     from grader.classes.gradebook import read_gradebook
-    from grader.course.model import find_course
 
-    course = find_course(folder_of_course)
-    if unit is not None:
-        one_of(unit, list(course.units))
+    course = read_course(folder_of_course, unit)
     if roster is None and reader in KNOWN_STUDENTS:
         raise GraderError(f"--roster: {reader} needs to know who the students are: give roster.csv, or its own export.")
     found = read_gradebook(
@@ -103,9 +102,7 @@ def _export(found: Gradebook, grades: Sequence[Column], reader: Format, into: Pa
         case Format.moodle:
             return Export(csv_text(learning_platforms.moodle_table(found, grades)), grades)
         case Format.classroom50:
-            from grader.integrations.learning_platforms import classroom50_scores
-
-            return classroom50_scores(into, found, grades, units)
+            return learning_platforms.classroom50_scores(into, found, grades, units)
 
 
 def _print_written(found: Gradebook, export: Export, reader: Format, into: Path) -> None:
@@ -115,13 +112,8 @@ def _print_written(found: Gradebook, export: Export, reader: Format, into: Path)
     points = {one.heading: str(one.possible) for one in export.columns} | dict.fromkeys(found.unknown, "unknown points")
     headings = [f"{one.heading} of {points[one.heading]}" for one in export.columns]
     say(f"{into}: {len(found.rows)} students; {', '.join(headings) or 'no unit is over yet'}.")
-    renamed = [
-        (one.heading, learning_platforms.canvas_heading(one.heading))
-        for one in export.columns
-        if reader is Format.canvas
-    ]
-    for name, heading in renamed:
-        if name != heading:
+    for name in [one.heading for one in export.columns if reader is Format.canvas]:
+        if name != (heading := learning_platforms.canvas_heading(name)):
             say(f"Canvas ignores a column with `final` in its name, so {name} is {heading} there.")
     for sentence in export.noticed:
         say(sentence)
@@ -134,8 +126,9 @@ def _print_written(found: Gradebook, export: Export, reader: Format, into: Path)
 
 def _print_states(found: Gradebook, reader: Format) -> typer.Exit | None:
     """Print who has no grade and why, and what is noticed. Return the exit to raise if somebody is not graded."""
-    given = [row.entry.student for row in found.rows for one in row.grades.values() if _is_given(one)]
-    nothing = f"0 points{', except by adjustments' if given else ''}"
+    grades = [grade for row in found.rows for grade in row.grades.values()]
+    is_given = any(grade.state == "not handed in" and grade.points for grade in grades)
+    nothing = f"0 points{', except by adjustments' if is_given else ''}"
     points: dict[State, str] = {"exempt": "no points", "not due": "no points", "not handed in": nothing}
     for state, meaning in points.items():
         if whom := _students(found, state):
@@ -156,11 +149,6 @@ def _print_states(found: Gradebook, reader: Format) -> typer.Exit | None:
     return None
 
 
-def _is_given(grade: UnitGrade) -> bool:
-    """Return whether an adjustment gives points for what is not handed in."""
-    return grade.state == "not handed in" and bool(grade.points)
-
-
 def _notes(found: Gradebook, state: State) -> list[str]:
     """Return the notes on grades in a state, each once."""
     grades = [grade for row in found.rows for grade in row.grades.values()]
@@ -177,12 +165,10 @@ def _students(found: Gradebook, state: State, note: str | None = None) -> str:
 
 
 def summary(
-    reports: Annotated[Path, typer.Option(help="The folder of <student>.json, or of <unit>/<student>.json.")],
+    reports: Reports,
     into: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
-    roster: Annotated[
-        Path | None, typer.Option(help="The students, as CSV. Without it, all who have a report.")
-    ] = None,
-    unit: Annotated[str | None, typer.Option(help="This unit alone, even before its due date.")] = None,
+    roster: Class = None,
+    unit: EarlyUnit = None,
     hides_names: Annotated[bool, typer.Option("--hide-names", help="Count students, and name none.")] = False,
     folder_of_course: CourseFolder = None,
 ) -> None:
@@ -193,11 +179,8 @@ def summary(
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.open_cases import NOT_GRADED
     from grader.classes.summary_page import page, read_class
-    from grader.course.model import find_course
 
-    course = find_course(folder_of_course)
-    if unit is not None:
-        one_of(unit, list(course.units))
+    course = read_course(folder_of_course, unit)
     found = read_class(read_decisions(roster, course) if roster else Decisions(course), reports, unit)
     write_named(into, page(found, hides_names), "--out")
     say(f"{into}: {len(found.rows)} students; {', '.join(found.units)}.")
@@ -217,13 +200,11 @@ def originality(
     from grader.classes.decisions import Decisions, read_decisions
     from grader.classes.hand_ins import hand_ins
     from grader.classes.originality import BASE_CODE, INFO, SUBMISSIONS, read_code, require_own
-    from grader.course.model import find_course
     from grader.submissions.find import find_submissions
     from grader.submissions.layouts import described
     from grader.text import in_words
 
-    course = find_course(folder_of_course)
-    one_of(unit, list(course.units))
+    course = read_course(folder_of_course, unit)
     require_own(into)
     decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
     came = find_submissions(submissions, course.units, layout=layout, folders=decisions.folders)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, Program, err, one_of, progress, require_folder, say, stop, writing
+from grader.cli.console import CourseFolder, Program, err, progress, read_course, require_folder, say, stop, writing
 from grader.errors import IMPERFECT, GraderError
 from grader.integrations.release import GradingMode
 
@@ -34,7 +34,6 @@ def release_nbgrader(
 
     In notebooks that are there, what you added or edited stays. Nothing is written if a cell cannot be merged.
     """
-    from grader.course.model import find_course
     from grader.engine.grading import Grading
     from grader.integrations.nbgrader.nbgrader_release import (
         CONFIGURATION,
@@ -46,7 +45,7 @@ def release_nbgrader(
     from grader.quizzes.quiz_source import load_quizzes
 
     with writing(f"The release could not be written to {directory}"):
-        found = find_course(course)
+        found = read_course(course)
         quizzes = load_quizzes(found.solutions, found.quizzes)
         with Grading(found, quizzes, allow_unisolated=True) as grading:  # no student's code is run
             rubric = grading.rubric()
@@ -85,11 +84,10 @@ def release_github(
     course: CourseFolder = None,
 ) -> None:
     """Write the repository that students receive. Where it is already there, update all but students' answers."""
-    from grader.course.model import find_course
     from grader.integrations.github.github_release import is_release
     from grader.integrations.github.github_release import release_github as write
 
-    found = find_course(course)
+    found = read_course(course)
     if not update and len(directories) > 1:
         raise GraderError("Name one folder; with --update, those of several repositories.")
     failed: typer.Exit | None = None
@@ -153,7 +151,7 @@ def release_gradescope(
     """Write an autograder for Gradescope, by the hidden tests, which it holds: for instructors alone."""
     from grader.integrations.release.autograders import release_gradescope as write
 
-    _write(directory, course, lambda into, found: write(into, found, unit and one_of(unit, list(found.units))))
+    _write(directory, course, lambda into, found: write(into, found, unit), unit)
     say(f"Next: cd {shlex.quote(str(directory))} && rm -f ../autograder.zip && zip -r ../autograder.zip .")
 
 
@@ -164,24 +162,23 @@ def release_solutions(
     course: CourseFolder = None,
 ) -> None:
     """Publish the solutions of units after their due date: DIR/solutions/UNIT.py, for `grader solution`."""
-    from grader.course.model import find_course
     from grader.integrations.release.release_folder import release_solutions as write
 
-    found = find_course(course)
+    found = read_course(course, *units)
     now = datetime.datetime.now(datetime.UTC)
     with writing(f"The solutions could not be written to {directory}"):
-        for path in write(directory, found, [one_of(unit, list(found.units)) for unit in units], now):
+        for path in write(directory, found, units, now):
             say(f"wrote {path}")
     if (directory / ".git").exists():
         say(f"Next: cd {shlex.quote(str(directory))} && git add solutions && git commit -m Solutions && git push")
 
 
-def _write(directory: Path, course: Path | None, write: Callable[[Path, Course], list[Path]]) -> Course:
+def _write(
+    directory: Path, course: Path | None, write: Callable[[Path, Course], list[Path]], unit: str | None = None
+) -> Course:
     """Write a release, and print its files. Return the course."""
-    from grader.course.model import find_course
-
     with _releasing(directory):
-        found = find_course(course)
+        found = read_course(course, unit)
         paths = write(directory, found)
     for path in paths:
         say(f"wrote {path}")
@@ -212,16 +209,13 @@ def collect(
     """Get from GitHub what each student had pushed when a unit was due. Exit 1 if it is missing or may be late."""
     from grader.classes.collected import COLLECTED
     from grader.classes.roster import read_roster
-    from grader.course.model import find_course
     from grader.files import FolderInUse
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.collect import collect as collect_class
     from grader.integrations.github.collect import folders, times
     from grader.text import in_words
 
-    course = find_course(folder_of_course)
-    if unit is not None:
-        one_of(unit, list(course.units))
+    course = read_course(folder_of_course, unit)
     entries = read_roster(roster, course.units, folders(course), needs_repository=True)
     github = GitHub.from_environment()
     require_folder(into)
@@ -286,7 +280,6 @@ def feedback(
     from grader.classes.collected import read_collected
     from grader.classes.gradebook import read_reports
     from grader.classes.record import grades, grades_in
-    from grader.course.model import find_course
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.delivery import deliveries, pages_to_folder, send, to_branch, to_comments, to_folder
     from grader.text import listed
@@ -297,7 +290,7 @@ def feedback(
         raise GraderError("--html: GitHub shows no pages, so use it with `--to folder`.")
     if collected is None and to is not Way.folder:
         raise GraderError("--collected: name the collected.json of `grader collect`, which has the repositories.")
-    course, now = find_course(folder_of_course), datetime.datetime.now(datetime.UTC)
+    course, now = read_course(folder_of_course), datetime.datetime.now(datetime.UTC)
     found = grades(read_collected(collected), reports) if collected else grades_in(read_reports(course, reports))
     if into is None:
         way = partial(to_branch if to is Way.branch else to_comments, GitHub.from_environment(), course, now)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, can_ask, err, one_of, out, progress, require_folder, say, stop
+from grader.cli.console import CourseFolder, can_ask, err, out, progress, read_course, require_folder, say, stop
 from grader.cli.instructor.class_table import print_class, print_differences, print_open_cases, print_reading
 from grader.errors import IMPERFECT, INTERNAL, GraderError
 from grader.machine import RUNNING
@@ -138,16 +138,13 @@ def _prepare(
     from grader.classes.hand_ins import groups, hand_ins
     from grader.classes.times import is_collected
     from grader.classes.work import named_otherwise
-    from grader.course.model import find_course
     from grader.quizzes.quiz_source import load_quizzes
     from grader.submissions.find import find_submissions
 
-    course = find_course(folder_of_course)
+    course = read_course(folder_of_course, unit)
     if course.python != RUNNING:
         what = f"This is Python {RUNNING}, and autograder.yml names Python {course.python} for grading"
         err.print(f"{what}: install the grader for that one, or change `python` there.", soft_wrap=True)
-    if unit is not None:
-        one_of(unit, list(course.units))
     quizzes = load_quizzes(course.solutions, course.quizzes)
     decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
     came = find_submissions(submissions, course.units, student, layout, decisions.folders)
