@@ -153,8 +153,9 @@ def can_ask(console: Console) -> bool:
     return console.is_terminal and sys.stdin.isatty() and "CI" not in os.environ
 
 
-def say(text: str, console: Console = out) -> None:
-    """Print one line of any text."""
+def say(text: str, console: Console | None = None) -> None:
+    """Print one line of any text, by default to standard output."""
+    console = console or out
     console.print(safe(text, console), soft_wrap=True)
 
 
