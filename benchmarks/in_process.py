@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from grader.course.model import load_course
-from grader.engine.criteria import criteria_of, hidden_substitutes
+from grader.engine.criteria import criteria_of
 from grader.testing.inputs import Fresh
 from grader.testing.student import InProcessBackend, Student
+from grader.testing.substitutes import hidden_substitutes
 
 COURSE = load_course(Path(__file__).resolve().parents[1])
 SUBSTITUTES = hidden_substitutes(COURSE)

@@ -9,7 +9,7 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from grader.errors import GraderError
@@ -53,6 +53,14 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         if isinstance(error, OSError) and error.filename:
             error.filename, error.filename2 = str(path), None  # a message names the file, not the temporary one
         raise
+
+
+def write_outdated(texts: Mapping[Path, str]) -> list[Path]:
+    """Write those of these files that do not have this text yet, and return them. Raises OSError."""
+    outdated = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    for path in outdated:
+        write_atomically(path, texts[path])
+    return outdated
 
 
 def _keep_mode(descriptor: int, path: Path) -> None:

@@ -11,11 +11,12 @@ from courses import COURSE
 
 from grader.audit.cases import completed
 from grader.engine import failure_matrix
-from grader.engine.criteria import Criterion, criteria_of_unit, hidden_substitutes
+from grader.engine.criteria import Criterion, criteria_of_unit
 from grader.engine.failure_matrix import names_in, with_imports
 from grader.engine.outcomes import Outcome
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
 from grader.testing.student import InProcessBackend
+from grader.testing.substitutes import hidden_substitutes
 
 torch.set_num_threads(1)  # as in the engine: with small tensors, threads only wait for each other
 

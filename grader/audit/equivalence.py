@@ -34,7 +34,7 @@ FIRST = 20  # the draws of every probe that come before the rest
 
 
 @dataclass(frozen=True)
-class Difference:
+class FoundDifference:
     """Where a changed answer differs: in which draw of which probe, and in which observation."""
 
     probe: str
@@ -43,10 +43,10 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchResult:
     """The result of a search: the first difference, if any, and the number of draws that were compared."""
 
-    difference: Difference | None
+    difference: FoundDifference | None
     draws: int
 
 
@@ -59,7 +59,7 @@ class Solution:
         self._names = names
         self._shown: dict[tuple[str, int], list[Property]] = {}
 
-    def search(self, names: Mapping[str, Any]) -> Search:
+    def search(self, names: Mapping[str, Any]) -> SearchResult:
         """Search for a draw in which an answer differs from the solution: first a few of every probe, then all."""
         compared = 0
         first = ((probe, draw) for probe, draws in self.probes for draw in range(min(draws, FIRST)))
@@ -68,8 +68,8 @@ class Solution:
             compared += 1
             what = self._difference(probe, draw, names)
             if what is not None:
-                return Search(Difference(probe.__name__, draw, what), compared)
-        return Search(None, compared)
+                return SearchResult(FoundDifference(probe.__name__, draw, what), compared)
+        return SearchResult(None, compared)
 
     def _difference(self, probe: Probe, draw: int, names: Mapping[str, Any]) -> str | None:
         key = probe.__name__, draw

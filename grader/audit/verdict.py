@@ -13,8 +13,8 @@ from typing import Literal
 from pydantic import Field
 
 from grader.audit.cases import RIGHT, WRITTEN, Kind, names_of
-from grader.audit.equivalence import Search
-from grader.audit.run import Result, Ticks
+from grader.audit.equivalence import SearchResult
+from grader.audit.run import CaseResult, Ticks
 from grader.course.model import Course
 from grader.documents import Model
 from grader.files import PACKAGE
@@ -116,10 +116,10 @@ class Naming(Model):
 
 
 def table_of(
-    unit: str, results: Iterable[Result], criteria: Mapping[str, Sequence[str]], ticks: Ticks, course: Course
+    unit: str, results: Iterable[CaseResult], criteria: Mapping[str, Sequence[str]], ticks: Ticks, course: Course
 ) -> UnitTable:
     """Return the table of a unit. criteria: the names of each exercise's criteria."""
-    found: dict[str, list[Result]] = {exercise: [] for exercise in course.units[unit].exercises}
+    found: dict[str, list[CaseResult]] = {exercise: [] for exercise in course.units[unit].exercises}
     for result in results:
         found[result.case.exercise].append(result)
     exercises = {
@@ -129,8 +129,8 @@ def table_of(
     return UnitTable(unit=unit, exercises=exercises, ticks=ticks)
 
 
-def _exercise(exercise: str, results: Sequence[Result], criteria: Sequence[str], weight: int) -> ExerciseTable:
-    def of(*kinds: Kind) -> list[Result]:
+def _exercise(exercise: str, results: Sequence[CaseResult], criteria: Sequence[str], weight: int) -> ExerciseTable:
+    def of(*kinds: Kind) -> list[CaseResult]:
         return [result for result in results if result.case.kind in kinds]
 
     wrong = of(*WRITTEN)
@@ -157,18 +157,18 @@ def _exercise(exercise: str, results: Sequence[Result], criteria: Sequence[str],
     )
 
 
-def _mistakes(results: Sequence[Result]) -> list[MistakeFate]:
+def _mistakes(results: Sequence[CaseResult]) -> list[MistakeFate]:
     return [MistakeFate(name=one.case.name, missed=len(one.missed), named=list(one.named)) for one in results]
 
 
-def _fate(result: Result) -> Fate:
+def _fate(result: CaseResult) -> Fate:
     assert result.search
     if result.search.difference is None:
         return "unfair" if result.missed else "equivalent"
     return "killed" if result.missed else "survived"
 
 
-def _mutant(result: Result) -> MutantFate:
+def _mutant(result: CaseResult) -> MutantFate:
     assert result.case.mutant
     assert result.search
     mutant, fate = result.case.mutant, _fate(result)
@@ -183,7 +183,7 @@ def _mutant(result: Result) -> MutantFate:
     )
 
 
-def _evidence(search: Search) -> str:
+def _evidence(search: SearchResult) -> str:
     if search.difference is None:
         return f"no difference in {search.draws} draws"
     return f"{search.difference.what}: draw {search.difference.draw} of {search.difference.probe}"

@@ -140,12 +140,14 @@ def earned_points(unit: Unit) -> int:
     return sum(one.points for one in unit.exercises.values()) + ((unit.quiz.points or 0) if unit.quiz else 0)
 
 
-def read_decisions(roster: Path, course: Course, downloads: Iterable[Path] = ()) -> Decisions:
-    """Read a roster, and times and adjustments.csv in its folder; of the downloads to grade, also their worksheets.
+def read_decisions(roster: Path | None, course: Course, downloads: Iterable[Path] = ()) -> Decisions:
+    """Read a roster, if there is one, times and adjustments.csv in its folder, and the worksheets of the downloads.
 
     Raises:
         TableError: A line is wrong.
     """
+    if roster is None:
+        return Decisions(course)
     entries = read_roster(roster, course.units)
     times = read_times(roster.parent, entries, course, downloads)
     students = {entry.student for entry in entries}

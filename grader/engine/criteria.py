@@ -7,7 +7,7 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,14 +21,15 @@ from grader.engine.outcomes import Outcome, judge
 from grader.errors import InternalError
 from grader.sandbox.failures import Failure
 from grader.testing.inputs import Fresh
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder
 from grader.testing.student import NO_SUBSTITUTES, Backend, Student
-from grader.testing.substitutes import Substitutes
+from grader.testing.substitutes import Substitutes, hidden_substitutes, visible_substitutes
 
 if TYPE_CHECKING:
     import pytest
 
 
+@dataclass
 class ReplayBackend:
     """A backend that records every answer of one run of a test and, after `rewind`, replays them in order.
 
@@ -37,15 +38,13 @@ class ReplayBackend:
     made only if the first run failed early and the second goes further.
     """
 
-    def __init__(self, backend: Backend) -> None:
-        """Take the backend whose answers are recorded."""
-        self.backend = backend
-        self.draws: dict[Any, list[Any]] = {}  # with substitutes
-        self.answers: list[tuple[str, Any]] = []
-        self.called: Any = []  # by the first run
-        self.place: int | None = None  # of the next answer to replay; None while recording
-        # The notifications since the last replayed answer, and those about substitutes.
-        self.withheld: list[tuple[str, dict[str, Any]]] = []
+    backend: Backend
+    draws: dict[Any, list[Any]] = field(default_factory=dict)  # with substitutes
+    answers: list[tuple[str, Any]] = field(default_factory=list)
+    called: Any = ()  # by the first run
+    place: int | None = None  # of the next answer to replay; None while recording
+    # The notifications since the last replayed answer, and those about substitutes.
+    withheld: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     def rewind(self) -> None:
         """Replay the answers from now on."""
@@ -154,12 +153,12 @@ class Criterion:
         Raises:
             InternalError: It could not be run, and the submission is not the cause.
         """
-        recorded = self.substitutes.recorded(self.unit, self.name, substitutes)
-        recorder = Recorder(f"{self.unit}/{self.name}", recorded.values if recorded else ())
+        exercises, expected = self.substitutes.recorded(self.unit, self.name, substitutes)
+        recorder = Recorder(f"{self.unit}/{self.name}", expected)
         student, ended_with = None, None
         try:
             student = self._prepared(backend)
-            student.expected.update(recorded.exercises if recorded else ())
+            student.expected.update(exercises)
             given = {"student": student, "fresh": self.fresh()}
             with recorder.recording(), student.substituted(*substitutes) if substitutes else contextlib.nullcontext():
                 self.function(**{name: given[name] for name in given.keys() & _parameters(self.function)})
@@ -281,18 +280,6 @@ def criterion_of(
     rule = marker.kwargs.get("rule", ())
     rules = (rule,) if isinstance(rule, str) else tuple(rule)
     return Criterion(unit, marker.args[0], name, sentence, rules, given, version, substitutes)
-
-
-@functools.cache
-def visible_substitutes(course: Course) -> Substitutes:
-    """Return the substitutes beside the visible tests, with the values that those compare."""
-    return Substitutes.published(course.exercises)
-
-
-@functools.cache
-def hidden_substitutes(course: Course) -> Substitutes:
-    """Return the substitutes beside the hidden suites, in the course's order."""
-    return Substitutes.of(course.suites, tuple(course.units))
 
 
 def criteria_of_unit(course: Course, unit: str) -> list[Criterion]:

@@ -25,7 +25,7 @@ from grader.course.left_out import deselect
 from grader.course.model import Course, find_course
 from grader.course.modules import SuiteError, described, shown
 from grader.engine import failure_matrix
-from grader.engine.criteria import Criterion, criteria_of, hidden_substitutes, visible_substitutes
+from grader.engine.criteria import Criterion, criteria_of
 from grader.engine.diagnosis import diagnose, main_criterion, recognize, recognized
 from grader.engine.engine_messages import EngineHandshake, EngineReply, EngineRequest, read_request, to_line
 from grader.engine.explanations import with_own_names
@@ -43,7 +43,8 @@ from grader.submissions.submission import SubmissionError, require_folder
 from grader.testing.drawings import Drawing, OwnQuestion
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.properties import Property
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder
+from grader.testing.substitutes import hidden_substitutes, visible_substitutes
 
 COURSE = pytest.StashKey[Course]()
 CRITERION = pytest.StashKey[Criterion]()
@@ -332,7 +333,7 @@ class EnginePlugin:
                         for item in tests.values():
                             hook.pytest_runtest_protocol(item=item, nextitem=None)
                 except LimitExceeded as error:
-                    failure_matrix.require_end(self.course, unit, tests, limited)
+                    failure_matrix.require_proof(self.course, tests, limited)
                     exceeded.append(unit)
                     runner.fail(tests, str(error))
             if request.drawn:

@@ -10,12 +10,15 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from grader.engine.newer_python import Statement, needing, newer_statements
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
 from grader.sandbox.pieces import fix_indentation, split
-from grader.sandbox.sandbox_client import Source
 from grader.sandbox.statements import Piece, is_code, is_text, typed
+
+if TYPE_CHECKING:
+    from grader.sandbox.sandbox_client import Source  # it imports torch, and a check by the spare process must not
 
 LONGEST_LINE = 120
 # In characters. A larger source, which no exercise needs, takes long to parse.

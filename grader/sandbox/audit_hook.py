@@ -122,10 +122,13 @@ class Watch:
         self.looking.discard(thread)
 
     def look(self) -> None:
-        """Report functions that were replaced."""
-        for functions in self.originals:
-            for name in functions.replaced():
-                self.note(REPLACED, name)
+        """Report functions that were replaced. This runs after each call, so it makes few calls of its own."""
+        for path, owner, names, originals in self.originals:
+            found = [getattr(owner, name, None) for name in names]
+            if not all(map(operator.is_, found, originals)):
+                for name, one, original in zip(names, found, originals, strict=True):
+                    if one is not original:
+                        self.note(REPLACED, f"{path}.{name}")
 
     def note(self, words: str, argument: str) -> None:
         """Report an anomaly, unless it was reported before or there were many of its kind."""
@@ -144,30 +147,16 @@ class Watch:
 
 
 @functools.cache
-def originals() -> list[_Functions]:
-    """Return the watched functions as they are now. To be called once before a fork: each child needs the same."""
-    return [_Functions(path, tuple(names.split())) for path, names in WATCHED.items()]
+def originals() -> list[tuple[str, Any, list[str], list[Any]]]:
+    """Return the watched functions as they are now, by the path of their module or class, and the owner itself.
 
-
-class _Functions:
-    """Functions of one module or class, as they were before student code ran."""
-
-    def __init__(self, path: str, names: tuple[str, ...]) -> None:
-        self.path = path
-        self.names = names
-        self.owner = pkgutil.resolve_name(path)
-        self.originals = [getattr(self.owner, name) for name in names]
-
-    def replaced(self) -> list[str]:
-        """Return those that were replaced since. This runs after each call, so it makes few calls of its own."""
-        found = [getattr(self.owner, name, None) for name in self.names]
-        if all(map(operator.is_, found, self.originals)):
-            return []
-        return [
-            f"{self.path}.{name}"
-            for name, one, original in zip(self.names, found, self.originals, strict=True)
-            if one is not original
-        ]
+    To be called once before a fork: each child needs the same.
+    """
+    found = []
+    for path, words in WATCHED.items():
+        owner, names = pkgutil.resolve_name(path), words.split()
+        found.append((path, owner, names, [getattr(owner, name) for name in names]))
+    return found
 
 
 def _first_text(arguments: tuple[Any, ...]) -> str:

@@ -57,7 +57,6 @@ class Clock:
         for task in (pid, "thread-self") if pid and sys.platform == "linux" else ():
             with contextlib.suppress(OSError):
                 self._waited[os.open(f"/proc/{task}/schedstat", os.O_RDONLY | os.O_CLOEXEC)] = 0.0
-        self._is_open = True
         self._total = 0.0  # at the last reading
         self.waited()
 
@@ -67,20 +66,19 @@ class Clock:
 
     def waited(self) -> float:
         """Return how many seconds were spent waiting for a processor so far."""
-        for descriptor in self._waited if self._is_open else ():
+        for descriptor in self._waited:
             # If the process has ended, its last known value stays.
             with contextlib.suppress(OSError, ValueError, IndexError):
                 _, nanoseconds, *_ = os.pread(descriptor, 100, 0).split()
                 self._waited[descriptor] = int(nanoseconds) / 1e9
-        self._total = sum(self._waited.values())
+        self._total = sum(self._waited.values()) if self._waited else self._total
         return self._total
 
     def close(self) -> None:
         """Read the waiting time for the last time, and close the files."""
         self.waited()
-        for descriptor in self._waited if self._is_open else ():
-            os.close(descriptor)
-        self._is_open = False
+        while self._waited:
+            os.close(self._waited.popitem()[0])
 
 
 @dataclass(frozen=True)

@@ -13,20 +13,18 @@ import pickle
 import pkgutil
 import sys
 import threading
-import types
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module, machinery, metadata, util
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
+
+import numpy
+import torch
 
 from grader.sandbox import protocol, replacements, values
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from types import ModuleType
-
-    import torch
-
+from grader.text import in_words
 
 INERT_LIBRARIES = ("matplotlib", "mpl_toolkits", "IPython", "pandas", "tqdm")
 AVAILABLE = ("the standard library", "torch", "numpy")
@@ -35,13 +33,9 @@ AVAILABLE = ("the standard library", "torch", "numpy")
 # They take a second; `decompositions_for_jvp` has forward derivatives of a few backward operators.
 # marimo marks functions outside its cells by a decorator.
 UNUSED = (
-    "marimo",
-    "torch._dynamo",
-    "torch._inductor",
-    "torch._decomp.decompositions_for_jvp",
-    "torch.distributed.tensor",
+    "marimo", "torch._dynamo", "torch._inductor", "torch._decomp.decompositions_for_jvp", "torch.distributed.tensor",
     "torch.utils.cpp_extension",
-)
+)  # fmt: skip
 
 
 class Inert:
@@ -121,26 +115,19 @@ class NotUsed(metaclass=_Off):
     """Stands for every name in a module that is not used: false, and a decorator that changes nothing."""
 
 
-class InertModule(types.ModuleType):
+class StubModule(ModuleType):
     """A module that defines every name."""
 
     __path__: Any = ()
 
     def __getattr__(self, name: str) -> Any:
+        if _is_unused(self.__name__):
+            return getattr(NotUsed, name)
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         if self.__name__.partition(".")[0] == "tqdm" and name in ("tqdm", "tqdm_notebook", "trange"):
             return (lambda *n, **_: ProgressBar(range(*n))) if name == "trange" else ProgressBar
         return Inert()
-
-
-class UnusedModule(types.ModuleType):
-    """A module in such a part."""
-
-    __path__: Any = ()
-
-    def __getattr__(self, name: str) -> type:
-        return getattr(NotUsed, name)  # type: ignore[no-any-return]
 
 
 class UnusedFinder:
@@ -150,20 +137,16 @@ class UnusedFinder:
         """Find a module in such a part."""
         return machinery.ModuleSpec(name, self, is_package=True) if _is_unused(name) else None  # type: ignore[arg-type]
 
-    def create_module(self, spec: machinery.ModuleSpec) -> types.ModuleType:
+    def create_module(self, spec: machinery.ModuleSpec) -> ModuleType:
         """Return a stub."""
-        return UnusedModule(spec.name) if _is_unused(spec.name) else InertModule(spec.name)
+        return StubModule(spec.name)
 
-    def exec_module(self, _: types.ModuleType) -> None:
+    def exec_module(self, _: ModuleType) -> None:
         """Do nothing: a stub has no code."""
 
 
 def _is_unused(name: str) -> bool:
     return any(f"{name}.".startswith(f"{part}.") for part in UNUSED)
-
-
-def _listed(*names: str) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 class StubFinder(UnusedFinder):
@@ -175,8 +158,8 @@ class StubFinder(UnusedFinder):
         self.inert = [name for name in INERT_LIBRARIES if name not in imported]
         self.imported = {"torch", "numpy", *sys.stdlib_module_names, *imported}
         stubs = [name for name in self.inert if name != "mpl_toolkits"]  # a part of matplotlib
-        available = f"only your files, {_listed(*AVAILABLE, *modules)} can be imported"
-        self.available = f"{available}, and stubs of {_listed(*stubs)}" if stubs else available
+        available = f"only your files, {in_words([*AVAILABLE, *modules])} can be imported"
+        self.available = f"{available}, and stubs of {in_words(stubs)}" if stubs else available
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> machinery.ModuleSpec:
         """Find a stub. For any other name, raise an error that says what can be imported."""
@@ -221,8 +204,9 @@ NEVER_IMPORTED = {
     "chunk", "audioop", "ossaudiodev", "spwd", "mailcap",
 }  # fmt: skip
 
-# Modules that `import torch` leaves out. Not every version has each.
-TORCH = (
+# Modules that `import torch` and `import numpy` leave out. Not every version has each.
+LEFT_OUT = (
+    "numpy.ma", "numpy.polynomial", "numpy.testing",
     "functorch.dim._getsetitem", "torch._functorch.config", "torch._higher_order_ops.triton_kernel_wrap",
     "torch.autograd._functions", "torch.distributions", "torch.masked.maskedtensor._ops_refs",
     "torch.nn.attention.bias", "torch.nn.attention.flex_attention", "torch.nn.utils.parametrize",
@@ -249,21 +233,15 @@ def preload(modules: Sequence[str] = ()) -> None:
     sys.meta_path.insert(0, UnusedFinder())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import numpy
-        import numpy.ma
-        import numpy.polynomial
-        import numpy.testing
-        import torch
-
-        for name in TORCH:
+        for name in LEFT_OUT:
             with contextlib.suppress(ImportError):
                 import_module(name)
         torch.set_num_threads(1)
         torch.set_num_interop_threads(1)
         sample = _use_torch()
         encoder = values.Encoder()
-        text, data = protocol.halves(protocol.pack_reply(encoder.encode(sample), encoder.data))
-        values.Decoder(data).decode(protocol.unpack_reply(text))
+        text, data = protocol.halves(protocol.pack(encoder.encode(sample), encoder.data))
+        values.Decoder(data).decode(protocol.unpack(text))
         numpy.linalg.inv(numpy.random.default_rng(0).normal(size=(3, 3)))
         for name in sorted(sys.stdlib_module_names - NEVER_IMPORTED):
             _import_all(name)
@@ -274,8 +252,6 @@ def preload(modules: Sequence[str] = ()) -> None:
 
 def _use_torch() -> torch.Tensor:
     """Do what makes torch import a module or read a file, such as a description of the processor, when first done."""
-    import torch
-
     layer = torch.nn.Linear(4, 4)
     sample: torch.Tensor = layer(torch.ones(2, 4)).softmax(dim=-1)
     sample.backward(torch.ones_like(sample))

@@ -89,11 +89,7 @@ class ForkServer:
 
     @classmethod
     def spawned(cls, modules: Sequence[str] = ()) -> ForkServer:
-        """Start a new process with its own environment: for programs that already have threads or secrets.
-
-        Args:
-            modules: See `forked`.
-        """
+        """Start a new process with its own environment: for programs that already have threads or secrets."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         process = start_module("grader.sandbox.fork_server", theirs.fileno(), *modules, pass_fds=(theirs.fileno(),))
         theirs.close()

@@ -339,9 +339,9 @@ def pack(message: Any, data: bytes | bytearray = b"") -> bytes:
     return _framed(write_json(message).encode(), data)
 
 
-def pack_reply(message: Any, data: bytes | bytearray = b"") -> bytes:
-    """Return the frame of a reply. Raises TooLarge if the other side would refuse it."""
-    text = write_json(message).encode()
+def pack_reply(message: tuple[Any, ...], data: bytes | bytearray = b"") -> bytes:
+    """Return the frame of a message from a student process. Raises TooLarge if the other side would refuse it."""
+    text = write_json(plain(message)).encode()
     check_sizes(len(text), len(data))
     check_values(text)
     return _framed(text, data)

@@ -6,14 +6,16 @@ or hung the process is left out of the sources from then on.
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grader.sandbox.failures import Ended, FailedStatement, TimedOut
-from grader.sandbox.limits import Clock, TimeBudget
+from grader.sandbox.limits import Clock, Limits, TimeBudget
 from grader.sandbox.pieces import fix_indentation, split
 from grader.sandbox.processes import START_SECONDS, Left, OutputBuffer, Server, ServerLost, Transport
 from grader.sandbox.protocol import Anomaly, Exited, Handshake, Progress, ProtocolError, Running, TooLarge, check_sizes
@@ -21,13 +23,17 @@ from grader.sandbox.replies import AuditLog, Reader, failed_statements, values_o
 from grader.sandbox.values import Calls
 from grader.text import listed
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+# Tracebacks end at the line of the test: the frames below it help nobody.
+__tracebackhide__ = True
 
-    from grader.sandbox.limits import Limits
-    from grader.sandbox.statements import Piece
-
-
+MAX_STARTS = 40
+# A process cannot guess the next number, so it cannot reply in advance.
+NUMBER_BYTES = 7
+# Signals with which others end a process. An isolated one can send itself none, and the kernel sends SIGKILL only for
+# want of processor time or memory. Windows has no signals; there a killed process ends with code 1.
+FROM_OUTSIDE = {getattr(signal, f"SIG{name}", None) for name in ("KILL", "TERM", "INT", "HUP", "QUIT")}
+# A process closes its connection before it ends.
+ENDING_SECONDS = 0.5
 OTHERS = "So the file's other calls and loops outside of functions were left out, too"
 PUT_BELOW = 'Put what takes long under `if __name__ == "__main__":`.'
 
@@ -54,6 +60,7 @@ class LeftOut:
 
     Attributes:
         failures: The statements, for each unit.
+        brief: The units whose calls and loops are left out.
     """
 
     def __init__(self, sources: dict[str, Source]) -> None:
@@ -61,18 +68,14 @@ class LeftOut:
         self.failures: dict[str, list[FailedStatement]] = {unit: [] for unit in sources}
         self._sources = sources
         self._places: dict[str, list[tuple[int, int]]] = {unit: [] for unit in sources}
-        self._brief: set[str] = set()
+        self.brief: set[str] = set()
 
     def sources(self) -> dict[str, dict[str, Any]]:
         """Return the sources as the worker reads them."""
         return {
-            unit: {**vars(source), "skip": self._places[unit], "is_brief": unit in self._brief}
+            unit: {**vars(source), "skip": self._places[unit], "is_brief": unit in self.brief}
             for unit, source in self._sources.items()
         }
-
-    def is_brief(self, unit: str) -> bool:
-        """Return whether the calls and loops of a unit are left out."""
-        return unit in self._brief
 
     def add(self, place: Progress | None, failure: TimedOut | Ended, loaded: str) -> bool:
         """Leave out the statement that was running when the process was lost. Return False if none was.
@@ -82,7 +85,7 @@ class LeftOut:
         known = place if place and place.unit in self._sources else None
         unit, ran_out_of_time = known.unit if known else loaded, isinstance(failure, TimedOut)
         if ran_out_of_time:
-            self._brief.add(unit)
+            self.brief.add(unit)
         if not known or not 0 <= known.cell < len(self._sources[unit].cells):
             return False
         source = self._sources[unit]
@@ -100,37 +103,15 @@ def _others(source: Source, place: Progress) -> str:
     found = []
     for number, (cell, label) in enumerate(zip(cells, source.labels, strict=True)):
         pieces = split(cell, source.is_notebook)
-        places = _joined((piece, piece.does_only and (number, piece.line) != stopped) for piece in pieces)
+        others = [one if one.does_only and (number, one.line) != stopped else None for one in pieces]
+        # Those of neighbours together.
+        runs = [list(filter(None, run)) for is_other, run in itertools.groupby(others, bool) if is_other]
+        lines_of_runs = [(run[0].line, run[-1].last_line) for run in runs]
+        places = [str(first) if first == last else f"{first} to {last}" for first, last in lines_of_runs]
         if places:
             lines = "line" if len(places) == 1 and places[0].isdigit() else "lines"
             found.append(f"{lines} {listed(places)}{f' of {label}' if source.is_notebook else ''}")
     return f"{OTHERS}: {'; '.join(found)}." if found else ""
-
-
-def _joined(pieces: Iterable[tuple[Piece, bool]]) -> list[str]:
-    """Return the lines of the pieces that are chosen; those of neighbours together."""
-    places: list[tuple[int, int]] = []
-    is_next = False
-    for piece, is_chosen in pieces:
-        last = piece.tree.body[-1].end_lineno if piece.tree else None
-        if is_chosen:
-            first = places.pop()[0] if is_next else piece.line
-            places.append((first, last or piece.line))
-        is_next = is_chosen
-    return [str(first) if first == last else f"{first} to {last}" for first, last in places]
-
-
-# Tracebacks end at the line of the test: the frames below it help nobody.
-__tracebackhide__ = True
-
-MAX_STARTS = 40
-# A process cannot guess the next number, so it cannot reply in advance.
-NUMBER_BYTES = 7
-# Signals with which others end a process. An isolated one can send itself none, and the kernel sends SIGKILL only for
-# want of processor time or memory. Windows has no signals; there a killed process ends with code 1.
-FROM_OUTSIDE = {getattr(signal, f"SIG{name}", None) for name in ("KILL", "TERM", "INT", "HUP", "QUIT")}
-# A process closes its connection before it ends.
-ENDING_SECONDS = 0.5
 
 
 class SandboxClient:
@@ -166,7 +147,7 @@ class SandboxClient:
 
     def call(self, operation: str, **details: Any) -> Any:
         """Return the value of one operation of the worker. Raises Failure if there is none."""
-        [value] = self._call(values_of, operation, details)
+        [value] = self._call(operation, details)
         return value
 
     def repeat(self, times: int, operation: str, **details: Any) -> list[Any]:
@@ -175,7 +156,7 @@ class SandboxClient:
         Raises:
             Failure: One has none. The rest is not done.
         """
-        return self._call(values_of, operation, details, times, in_pieces=True)
+        return self._call(operation, details, times=times, in_pieces=True)
 
     def notify(self, operation: str, **details: Any) -> None:
         """Queue a call without a value. It is sent with the next `call`, which fails if this one does."""
@@ -199,9 +180,9 @@ class SandboxClient:
             self._drain()
             before = self._output.state()
             # What a unit prints counts only the first time.
-            has_printed = unit in self.failures or self._left_out.is_brief(unit)
+            has_printed = unit in self.failures or unit in self._left_out.brief
             try:
-                [failed] = self._call(failed_statements, "load", {"unit": unit}, in_pieces=True)
+                [failed] = self._call("load", {"unit": unit}, failed_statements, in_pieces=True)
             except (TimedOut, Ended) as failure:
                 if has_printed or isinstance(failure, Ended):
                     self._output.restore(before)
@@ -250,9 +231,7 @@ class SandboxClient:
             raise ServerLost(f"a student's process did not start: {self.take_printed()[0]}") from error
         self.layers = handshake.layers
         self._clock = Clock(handshake.pid)
-        begin = Calls()
-        begin.add("begin", sources=self._left_out.sources())
-        self._exchange(begin, START_SECONDS)
+        self._call("begin", {"sources": self._left_out.sources()}, seconds=START_SECONDS)
 
     def _end(self, patience: float = 0) -> Exited:
         assert self._transport is not None
@@ -263,20 +242,24 @@ class SandboxClient:
     # -- one request and its reply --------------------------------------------------------------------------
 
     def _call(
-        self, read: Reader, operation: str, details: dict[str, Any], times: int = 1, in_pieces: bool = False
+        self,
+        operation: str,
+        details: dict[str, Any],
+        read: Reader = values_of,
+        times: int = 1,
+        in_pieces: bool = False,
+        seconds: float | None = None,
     ) -> list[Any]:
+        """Send a request of the queued calls and this one, and return the values that `read` finds in the replies.
+
+        With `in_pieces`, each statement of a unit, and each repetition, may take as long as a call. `seconds` are for
+        all of them together; without it, what is left for the exercise.
+        """
         self.notify(operation, **details)
         calls = self._waiting
         self.forget()
-        return self._exchange(calls, self.budget.left(), read, times, in_pieces)
-
-    def _exchange(
-        self, calls: Calls, seconds: float, read: Reader = values_of, times: int = 1, in_pieces: bool = False
-    ) -> list[Any]:
-        """Send a request, and return the values that `read` finds in the replies.
-
-        With `in_pieces`, each statement of a unit, and each repetition, may take as long as a call.
-        """
+        if seconds is None:
+            seconds = self.budget.left()
         assert self._transport is not None
         whole = piece = self._clock.begin()
 

@@ -13,8 +13,9 @@ import signal
 import sys
 import threading
 from collections import deque
+from collections.abc import Sequence
 from io import TextIOWrapper
-from typing import TYPE_CHECKING
+from types import FrameType
 
 from grader.sandbox import audit_hook, preload
 
@@ -29,15 +30,10 @@ from grader.sandbox.protocol import (
     halves,
     pack_reply,
     parse,
-    plain,
     unpack,
 )
 from grader.sandbox.units import current_place
 from grader.sandbox.worker import Answer, Worker, refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import FrameType
 
 READ_BYTES = 2**16
 # Of processor time, between two messages about the line that runs.
@@ -61,7 +57,7 @@ def serve(requests: int, replies: int, layers: dict[str, bool], modules: Sequenc
         modules: What student code may import beside the standard library, torch and numpy.
     """
     outlet = Outlet(replies)
-    worker = Worker(lambda place: outlet.send(_frame(place._replace(number=outlet.number))))
+    worker = Worker(lambda place: outlet.send(pack_reply(place._replace(number=outlet.number))))
     preload.install_stubs(worker.units, modules)
     watch = audit_hook.Watch(worker.units.labels, outlet.notify)
     watch.listen()
@@ -70,11 +66,11 @@ def serve(requests: int, replies: int, layers: dict[str, bool], modules: Sequenc
         with contextlib.suppress(BaseException):
             place = current_place(frame, worker.units.labels)
             if place:
-                outlet.send_if_free(_frame(Running(outlet.number, *place)))
+                outlet.send_if_free(pack_reply(Running(outlet.number, *place)))
 
     if hasattr(signal, "SIGPROF"):
         signal.signal(signal.SIGPROF, report_line)
-    outlet.send(_frame(Handshake(layers, os.getpid())))
+    outlet.send(pack_reply(Handshake(layers, os.getpid())))
     streams = sys.stdout, sys.stderr
     while True:
         text, data = _read_frame(requests)
@@ -94,19 +90,15 @@ def serve(requests: int, replies: int, layers: dict[str, bool], modules: Sequenc
             outlet.reply(frame, is_last)
 
 
-def _frame(message: tuple[object, ...], data: bytes | bytearray = b"") -> bytes:
-    return pack_reply(plain(message), data)
-
-
 def _framed(number: int, answer: Answer) -> tuple[bytes, bool]:
     """Return the frame of an answer, or of why it cannot be sent, and whether it is the last."""
     try:
-        return _frame(answer.reply, answer.data), answer.is_last
+        return pack_reply(answer.reply, answer.data), answer.is_last
     except ProtocolError as error:
         text = f"it gave {error}"
     except BaseException as error:  # noqa: BLE001 - such as no memory left to pack it in
         text = f"it gave a result that could not be sent ({type(error).__name__})"
-    return _frame(refusal(number, "Unsendable", text)), True
+    return pack_reply(refusal(number, "Unsendable", text)), True
 
 
 class Outlet:

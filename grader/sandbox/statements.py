@@ -46,6 +46,11 @@ class Piece:
         return self.tree.body[0] if self.tree else None
 
     @property
+    def last_line(self) -> int:
+        """The number of its last line."""
+        return (self.node and self.node.end_lineno) or self.line
+
+    @property
     def is_definition(self) -> bool:
         """Whether it defines a function or a class."""
         return isinstance(self.node, DEFINITIONS)

@@ -7,14 +7,16 @@ lines, and shapes.
 from __future__ import annotations
 
 import contextlib
-import importlib.machinery
+import functools
 import itertools
 import linecache
 import math
 import re
 import sys
-import types
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable
+from importlib.machinery import ModuleSpec
+from types import FrameType, ModuleType, TracebackType
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -23,13 +25,7 @@ from torch.utils import _device
 
 from grader.sandbox import loader, protocol
 from grader.sandbox.protocol import Error, Failed, Progress
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-    from types import FrameType, TracebackType
-
-    from grader.sandbox.statements import Piece
-
+from grader.sandbox.statements import Piece
 
 PARTS = "parts"  # of libraries: to read them takes long
 
@@ -84,14 +80,6 @@ def _set_anomalies(enabled: tuple[bool, bool]) -> None:
     torch.set_anomaly_enabled(*enabled)
 
 
-def _is_autocast() -> bool:
-    return torch.is_autocast_enabled("cpu")
-
-
-def _set_autocast(enabled: bool) -> None:
-    torch.set_autocast_enabled("cpu", enabled)
-
-
 # A line that may give an attribute of a library another value.
 MAY_REPLACE = re.compile(
     r"^[ \t]*+(?!self\.)[^#\n=]*\.\w+\s*=(?!=)|^[ \t]*+del\b.*\.|\b(?:set|del)attr\(", re.MULTILINE
@@ -129,7 +117,11 @@ SETTINGS = {
     "default dtype": Setting("changes torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
     "default device": Setting("changes torch's default device", _default_device, _set_default_device),
     "gradients": Setting("switches gradients off", _gradients, _set_gradients),
-    "autocast": Setting("switches autocast on", _is_autocast, _set_autocast),
+    "autocast": Setting(
+        "switches autocast on",
+        functools.partial(torch.is_autocast_enabled, "cpu"),
+        functools.partial(torch.set_autocast_enabled, "cpu"),
+    ),
     "anomalies": Setting("switches the detection of anomalies on", _anomalies, _set_anomalies),
     "deterministic": Setting(
         "allows deterministic algorithms only",
@@ -143,12 +135,6 @@ SETTINGS = {
 def current_settings(names: Iterable[str]) -> dict[str, Any]:
     """Return the values of these settings."""
     return {name: SETTINGS[name].read() for name in names}
-
-
-def apply_settings(values: Mapping[str, Any]) -> None:
-    """Give each setting its value."""
-    for name, value in values.items():
-        SETTINGS[name].set(value)
 
 
 # A name in an expression, with attributes: `keys.T`, `self.W_query`.
@@ -218,9 +204,7 @@ def _shapes(place: TracebackType) -> tuple[str, ...]:
     """Return the tensors in the expression that failed, each as its name and its shape."""
     try:
         names = dict.fromkeys(DOTTED_NAME.findall(_expression(place)))
-        return protocol.cut(
-            dict.fromkeys(shape for name in names for shape in _shape(name, place.tb_frame)), protocol.MAX_SHAPES
-        )
+        return protocol.cut(dict.fromkeys(_shape(name, place.tb_frame) for name in names), protocol.MAX_SHAPES)
     except BaseException:  # noqa: BLE001 - attributes can be code of the student
         return ()
 
@@ -235,8 +219,8 @@ def _expression(place: TracebackType) -> str:
     return lines[0].encode()[begin:end].decode() if first == last else "".join(lines)
 
 
-def _shape(dotted: str, frame: FrameType) -> Iterator[str]:
-    """Yield the longest part of a dotted name that is a tensor, or the weight of a layer, with its shape."""
+def _shape(dotted: str, frame: FrameType) -> str | None:
+    """Return the longest part of a dotted name that is a tensor, or the weight of a layer, with its shape."""
     name, *attributes = dotted.split(".")
     value = frame.f_locals.get(name, frame.f_globals.get(name))
     found = None
@@ -251,8 +235,11 @@ def _shape(dotted: str, frame: FrameType) -> Iterator[str]:
             weight = value.weight
     if isinstance(weight, torch.Tensor):
         found = f"{name}.weight {tuple(weight.shape)}"
-    if found:
-        yield found
+    return found
+
+
+# How many failures of a unit are described. A file that is not Python has one for each line.
+MOST_FAILURES = protocol.MAX_FAILURES - len(SETTINGS) - 1
 
 
 class Units:
@@ -262,20 +249,23 @@ class Units:
         """Make an empty collection. `notify` is called before each piece of a unit runs."""
         self.notify = notify
         self.sources: dict[str, dict[str, Any]] = {}
-        self.modules: dict[str, types.ModuleType] = {}
+        self.modules: dict[str, ModuleType] = {}
         self.failures: dict[str, list[Failed]] = {}
         self.original = self.known = current_settings(SETTINGS.keys() - {PARTS})
         self.labels: set[str] = set()  # what tracebacks call the student's own sources
 
-    def module(self, unit: str) -> types.ModuleType:
+    def module(self, unit: str) -> ModuleType:
         """Return a unit's module. It runs the first time."""
-        if unit in self.modules:
-            return self.modules[unit]
+        if unit not in self.modules:
+            module = self.modules[unit] = sys.modules[unit] = ModuleType(unit)
+            module.__file__ = self.sources[unit]["filename"]
+            self._run(unit, module)
+        return self.modules[unit]
+
+    def _run(self, unit: str, module: ModuleType) -> None:
         source = self.sources[unit]
-        module = self.modules[unit] = types.ModuleType(unit)
-        module.__file__ = source["filename"]
-        sys.modules[unit] = module
-        failures = self.failures[unit] = []
+        failures: list[Failed] = []
+        self.failures[unit] = failures
         skipped = {tuple(place) for place in source["skip"]}
         self.labels.update(source["labels"])
         if PARTS not in self.original and any(map(MAY_REPLACE.search, source["cells"])):
@@ -286,8 +276,7 @@ class Units:
         # By statement, the functions and classes whose names it takes; and the statement of each failure.
         earlier: dict[tuple[int, int], dict[str, Any]] = {}
         places: list[tuple[int, int]] = []
-        most = protocol.MAX_FAILURES - len(SETTINGS) - 1
-        more: list[tuple[int, Piece, bool]] = []
+        more: list[tuple[int, Piece]] = []  # that failed too
 
         def note_settings() -> None:
             # An imported unit has noted its own.
@@ -306,10 +295,10 @@ class Units:
             return True
 
         def failed(cell: int, piece: Piece, error: BaseException) -> None:
-            if len(failures) == most:  # a file that is not Python has one for each line
-                more.append((cell, piece, isinstance(error, loader.Remark)))
-                return
             remark = error if isinstance(error, loader.Remark) else None
+            if len(failures) == MOST_FAILURES:
+                more.extend([] if remark else [(cell, piece)])
+                return
             described, label = describe((remark and remark.error) or error, self.labels), source["labels"][cell]
             # Its own line, and not one of a function that it calls.
             own = dict(described.trace[:1]).get(label)
@@ -328,37 +317,31 @@ class Units:
             one._replace(kept=_still_there(module, earlier[cell, line]))
             for one, (cell, line) in zip(failures, places, strict=True)
         ]
-        failures += [*_more(more, source["labels"]), *self._remarks(changes, source["labels"])]
-        return module
-
-    def _remarks(self, changes: dict[str, tuple[int, int]], labels: list[str]) -> list[Failed]:
-        """Return a remark for each setting of torch that is still changed, by the place that changed it."""
-        still = {name: place for name, place in changes.items() if self.known[name] != self.original[name]}
-        return [Failed((), (), (name,), "", line, labels[cell]) for name, (cell, line) in still.items()]
+        labels = source["labels"]
+        if more:
+            names, (cell, first) = protocol.cut(name for _, piece in more for name in piece.names), more[0]
+            failures.append(Failed(names, (), (protocol.MORE,), f"{len(more)}.", first.line, labels[cell]))
+        # A remark for each setting of torch that is still changed, with the place that changed it.
+        failures += [
+            Failed((), (), (name,), "", line, labels[cell])
+            for name, (cell, line) in changes.items()
+            if self.known[name] != self.original[name]
+        ]
 
     # -- an import finder and loader: a unit may import the others by name ----------------------------------
 
-    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
         """Find a unit."""
-        return importlib.machinery.ModuleSpec(name, self) if name in self.sources else None  # type: ignore[arg-type]
+        return ModuleSpec(name, self) if name in self.sources else None  # type: ignore[arg-type]
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the unit's module, which has run."""
         return self.module(spec.name)
 
-    def exec_module(self, _: types.ModuleType) -> None:
+    def exec_module(self, _: ModuleType) -> None:
         """Do nothing: it has run."""
 
 
-def _more(more: list[tuple[int, Piece, bool]], labels: list[str]) -> list[Failed]:
-    """Return one failure for those of too many pieces, each with its cell, and whether it is only a remark."""
-    pieces = [(cell, piece) for cell, piece, is_remark in more if not is_remark]
-    if not pieces:
-        return []
-    names, (cell, first) = protocol.cut(name for _, piece in pieces for name in piece.names), pieces[0]
-    return [Failed(names, (), (protocol.MORE,), f"{len(pieces)}.", first.line, labels[cell])]
-
-
-def _still_there(module: types.ModuleType, earlier: dict[str, Any]) -> tuple[str, ...]:
+def _still_there(module: ModuleType, earlier: dict[str, Any]) -> tuple[str, ...]:
     """Return the names that still have their earlier values, as where a later definition of the same name failed."""
     return tuple(protocol.cut(name for name, value in earlier.items() if module.__dict__.get(name) is value))

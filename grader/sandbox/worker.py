@@ -18,9 +18,8 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from grader.sandbox import units
 from grader.sandbox.protocol import MAX_KINDS, MAX_TEXT, Error, Failed, Progress, ProtocolError, Reply, Request, cut
-from grader.sandbox.units import Units, describe
+from grader.sandbox.units import SETTINGS, Units, describe
 from grader.sandbox.values import Decoder, Encoder, Handle, cotangent
 
 # Modules and factories that the student process makes, as arguments for exercises that take a module. With these, the
@@ -186,7 +185,8 @@ class Worker:
 
     def do_use_settings(self, undone: list[str]) -> None:
         """Use torch's settings as the units have left them, but these as they were before."""
-        units.apply_settings(self.units.known | {name: self.units.original[name] for name in undone})
+        for name, value in {**self.units.known, **{name: self.units.original[name] for name in undone}}.items():
+            SETTINGS[name].set(value)
 
     # -- operations on the student's names and objects ------------------------------------------------------
 

@@ -14,7 +14,7 @@ import torch
 
 from grader.suites.causal import Parts
 from grader.testing.checks import expect_close, expect_number, expect_true
-from grader.testing.draws import Draw, expect_count
+from grader.testing.draws import DrawFunction, expect_count
 from grader.testing.inputs import Fresh
 from grader.testing.student import Student
 
@@ -164,7 +164,7 @@ def expect_prompts_of_any_size(fresh: Fresh, generate_with: GenerateWith) -> Non
         expect_true(torch.equal(new[:, 0], following[idx[:, -1]]), UNLIKELY)
 
 
-def token_draws(fresh: Fresh, generate_with: GenerateWith) -> Draw:
+def token_draws(fresh: Fresh, generate_with: GenerateWith) -> DrawFunction:
     """Return a function that draws tokens, all of them equally likely."""
     # Two results of 6 · 6 tokens are equal by chance once in 7^36 times.
     generate, idx = generate_with(torch.zeros(V, V)), random_ids(fresh, 6, T)

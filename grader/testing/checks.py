@@ -9,7 +9,7 @@ import contextlib
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
@@ -18,7 +18,7 @@ from grader.sandbox.values import cotangent
 from grader.testing.properties import ABSOLUTE as ABSOLUTE  # imported by suites
 from grader.testing.properties import GRADIENTS, Comparison
 from grader.testing.properties import RELATIVE as RELATIVE
-from grader.testing.recorder import note, remark
+from grader.testing.running_test import current_recorder, note
 from grader.testing.student import RemoteCallable, RemoteObject
 
 # Tracebacks end at the line of the test.
@@ -48,23 +48,29 @@ class CheckFailed(AssertionError):
         self.comparison = comparison
 
 
+def failed(observed: torch.Tensor | str, reason: str) -> CheckFailed:
+    """Record an observation, and return the failure to raise."""
+    note(observed)
+    return CheckFailed(reason)
+
+
 def remark_ready_made(names: Collection[str], call: RemoteCallable, *arguments: Any) -> None:
     """Add a remark, which costs no points, if a call uses torch functions of these names."""
     with contextlib.suppress(Failure):
         used = sorted(set(names).intersection(call.torch_functions(*arguments)))
         if used:
-            remark(f"It makes use of torch's {used[0]}, which it was to do without. That costs nothing.")
+            sentence = f"It makes use of torch's {used[0]}, which it was to do without. That costs nothing."
+            current_recorder().remarks.append(sentence)
 
 
 def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tensor:
     """Expect a tensor, of this shape if one is given, and return it."""
     if not isinstance(value, torch.Tensor):
-        note(f"no tensor but {_kind(value)}")
-        raise CheckFailed(f"A tensor was expected; yours gave {_kind(value)}.")
+        raise failed(f"no tensor but {_kind(value)}", f"A tensor was expected; yours gave {_kind(value)}.")
     if shape is not None and value.shape != torch.Size(shape):
         # Observations are kept until the diagnosis, and a wrong shape may be as large as the protocol allows.
-        note(value if value.numel() <= KEPT_NUMBERS else f"a tensor of shape {tuple(value.shape)}")
-        raise CheckFailed(f"The result has the wrong shape: {tuple(value.shape)}.")
+        observed = value if value.numel() <= KEPT_NUMBERS else f"a tensor of shape {tuple(value.shape)}"
+        raise failed(observed, f"The result has the wrong shape: {tuple(value.shape)}.")
     return value
 
 
@@ -73,9 +79,9 @@ def in_order(value: Any, expected: torch.Tensor, within: float = ABSOLUTE) -> It
     """Say of a value that fails in this block if another result of the same call is the expected one."""
     try:
         yield
-    except CheckFailed as failed:
+    except CheckFailed as failure:
         if sentence := misplaced(value, expected, within):
-            raise CheckFailed(sentence, failed.comparison) from None
+            raise CheckFailed(sentence, failure.comparison) from None
         raise
 
 
@@ -107,9 +113,9 @@ def expect_values(result: Any, count: int) -> tuple[Any, ...]:
     """Expect a tuple or list of this many values, and return them."""
     if not isinstance(result, tuple | list) or len(result) != count:
         is_number = isinstance(result, int | float) or (isinstance(result, torch.Tensor) and result.numel() == 1)
-        note(f"not {count} values but {'a number' if is_number else _kind(result)}")
         how = "" if isinstance(result, tuple | list) else WITH_COMMAS
-        raise CheckFailed(f"{NUMBER_WORDS[count].capitalize()} were expected; yours gave {_kind(result)}.{how}")
+        reason = f"{NUMBER_WORDS[count].capitalize()} were expected; yours gave {_kind(result)}.{how}"
+        raise failed(f"not {count} values but {'a number' if is_number else _kind(result)}", reason)
     keep_results(result)
     return tuple(result)
 
@@ -118,8 +124,7 @@ def expect_one_number(value: Any) -> float:
     """Expect a number, or a tensor of one element, and return it."""
     number = value.item() if isinstance(value, torch.Tensor) and value.shape.numel() == 1 else value
     if isinstance(number, bool) or not isinstance(number, int | float):
-        note(f"no number but {_kind(number)}")
-        raise CheckFailed(f"A number was expected; yours gave {_kind(number)}.")
+        raise failed(f"no number but {_kind(number)}", f"A number was expected; yours gave {_kind(number)}.")
     return number
 
 
@@ -135,19 +140,17 @@ def expect_number(value: Any, expected: float, within: float) -> None:
 
 def expect_same(value: Any, expected: torch.Tensor, reason: str) -> None:
     """Expect a tensor with exactly these elements. reason: what the student reads otherwise."""
-    same = isinstance(value, torch.Tensor) and torch.equal(value, expected)
-    note("same" if same else reason)
-    if not same:
-        raise CheckFailed(reason)
+    if not (isinstance(value, torch.Tensor) and torch.equal(value, expected)):
+        raise failed(reason, reason)
+    note("same")
 
 
 def expect_equal(value: Any, expected: Any, reason: str) -> None:
     """Expect text, or a list of texts or numbers, of the same type and value. reason: as above."""
-    same = equals(value, expected)
-    is_plain = isinstance(value, str) or (isinstance(value, list) and all(type(one) in PLAIN for one in value))
-    note("same" if same else repr(value)[:KEPT_NUMBERS] if is_plain else _kind(value))
-    if not same:
-        raise CheckFailed(reason)
+    if not equals(value, expected):
+        is_plain = isinstance(value, str) or (isinstance(value, list) and all(type(one) in PLAIN for one in value))
+        raise failed(repr(value)[:KEPT_NUMBERS] if is_plain else _kind(value), reason)
+    note("same")
 
 
 def equals(value: Any, expected: Any) -> bool:
@@ -160,29 +163,26 @@ def equals(value: Any, expected: Any) -> bool:
 
 def expect_true(condition: bool, reason: str) -> None:
     """Expect a condition to hold. reason: as above."""
-    note("holds" if condition else reason)
     if not condition:
-        raise CheckFailed(reason)
+        raise failed(reason, reason)
+    note("holds")
 
 
 def expect_error(call: Callable[[], Any], where: str = "") -> None:
     """Expect a ValueError or an AssertionError. where: the arguments that are refused, for the student."""
     types = _error_types(call)
     if not types:
-        note(f"{RAISED} nothing")
-        raise CheckFailed(f"{NO_ERROR}{where and ': for '}{where}.")
-    is_allowed = bool(REFUSALS & set(types))
-    note(f"{RAISED} {'an allowed error' if is_allowed else types[0]}")
-    if not is_allowed:
-        raise CheckFailed(f"It raised {types[0]}; ValueError or AssertionError was expected.")
+        raise failed(f"{RAISED} nothing", f"{NO_ERROR}{where and ': for '}{where}.")
+    if not REFUSALS & set(types):
+        raise failed(f"{RAISED} {types[0]}", f"It raised {types[0]}; ValueError or AssertionError was expected.")
+    note(f"{RAISED} an allowed error")
 
 
 def expect_any_error(call: Callable[[], Any], where: str = "") -> None:
     """Expect an error of any type, because torch itself may raise it. where: as above."""
-    is_raised = "Exception" in _error_types(call)
-    note(f"{RAISED} {'an allowed error' if is_raised else 'nothing'}")
-    if not is_raised:
-        raise CheckFailed(f"{NO_ERROR}{where and ': for '}{where}.")
+    if "Exception" not in _error_types(call):
+        raise failed(f"{RAISED} nothing", f"{NO_ERROR}{where and ': for '}{where}.")
+    note(f"{RAISED} an allowed error")
 
 
 def _error_types(call: Callable[[], Any]) -> Sequence[str]:
@@ -226,6 +226,11 @@ def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, 
         expect_close(value, gradient, GRADIENTS)
 
 
+def is_float(value: Any) -> TypeGuard[torch.Tensor]:
+    """Return whether a value is a tensor of floats, which may have a gradient."""
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
 def shown(value: Any) -> str:
     """Return a student's value for a sentence: a whole number or a plain name, or else only its kind.
 
@@ -244,11 +249,8 @@ def _kind(value: Any) -> str:
         case torch.Tensor():
             return f"a tensor of shape {tuple(value.shape)}"
         case tuple() | list() if len(value) < len(NUMBER_WORDS):
-            return (
-                f"a {type(value).__name__} of {NUMBER_WORDS[len(value)]}"
-                if value
-                else f"an empty {type(value).__name__}"
-            )
+            kind = type(value).__name__
+            return f"a {kind} of {NUMBER_WORDS[len(value)]}" if value else f"an empty {kind}"
         case tuple() | list():
             return f"a {type(value).__name__} of {len(value)} values"
         case bool():
@@ -270,38 +272,30 @@ def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-# How a sentence on it ends, also that of a check which sees it by the shapes.
+# How a sentence on results in another order ends, also that of a check which sees it by the shapes.
 ANOTHER_ORDER = re.compile(
     r"; (?:your \w+ result is what the \w+ should be|yours returns them in the reverse order)\.$"
 )
 ORDINALS = ("first", "second", "third", "fourth")
-# The results of the last call that gave several, and what is said if they are in another order.
-_results: list[Any] = []
-_sentence = ""
 
 
 def keep_results(results: Sequence[Any], sentence: str = "The order of the results is wrong") -> None:
     """Keep the results of a call, and how a sentence on their order begins."""
-    global _sentence
-    _results[:] = results
-    _sentence = sentence
+    current_recorder().results = sentence, results
 
 
-def misplaced(value: Any, expected: torch.Tensor, within: float = ABSOLUTE) -> str:
+def misplaced(value: Any, expected: torch.Tensor, within: float) -> str:
     """Return a sentence if this is one of the results that were kept, and another one is what is expected, or ""."""
-    mine = next((place for place, one in enumerate(_results) if one is value), None)
-    if mine is None:
-        return ""
-    places = (place for place, one in enumerate(_results) if place != mine and _is_close(one, expected, within))
-    found = next(places, None)
-    return (
-        "" if found is None else f"{_sentence}; your {ORDINALS[found]} result is what the {ORDINALS[mine]} should be."
-    )
+    sentence, results = current_recorder().results
+    for mine in [place for place, one in enumerate(results) if one is value][:1]:
+        for found, other in enumerate(results):
+            if found != mine and _is_close(other, expected, within):
+                return f"{sentence}; your {ORDINALS[found]} result is what the {ORDINALS[mine]} should be."
+    return ""
 
 
 def _is_close(value: Any, expected: torch.Tensor, within: float) -> bool:
-    if isinstance(value, float):
-        value = torch.tensor(value)
+    value = torch.tensor(value) if isinstance(value, float) else value
     is_alike = isinstance(value, torch.Tensor) and value.shape == expected.shape
     return is_alike and torch.allclose(value.double(), expected.double(), RELATIVE, within)
 

@@ -22,13 +22,13 @@ from grader.testing.checks import (
     expect_same,
     expect_tensor,
     expect_true,
-    expect_values,
+    failed,
+    is_float,
     oracle_gradients,
 )
-from grader.testing.draws import Draw, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
-from grader.testing.expected_values import difference
+from grader.testing.draws import DrawFunction, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
 from grader.testing.inputs import Fresh
-from grader.testing.recorder import note
+from grader.testing.running_test import difference, note
 from grader.testing.student import Raised, Refused, RemoteCallable, RemoteObject, Student
 
 # Tracebacks end at the line of the test.
@@ -81,7 +81,7 @@ def expect_left_alone(given: Given, *changed: str) -> None:
 
     changed: what the student reads if one differs: one text for all tensors, or one for each.
     """
-    result, after = expect_values(given.call.with_arguments(*given.arguments), 2)
+    result, after = given.call.with_arguments(*given.arguments)
     given.expect(result)
     pairs = [(found, old) for found, old in zip(after, given.arguments, strict=True) if isinstance(old, torch.Tensor)]
     reasons = changed * len(pairs) if len(changed) == 1 else changed
@@ -91,8 +91,8 @@ def expect_left_alone(given: Given, *changed: str) -> None:
 
 def expect_gradients_of(student: Student, exercise: str, right: Right, arguments: Sequence[Any]) -> None:
     """Expect the right gradients of the float arguments, which come first."""
-    _, found = expect_values(getattr(student, exercise).gradients(*arguments), 2)
-    floats = [one for one in arguments if isinstance(one, torch.Tensor) and one.is_floating_point()]
+    _, found = getattr(student, exercise).gradients(*arguments)
+    floats = list(filter(is_float, arguments))
     function, others = right(student), arguments[len(floats) :]
     expect_gradients(found, oracle_gradients(lambda *leaves: function(*leaves, *others), floats, {}))
 
@@ -103,7 +103,7 @@ def expect_gradients_of(student: Student, exercise: str, right: Right, arguments
 
 def expect_arguments_kept(call: RemoteCallable, /, **arguments: Any) -> None:
     """Expect a call not to change its tensors and lists."""
-    _, after = expect_values(call.with_arguments(*arguments.values()), 2)
+    _, after = call.with_arguments(*arguments.values())
     for (name, before), found in zip(arguments.items(), after, strict=True):
         reason = f"`{name}` should be the same after the call as before; yours changes it. Make a new tensor instead."
         if isinstance(before, torch.Tensor):
@@ -158,7 +158,7 @@ def expect_float64(call: RemoteCallable, /, keeps: bool = True, **arguments: Any
             if one.dtype != dtype:
                 given, yours = f"{_listed(arguments)} {dtype_name(dtype)}", dtype_name(one.dtype)
                 raise CheckFailed(f"The result should keep the dtype: if {given}, yours is {yours}. {advice}")
-    if any(one.is_floating_point() for one in values if isinstance(one, torch.Tensor)):
+    if any(map(is_float, values)):
         expect_digits(tensors_of(call(*with_digits(values))))
     if isinstance(call, RemoteObject):
         call.to(torch.float32)
@@ -179,11 +179,10 @@ def expect_gradients_fit(call: RemoteCallable, /, parameters: Sequence[str] = ()
     """
     values = list(arguments.values())
     found = _gradients(call, values)
-    floats = {str(n): one for n, one in enumerate(values) if isinstance(one, torch.Tensor) and one.is_floating_point()}
     initial = call.parameters() if isinstance(call, RemoteObject) else {}
-    names = list(arguments)
-    for key, value in {**floats, **{name: initial[name].detach() for name in parameters}}.items():
-        name = names[int(key)] if key in floats else key
+    compared = [(name, str(n), one) for n, (name, one) in enumerate(arguments.items()) if is_float(one)]
+    compared += [(name, name, initial[name].detach()) for name in parameters]
+    for name, key, value in compared:
         direction, gradient = direction_of(value), found.get(key)
         if gradient is not None and gradient.shape != value.shape:
             raise CheckFailed(f"The gradient of `{name}` has another shape than `{name}`.")
@@ -202,18 +201,15 @@ def _gradients(call: RemoteCallable, values: Sequence[Any]) -> dict[str, torch.T
     except Raised as error:
         if "in-place" not in error.detail:
             raise
-        note("changed in place")
-        raise CheckFailed(
-            f"It changes a tensor in place{_place(error)}, so it has no gradients. Make a new tensor instead."
-        ) from None
+        reason = f"It changes a tensor in place{_place(error)}, so it has no gradients. Make a new tensor instead."
+        raise failed("changed in place", reason) from None
     except Refused as error:
         if error.reason != NO_GRADIENT:
             raise  # about a parameter, for example
-        note("no gradient")
-        raise CheckFailed(f"No gradient flows back from the result. {CUT_OFF}") from None
+        raise failed("no gradient", f"No gradient flows back from the result. {CUT_OFF}") from None
 
 
-def expect_generator_used(student: Student, draw: Draw) -> None:
+def expect_generator_used(student: Student, draw: DrawFunction) -> None:
     """Expect draws to come from the generator that is given, and else from torch's global one."""
     other = "Two generators with other states give the same draws: draw from `generator`."
     expect_draws_from_a_generator(student, draw, other)
@@ -231,10 +227,7 @@ def expect_generator_used(student: Student, draw: Draw) -> None:
 
 
 def _converted(arguments: dict[str, Any], dtype: torch.dtype) -> list[Any]:
-    return [
-        one.to(dtype) if isinstance(one, torch.Tensor) and one.is_floating_point() else one
-        for one in arguments.values()
-    ]
+    return [one.to(dtype) if is_float(one) else one for one in arguments.values()]
 
 
 def _unless_raised(call: RemoteCallable, values: Sequence[Any], when: str) -> Any:
@@ -244,8 +237,8 @@ def _unless_raised(call: RemoteCallable, values: Sequence[Any], when: str) -> An
     except Raised as error:
         if error.types[0] == "NotImplementedError":
             raise
-        note(f"raised {error.types[0]}")
-        raise CheckFailed(f"{error.reason.removesuffix('.')}{_place(error)} {when}") from None
+        reason = f"{error.reason.removesuffix('.')}{_place(error)} {when}"
+        raise failed(f"raised {error.types[0]}", reason) from None
 
 
 def _place(error: Raised) -> str:
@@ -269,9 +262,8 @@ def _expect_alike(
         note(one)
         result = "The result" if len(found) == 1 else f"Result {n + 1} of {len(found)}"
         if one.shape != other.shape:
-            raise CheckFailed(
-                f"{result} has shape {tuple(one.shape)} {here}, and {tuple(other.shape)} {there}. {advice}"
-            )
+            shapes = f"{tuple(one.shape)} {here}, and {tuple(other.shape)} {there}"
+            raise CheckFailed(f"{result} has shape {shapes}. {advice}")
         if apart := difference(one, other):
             _expect_repeatable(call, arguments)
             where = f" at {apart.place}" if apart.place else ""
@@ -333,7 +325,7 @@ def with_digits(values: Sequence[Any]) -> list[Any]:
     """Return arguments whose floats have many decimals: each times another irrational number near 1."""
     return [
         one * (1 + (torch.arange(one.numel(), dtype=one.dtype) + 2).sqrt().reshape(one.shape) / 100)
-        if isinstance(one, torch.Tensor) and one.is_floating_point()
+        if is_float(one)
         else one
         for one in values
     ]
@@ -345,5 +337,5 @@ def expect_digits(results: Iterable[torch.Tensor]) -> None:
         found = result.double()
         is_short = (found - found.round(decimals=6)).abs() < 1e-12
         if bool(is_short.all()) and not torch.equal(found, found.round()):
-            note("rounded")
-            raise CheckFailed("The result is rounded: it should have all its decimals. Only what is shown is rounded.")
+            reason = "The result is rounded: it should have all its decimals. Only what is shown is rounded."
+            raise failed("rounded", reason)

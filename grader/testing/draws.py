@@ -29,7 +29,7 @@ UNUSED_GENERATOR = (
 )
 
 
-class Draw(Protocol):
+class DrawFunction(Protocol):
     """Returns draws. Two of them are equal by chance less than once in a thousand million times."""
 
     def __call__(self, *, generator: RemoteObject | None = None) -> torch.Tensor:
@@ -59,7 +59,7 @@ def expect_own_draws(kept: torch.Tensor, pairs: Mapping[str, torch.Tensor]) -> N
         expect_true(alike.sum().item() <= 0.9 * alike.numel(), reason)
 
 
-def expect_draws_from_a_generator(student: Student, draw: Draw, other: str) -> None:
+def expect_draws_from_a_generator(student: Student, draw: DrawFunction, other: str) -> None:
     """Expect draws to advance a generator, not torch's global one, and other states to give other draws.
 
     other: what the student reads if another state gives the same draws.
@@ -87,7 +87,7 @@ def _global_draw(student: Student) -> torch.Tensor:
     return student.make("Linear", 6, 6).parameters()["weight"]
 
 
-def expect_draws_by_state(student: Student, draw: Draw, same: str, other: str) -> None:
+def expect_draws_by_state(student: Student, draw: DrawFunction, same: str, other: str) -> None:
     """Expect the draws to depend on the state of the generator, and not on torch's global one.
 
     same, other: what the student reads if the same state gives other draws, and if another state gives the same.
@@ -99,7 +99,7 @@ def expect_draws_by_state(student: Student, draw: Draw, same: str, other: str) -
     _expect_repeated(results, same, other)
 
 
-def expect_global_draws(student: Student, draw: Draw, same: str, other: str, again: str) -> None:
+def expect_global_draws(student: Student, draw: DrawFunction, same: str, other: str, again: str) -> None:
     """Expect draws without a generator to depend on torch's global state, and to advance it.
 
     same, other: as above. again: what the student reads if a second call repeats the draws of the first.

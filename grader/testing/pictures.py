@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -20,7 +21,7 @@ import torch
 
 from grader.testing.checks import CheckFailed
 from grader.testing.drawings import Kind, OwnQuestion, Panel
-from grader.testing.expected_values import plain
+from grader.testing.running_test import bound, plain
 from grader.testing.student import Failure, RemoteObject, Student
 from grader.testing.substitutes import Substitutes
 
@@ -87,15 +88,9 @@ class Collected:
 _COLLECTED: ContextVar[Collected] = ContextVar("collected")
 
 
-@contextlib.contextmanager
-def collecting() -> Iterator[Collected]:
+def collecting() -> AbstractContextManager[Collected]:
     """Collect what the pictures and questions inside the block draw and ask."""
-    collected = Collected()
-    before = _COLLECTED.set(collected)
-    try:
-        yield collected
-    finally:
-        _COLLECTED.reset(before)
+    return bound(_COLLECTED, Collected())
 
 
 def picture(exercise: str) -> Callable[[Function], Function]:

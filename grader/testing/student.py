@@ -24,7 +24,7 @@ from grader.sandbox.failures import Refused as Refused
 from grader.sandbox.replies import values_of
 from grader.sandbox.values import TENSORS, Calls, Handle
 from grader.sandbox.worker import Worker
-from grader.testing.recorder import note_call, note_mode
+from grader.testing.running_test import current_recorder, note_call
 from grader.testing.substitutes import MODULE, Substitutes
 
 # Tracebacks end at the line of the test.
@@ -55,7 +55,9 @@ class RemoteCallable:
         if type(value) is dict:
             return {key: self._wrap(item) for key, item in value.items()}
         if isinstance(value, numpy.ndarray | numpy.generic) and not self._keeps_arrays:
-            return _as_tensor(value)
+            value = torch.from_numpy(numpy.asarray(value))
+            if value.dtype not in TENSORS.values():
+                raise Refused(f"It gave a tensor of dtype {value.dtype}.")
         return value
 
     def _notify(self, operation: str, **details: Any) -> None:
@@ -136,8 +138,7 @@ class RemoteObject(RemoteCallable, Handle):
 
     def get(self, name: str) -> Any:
         """Return an attribute's value."""
-        [value] = self.attributes(name)
-        return value
+        return self.attributes(name)[0]
 
     def attributes(self, *names: str) -> list[Any]:
         """Return the values of attributes."""
@@ -173,13 +174,15 @@ class RemoteObject(RemoteCallable, Handle):
 
     def train(self) -> None:
         """Put the module into training mode."""
-        note_mode(is_in_training=True)
-        self._notify("train", mode=True)
+        self._set_mode(is_in_training=True)
 
     def eval(self) -> None:
         """Put the module into evaluation mode."""
-        note_mode(is_in_training=False)
-        self._notify("train", mode=False)
+        self._set_mode(is_in_training=False)
+
+    def _set_mode(self, is_in_training: bool) -> None:
+        current_recorder().is_in_training = is_in_training
+        self._notify("train", mode=is_in_training)
 
     def to(self, dtype: torch.dtype) -> None:
         """Convert the module's parameters to a dtype."""
@@ -187,8 +190,7 @@ class RemoteObject(RemoteCallable, Handle):
 
     def state(self) -> torch.Tensor:
         """Return the state of a torch.Generator."""
-        state = self._call("generator_state")
-        tensor: torch.Tensor = named_tensors({"state": state})["state"]
+        tensor: torch.Tensor = named_tensors({"state": self._call("generator_state")})["state"]
         return tensor
 
 
@@ -283,14 +285,6 @@ class Student:
     def seed(self, seed: int) -> None:
         """Seed every global random state of the backend."""
         self._backend.notify("seed", seed=seed)
-
-
-def _as_tensor(array: Any) -> torch.Tensor:
-    """Return the tensor of a numpy array or number. Raises Refused if its dtype is not allowed for tensors."""
-    tensor = torch.from_numpy(numpy.asarray(array))
-    if tensor.dtype not in TENSORS.values():
-        raise Refused(f"It gave a tensor of dtype {tensor.dtype}.")
-    return tensor
 
 
 ODD_REPLY = "The student process sent a malformed reply."

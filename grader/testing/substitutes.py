@@ -25,14 +25,17 @@ import __future__
 
 import ast
 import base64
+import functools
 import itertools
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from grader.course.model import Course
 from grader.course.modules import SuiteError, described
 from grader.files import mixed
+from grader.testing.running_test import json_lines
 
 FILENAME = "substitutes.py"
 PUBLISHED = "substitutes.json"
@@ -45,13 +48,6 @@ Values = dict[str, dict[str, dict[str, list[Any]]]]
 """By unit, visible test and exercises: what the test compares, in order; None if the substitutes do not change it."""
 MODULE = "substitutes"
 """The `__module__` of substitutes in the student process."""
-
-
-class Recorded(NamedTuple):
-    """What a visible test compares with substitutes for these exercises, in order."""
-
-    exercises: tuple[str, ...]
-    values: Sequence[Any]
 
 
 class Substitutes:
@@ -76,22 +72,6 @@ class Substitutes:
             except Exception as error:
                 raise SuiteError(f"{described(error, Path(place))} Correct it.") from error
 
-    @classmethod
-    def of(cls, suites: Path, units: Sequence[str]) -> Substitutes:
-        """Return the substitutes of these units, which are in the course's order."""
-        files = [suites / unit / FILENAME for unit in units]
-        return cls((str(file), file.read_text(encoding="utf-8")) for file in files if file.is_file())
-
-    @classmethod
-    def published(cls, exercises: Path) -> Substitutes:
-        """Return the substitutes for the visible tests in this folder. There are none if the file does not exist."""
-        path = exercises / PUBLISHED
-        if not path.is_file():
-            return cls()
-        found = json.loads(path.read_bytes())
-        sources = [(place, mixed(base64.b64decode(text), place.encode()).decode()) for place, text in found["sources"]]
-        return cls(sources, found["values"])
-
     def __contains__(self, exercise: object) -> bool:
         """Return whether an exercise has a substitute."""
         return exercise in self._last_lines
@@ -108,18 +88,18 @@ class Substitutes:
         """Return whether a call of one exercise would almost answer the other."""
         return {one, other} in self.aliases
 
-    def recorded(self, unit: str, test: str, exercises: Collection[str]) -> Recorded | None:
-        """Return what a visible test compares with substitutes for as many of these exercises as it was recorded with.
+    def recorded(self, unit: str, test: str, exercises: Collection[str]) -> tuple[tuple[str, ...], Sequence[Any]]:
+        """Return what a visible test compares, in order, and for which exercises it has substitutes then.
 
-        None if it was recorded with none of them.
+        They are as many of these exercises as it was recorded with; it may be none.
         """
         known = self._values.get(unit, {}).get(test, {})
         chosen = [one for one in self if one in exercises] if known else []
         for count in range(min(MOST, len(chosen)), 0, -1):
             for group in itertools.combinations(chosen, count):
                 if BETWEEN.join(group) in known:
-                    return Recorded(group, known[BETWEEN.join(group)])
-        return None
+                    return group, known[BETWEEN.join(group)]
+        return (), ()
 
     def source_up_to(self, exercises: Collection[str]) -> str:
         """Return the source of the substitutes up to the last of these exercises.
@@ -156,19 +136,31 @@ class Substitutes:
         self._lines += lines
 
 
-def published(suites: Path, units: Sequence[str], values: Values) -> str:
-    """Return the text of the file with the substitutes of these units, and with the values of the visible tests."""
-    files = {unit: suites / unit / FILENAME for unit in units}
+@functools.cache
+def hidden_substitutes(course: Course) -> Substitutes:
+    """Return the substitutes beside the hidden suites, in the course's order."""
+    files = [course.suites / unit / FILENAME for unit in course.units]
+    return Substitutes((str(file), file.read_text(encoding="utf-8")) for file in files if file.is_file())
+
+
+@functools.cache
+def visible_substitutes(course: Course) -> Substitutes:
+    """Return the substitutes beside the visible tests, with the values that those compare; none if there is no file."""
+    path = course.exercises / PUBLISHED
+    if not path.is_file():
+        return Substitutes()
+    found = json.loads(path.read_bytes())
+    sources = [(place, mixed(base64.b64decode(text), place.encode()).decode()) for place, text in found["sources"]]
+    return Substitutes(sources, found["values"])
+
+
+def published(course: Course, values: Values) -> str:
+    """Return the text of the file beside the visible tests. values: what these compare with substitutes."""
+    files = {unit: course.suites / unit / FILENAME for unit in course.units}
     sources = [
-        [unit, base64.b64encode(mixed(file.read_bytes(), unit.encode())).decode()]
+        json.dumps([unit, base64.b64encode(mixed(file.read_bytes(), unit.encode())).decode()])
         for unit, file in files.items()
         if file.is_file()
     ]
-    listed = ",\n".join(map(json.dumps, sources))
-    units = ",\n".join(f"{json.dumps(unit)}: {{\n{_lines(tests)}\n}}" for unit, tests in values.items())
-    return f'{{"sources": [\n{listed}\n],\n"values": {{\n{units}\n}}}}\n'
-
-
-def _lines(tests: dict[str, Any]) -> str:
-    """Return what is recorded for each test in JSON, one test a line."""
-    return ",\n".join(f"{json.dumps(name)}: {json.dumps(recorded)}" for name, recorded in tests.items())
+    listed = ",\n".join(sources)
+    return f'{{"sources": [\n{listed}\n],\n"values": {json_lines(values, depth=2)}}}\n'

@@ -10,7 +10,7 @@ import pytest
 import torch
 from courses import COURSE
 
-from grader.audit.equivalence import DRAWS, Search, Solution, derived_probes
+from grader.audit.equivalence import DRAWS, SearchResult, Solution, derived_probes
 from grader.audit.run import probes_for
 from grader.engine.criteria import criterion_of
 from grader.testing.checks import expect_close, expect_error
@@ -46,13 +46,13 @@ def double(x: Any) -> Any:
     return 2 * x
 
 
-def search(other: Double, *tests: Callable[..., None]) -> Search:
+def search(other: Double, *tests: Callable[..., None]) -> SearchResult:
     probes = derived_probes(criterion_of(test, "sums", "1") for test in tests)
     return Solution({"double": double}, probes).search({"double": other})
 
 
 def test_an_answer_that_does_the_same_shows_no_difference() -> None:
-    assert search(lambda x: double(x), doubles, refuses, begins) == Search(None, 3 * DRAWS)
+    assert search(lambda x: double(x), doubles, refuses, begins) == SearchResult(None, 3 * DRAWS)
 
 
 def test_another_value_is_found_in_the_call_that_returns_it() -> None:

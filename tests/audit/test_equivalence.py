@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from grader.audit import equivalence
-from grader.audit.equivalence import Difference, Search, Solution
+from grader.audit.equivalence import FoundDifference, SearchResult, Solution
 from grader.testing.probes import (
     Draw,
     Estimate,
@@ -50,7 +50,7 @@ def probes(*functions: Any) -> list[tuple[Probe, int]]:
     return probes_of(module, "double")
 
 
-def search(right: Function, other: Function, *functions: Any) -> Search:
+def search(right: Function, other: Function, *functions: Any) -> SearchResult:
     return Solution({"double": right}, probes(*functions)).search({"double": other})
 
 
@@ -58,26 +58,28 @@ def search(right: Function, other: Function, *functions: Any) -> Search:
 
 
 def test_an_answer_that_does_the_same_is_searched_to_the_end() -> None:
-    assert search(double, lambda number: number + number, doubled, doubled_again) == Search(None, 53)
+    assert search(double, lambda number: number + number, doubled, doubled_again) == SearchResult(None, 53)
 
 
 def test_a_difference_is_found_in_the_first_draw_that_shows_it() -> None:
     found = search(double, lambda number: number * 2 if number != 7 else 0, doubled)
 
-    assert found == Search(Difference("doubled", 7, "the number"), 8)
+    assert found == SearchResult(FoundDifference("doubled", 7, "the number"), 8)
 
 
 def test_the_first_draws_of_every_probe_come_before_the_rest() -> None:
     def wrong_late(number: Any) -> Any:
         return number * 2 if isinstance(number, int) and number < 40 else 0
 
-    assert search(double, wrong_late, doubled, doubled_again).difference == Difference("doubled_again", 0, "the text")
+    assert search(double, wrong_late, doubled, doubled_again).difference == FoundDifference(
+        "doubled_again", 0, "the text"
+    )
 
 
 def test_an_answer_that_raises_differs() -> None:
     found = search(double, lambda number: number.missing, doubled)
 
-    assert found.difference == Difference("doubled", 0, "it raised AttributeError at the first call or after it")
+    assert found.difference == FoundDifference("doubled", 0, "it raised AttributeError at the first call or after it")
 
 
 def test_an_answer_that_never_ends_differs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,10 @@ import torch
 from courses import COURSE
 
 from grader.audit.odd_values import problems
-from grader.engine.criteria import Criterion, hidden_substitutes
+from grader.engine.criteria import Criterion
 from grader.testing.checks import equals, expect_one_number, expect_tensor, expect_true
 from grader.testing.student import Student
+from grader.testing.substitutes import hidden_substitutes
 
 
 def dot_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

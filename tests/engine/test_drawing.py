@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from courses import COURSE
 
-from grader.audit.visible import files_of
 from grader.course import left_out
 from grader.course.model import load_course
 from grader.engine.engine_client import Engine
 from grader.engine.failure_matrix import solution_names
 from grader.engine.runner import pictures_of_unit
+from grader.engine.visible_files import visible_files
 from grader.errors import GraderError
 from grader.reports.model import Result
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
@@ -37,7 +37,7 @@ def engine() -> Iterator[Engine]:
 
 
 def result_of(engine: Engine, text: str, *drawn: str) -> Result:
-    submission = Submission("ada", Path(), None, {UNIT: UnitSubmission(UnitSource(f"{UNIT}.py", (text,)))})
+    submission = Submission("ada", None, {UNIT: UnitSubmission(UnitSource(f"{UNIT}.py", (text,)))})
     [(_, result)] = engine.grade([submission], 1, drawn)
     assert isinstance(result, Result), result
     return result
@@ -162,7 +162,7 @@ def test_grader_build_refuses_a_picture_that_the_solution_cannot_draw(
     picture = f'{imports}\n\n@picture("add")\ndef sum_of_two(student):\n    {body}\n'
     (own_small_course / "exercises" / "pictures_sums.py").write_text(picture, encoding="utf-8")
     with pytest.raises(GraderError, match=problem):
-        files_of(load_course(own_small_course))
+        visible_files(load_course(own_small_course))
 
 
 def test_pictures_of_an_exercise_that_the_course_leaves_out_are_left_out() -> None:

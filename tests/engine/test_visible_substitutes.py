@@ -7,12 +7,12 @@ import json
 import pytest
 from courses import COURSE
 
-from grader.engine.criteria import visible_criteria_of_unit, visible_substitutes
+from grader.engine.criteria import visible_criteria_of_unit
 from grader.engine.failure_matrix import names_in, with_imports
 from grader.engine.outcomes import Outcome
 from grader.integrations.release.secrets import SHORTEST_PART, Secrets, signs
 from grader.testing.student import InProcessBackend
-from grader.testing.substitutes import PUBLISHED
+from grader.testing.substitutes import PUBLISHED, visible_substitutes
 
 UNITS = {exercise: unit for unit, one in COURSE.units.items() for exercise in one.exercises}
 WRONG = """

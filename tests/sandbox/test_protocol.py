@@ -19,7 +19,7 @@ def sent(value: Any) -> Any:
     """`value` as it arrives on the other side."""
     encoder = values.Encoder()
     reply = protocol.Reply(1, [encoder.encode(value)])
-    frame = protocol.pack_reply(protocol.plain(reply), encoder.data)
+    frame = protocol.pack_reply(reply, encoder.data)
     assert len(frame) == protocol.HEADER.size + sum(protocol.HEADER.unpack_from(frame))
     text, data = protocol.halves(frame)
     [arrived] = replies.values_of(protocol.parse(protocol.unpack_reply(text), protocol.Reply), data)

@@ -37,7 +37,7 @@ def answer(worker: Worker, operation: str, **details: Any) -> Reply | Error:
     assert found.is_last
     assert found.reply.number == 7
     # As it arrives.
-    text, _ = protocol.halves(protocol.pack_reply(protocol.plain(found.reply), found.data))
+    text, _ = protocol.halves(protocol.pack_reply(found.reply, found.data))
     arrived: Reply | Error = protocol.parse(protocol.unpack_reply(text), Reply, Error)  # type: ignore[assignment]
     return arrived
 

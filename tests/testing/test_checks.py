@@ -27,7 +27,7 @@ from grader.testing.checks import (
     oracle_gradients,
     shown,
 )
-from grader.testing.recorder import Observation, Recorder
+from grader.testing.running_test import Observation, Recorder
 
 # Its value and its sizes occur nowhere else.
 SECRET = torch.full((11, 13), 8.6421)
@@ -267,19 +267,21 @@ def test_a_sentence_shows_only_numbers_and_names_of_a_student(value: object, wor
 
 
 def test_a_result_that_another_one_should_be_is_named_by_its_place() -> None:
-    one, other = torch.ones(2, 3), torch.arange(4.0)
-    first, second = expect_values((other, one), 2)
-    text = "The order of the results is wrong; your {} result is what the {} should be."
-    assert reason(expect_close, first, one) == text.format("second", "first")
-    assert reason(expect_close, second, other) == text.format("first", "second")
-    # Neither is, or it is no result of that call, or none of the two is right.
-    assert "order" not in reason(expect_close, first, one + 1)
-    assert "order" not in reason(expect_close, other.clone(), one)
-    expect_close(first, other)
+    with Recorder().recording():
+        one, other = torch.ones(2, 3), torch.arange(4.0)
+        first, second = expect_values((other, one), 2)
+        text = "The order of the results is wrong; your {} result is what the {} should be."
+        assert reason(expect_close, first, one) == text.format("second", "first")
+        assert reason(expect_close, second, other) == text.format("first", "second")
+        # Neither is, or it is no result of that call, or none of the two is right.
+        assert "order" not in reason(expect_close, first, one + 1)
+        assert "order" not in reason(expect_close, other.clone(), one)
+        expect_close(first, other)
 
 
 def test_a_number_that_another_result_should_be_is_named_and_equal_ones_pass() -> None:
-    first, second = expect_values([2.0, 2.01], 2)
-    expect_number(first, 2.01, 0.1)
-    assert reason(expect_number, first, 2.01, 1e-3).endswith("your second result is what the first should be.")
-    assert reason(expect_number, second, 3.0, 1e-3) == "The number is not near the expected one."
+    with Recorder().recording():
+        first, second = expect_values([2.0, 2.01], 2)
+        expect_number(first, 2.01, 0.1)
+        assert reason(expect_number, first, 2.01, 1e-3).endswith("your second result is what the first should be.")
+        assert reason(expect_number, second, 3.0, 1e-3) == "The number is not near the expected one."

@@ -7,8 +7,8 @@ from itertools import takewhile
 
 from grader.audit.mutation.operators import (
     Changes,
+    NodePlace,
     Operators,
-    Place,
     attributes,
     before_all,
     gives,
@@ -30,7 +30,7 @@ OPERATORS = Operators()
 
 
 @OPERATORS.add
-def condition(place: Place) -> Changes:
+def condition(place: NodePlace) -> Changes:
     """The branch of an if is taken always, never, or in the other cases."""
     match place.parent, place.node:
         case ast.If(body=body), ast.expr() as test if place.field == "test":
@@ -48,7 +48,7 @@ COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 
 
 @OPERATORS.add
-def comparison(place: Place) -> Changes:
+def comparison(place: NodePlace) -> Changes:
     """Another comparison is made: <= for <, > for !=."""
     match place.node:
         case ast.Compare(left, signs, others):
@@ -61,7 +61,7 @@ def comparison(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def boolean(place: Place) -> Changes:
+def boolean(place: NodePlace) -> Changes:
     """`and` replaces `or`, an operand is left out, or a `not` is left out or added."""
     match place.node:
         case ast.BoolOp(sign, values):
@@ -80,14 +80,14 @@ other_error: An error of another type is raised.
 
 
 @OPERATORS.add
-def other_result(place: Place) -> Changes:
+def other_result(place: NodePlace) -> Changes:
     """A step in between, or an argument, is returned."""
     if not isinstance(place.node, ast.Name):
         yield from of_tensor(place, *(name for name, kind in in_scope(place).items() if kind == "Tensor"))
 
 
 @OPERATORS.add
-def other_container(place: Place) -> Changes:
+def other_container(place: NodePlace) -> Changes:
     """The result is of another type: a list for a tuple, a tuple for a list, a float for an int."""
     others = {"list": "tuple(X)", "int": "float(X)", "str": "list(X)"}
     match place.node, place.parent:
@@ -108,7 +108,7 @@ def _has_gradient(function: ast.FunctionDef | None) -> bool:
 
 
 @OPERATORS.add
-def detached(place: Place) -> Changes:
+def detached(place: NodePlace) -> Changes:
     """No gradient flows through an argument, a step in between or a result."""
     if not _has_gradient(place.function):
         return
@@ -123,7 +123,7 @@ def detached(place: Place) -> Changes:
             yield make("X.detach()", X=place.node)
 
 
-def _is_only_returned(name: str, place: Place) -> bool:
+def _is_only_returned(name: str, place: NodePlace) -> bool:
     """Return whether a local is used only in the return statement, where it counts as a result."""
     assert place.function is not None
     used = [node for node in ast.walk(place.function) if isinstance(node, ast.Name) and node.id == name]
@@ -136,7 +136,7 @@ def _is_only_returned(name: str, place: Place) -> bool:
 
 
 @OPERATORS.add
-def no_grad(place: Place) -> Changes:
+def no_grad(place: NodePlace) -> Changes:
     """torch.no_grad() is put around a definition, or forgotten."""
     match place.node:
         case ast.FunctionDef(name, arguments, body, decorators, ast.expr() as returns) if _has_gradient(place.node):
@@ -150,14 +150,14 @@ def no_grad(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def frozen(place: Place) -> Changes:
+def frozen(place: NodePlace) -> Changes:
     """A parameter does not require gradients."""
     yield from rewritten(place.node, "nn.Parameter(*A) -> nn.Parameter(*A, requires_grad=False)")
     yield from of_module(place, "X.requires_grad_(False)")
 
 
 @OPERATORS.add
-def cast(place: Place) -> Changes:
+def cast(place: NodePlace) -> Changes:
     """An argument or a result is cast to float32, or a module to float64."""
     yield from of_tensor(place, "X.float()")
     yield from of_module(place, "X.double()")
@@ -168,7 +168,7 @@ IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
 
 
 @OPERATORS.add
-def in_place(place: Place) -> Changes:
+def in_place(place: NodePlace) -> Changes:
     """A step is done in place, in the memory of an argument."""
     arguments = tensors(place.function)
     match place.node:
@@ -185,7 +185,7 @@ def in_place(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def changed_argument(place: Place) -> Changes:
+def changed_argument(place: NodePlace) -> Changes:
     """An argument is changed."""
     match place.node:
         case ast.Return(ast.expr() as value):
@@ -209,7 +209,7 @@ plain_tensor: A tensor that should be a parameter is not one.
 
 
 @OPERATORS.add
-def buffer(place: Place) -> Changes:
+def buffer(place: NodePlace) -> Changes:
     """A buffer is a plain attribute, or a parameter without gradient."""
     match place.node:
         case ast.Expr(ast.Call(ast.Attribute(_, "register_buffer"), [ast.Constant(str(name)), value, *_])):
@@ -218,7 +218,7 @@ def buffer(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def unregistered(place: Place) -> Changes:
+def unregistered(place: NodePlace) -> Changes:
     """A module is kept where PyTorch does not find its parameters and its mode."""
     yield from rewritten(place.node, "nn.ModuleList(X) -> list(X)")
     match place.node:
@@ -228,7 +228,7 @@ def unregistered(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def shared(place: Place) -> Changes:
+def shared(place: NodePlace) -> Changes:
     """One module is used in several places that should have one each."""
     match place.node:
         case ast.GeneratorExp(element, [ast.comprehension(ast.Name("_"), ast.Call(ast.Name("range"), [times]))]):
@@ -240,7 +240,7 @@ def shared(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def mode(place: Place) -> Changes:
+def mode(place: NodePlace) -> Changes:
     """A module puts itself into training or evaluation mode, or drops numbers in both."""
     kept = attributes(place)
     holds_modules = "nn.Module" in kept.values() or "dropout" in kept
@@ -252,7 +252,7 @@ def mode(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def generator(place: Place) -> Changes:
+def generator(place: NodePlace) -> Changes:
     """The generator is not passed on, or another one is used."""
     own = "torch.Generator().manual_seed(0)"
     yield from rewritten(place.node, f"F(*A, **K, generator=G) -> F(*A, **K); F(*A, **K, generator={own})")
@@ -269,7 +269,7 @@ greedy: The most likely item is taken where one should be drawn.
 
 
 @OPERATORS.add
-def backwards(place: Place) -> Changes:
+def backwards(place: NodePlace) -> Changes:
     """A sequence is iterated from its end, or sorted in descending order."""
     match place.node, place.parent:
         case ast.expr() as sequence, ast.For(ast.Name(name)) | ast.comprehension(ast.Name(name)) if name != "_":
@@ -280,7 +280,7 @@ def backwards(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def tidied_text(place: Place) -> Changes:
+def tidied_text(place: NodePlace) -> Changes:
     """A text is converted to lower case, or loses the white space at its ends."""
     if parameters(place.function).get("text") == "str":
         yield from before_all(place, "text = text.lower()", "text = text.strip()")

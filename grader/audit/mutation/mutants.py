@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.audit.mutation import effects, structure, tensors
-from grader.audit.mutation.operators import Changed, Operator, Place
+from grader.audit.mutation.operators import Changed, NodePlace, Operator
 
 OPERATORS: dict[str, Operator] = {
     name: operator for module in (tensors, structure, effects) for name, operator in module.OPERATORS.items()
@@ -71,7 +71,7 @@ def changed_by(operator: Operator, definition: ast.stmt) -> Iterator[tuple[int, 
             yield place.line, _unparsed(root, place, changed)
 
 
-def _places(node: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[Place]:
+def _places(node: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[NodePlace]:
     if isinstance(node, ast.Raise):
         return
     around = (*around, node)
@@ -80,11 +80,11 @@ def _places(node: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[Place]:
             continue
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if isinstance(child, ast.AST):
-                yield Place(child, around, field, index)
+                yield NodePlace(child, around, field, index)
                 yield from _places(child, around)
 
 
-def _unparsed(root: ast.Module, place: Place, changed: Changed) -> str:
+def _unparsed(root: ast.Module, place: NodePlace, changed: Changed) -> str:
     """Return the code of the tree with the change applied. The tree itself is restored."""
     held = getattr(place.parent, place.field)
     new: Changed | list[ast.AST] = changed

@@ -21,7 +21,7 @@ Changes = Iterator[Changed]
 
 
 @dataclass(frozen=True)
-class Place:
+class NodePlace:
     """A node of an exercise's definition, with its ancestors in `around`, the outermost first.
 
     field, index: where the node is in its parent; index is None if the field is not a list.
@@ -53,7 +53,7 @@ class Place:
         return next(node for node in (self.node, *reversed(self.around)) if isinstance(node, ast.stmt))
 
 
-Operator = Callable[[Place], Changes]
+Operator = Callable[[NodePlace], Changes]
 
 
 class Operators(dict[str, Operator]):
@@ -71,7 +71,7 @@ class Operators(dict[str, Operator]):
 
 
 def _rewriting(sentence: str, rules: Sequence[str]) -> Operator:
-    def operator(place: Place) -> Changes:
+    def operator(place: NodePlace) -> Changes:
         return rewritten(place.node, *rules)
 
     operator.__doc__ = sentence
@@ -179,7 +179,7 @@ FACTORIES = {"ones", "zeros", "zeros_like", "rand", "randn", "randint", "arange"
 OF_ANOTHER_KIND = FACTORIES | {"len", "range", "enumerate", "zip", "getattr", "super", "self"}
 
 
-def integer(place: Place) -> int | None:
+def integer(place: NodePlace) -> int | None:
     """Return the value of an int literal, with its sign."""
     match place.node, place.parent:
         case _, ast.UnaryOp(op=ast.USub()):
@@ -210,7 +210,7 @@ def names_in(tree: ast.AST) -> set[str]:
     return found | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
-def keyword_of(place: Place) -> str | None:
+def keyword_of(place: NodePlace) -> str | None:
     """Return the name of a keyword argument whose value is here."""
     return place.parent.arg if isinstance(place.parent, ast.keyword) else None
 
@@ -267,7 +267,7 @@ def _kind_of_result(function: ast.expr, known: dict[str, str]) -> str:
     return "Tensor"
 
 
-def in_scope(place: Place) -> dict[str, str]:
+def in_scope(place: NodePlace) -> dict[str, str]:
     """Return each name that has a value here, with its kind."""
     found = parameters(place.function)
     for node in ast.walk(place.function) if place.function else ():
@@ -293,7 +293,7 @@ def _bound(target: ast.expr, value: ast.expr, known: dict[str, str]) -> dict[str
     return {}
 
 
-def _items(loop: ast.For | ast.comprehension, place: Place, known: dict[str, str]) -> dict[str, str]:
+def _items(loop: ast.For | ast.comprehension, place: NodePlace, known: dict[str, str]) -> dict[str, str]:
     """Return the names that a loop binds, unless the place is in its iterable."""
     if any(found is place.node for found in ast.walk(loop.iter)):
         return {}
@@ -302,7 +302,7 @@ def _items(loop: ast.For | ast.comprehension, place: Place, known: dict[str, str
     return {node.id: kind for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
 
 
-def attributes(place: Place) -> dict[str, str]:
+def attributes(place: NodePlace) -> dict[str, str]:
     """Return each attribute that the enclosing class sets on self, with its kind."""
     found = {}
     for node in ast.walk(place.around[1]) if len(place.around) > 1 else ():
@@ -317,18 +317,18 @@ def attributes(place: Place) -> dict[str, str]:
 # -- the start of a function and its result ----------------------------------------------------------------------
 
 
-def before_all(place: Place, *texts: str) -> Iterator[list[ast.stmt]]:
+def before_all(place: NodePlace, *texts: str) -> Iterator[list[ast.stmt]]:
     """If the place is the first statement of a function, yield it with each of these before it."""
     if place.parent is place.function and place.field == "body" and place.index == 0:
         yield from ([*statements(text), place.statement] for text in texts)
 
 
-def gives(place: Place) -> str:
+def gives(place: NodePlace) -> str:
     """Return the return annotation of the enclosing function."""
     return ast.unparse(place.function.returns) if place.function and place.function.returns else ""
 
 
-def _is_returned(place: Place) -> bool:
+def _is_returned(place: NodePlace) -> bool:
     """Return whether the node is the result of a function, or one part of it."""
     match place.around[-2:]:
         case [_, ast.Return()]:
@@ -338,14 +338,14 @@ def _is_returned(place: Place) -> bool:
     return False
 
 
-def of_tensor(place: Place, *templates: str) -> Iterator[ast.expr]:
+def of_tensor(place: NodePlace, *templates: str) -> Iterator[ast.expr]:
     """Yield each template with the node as X, if the node is a tensor that the function returns."""
     nothing = isinstance(place.node, ast.Constant)
     if _is_returned(place) and "Tensor" in gives(place) and "float" not in gives(place) and not nothing:
         yield from (make(template, X=place.node) for template in templates)
 
 
-def of_module(place: Place, template: str) -> Iterator[ast.expr]:
+def of_module(place: NodePlace, template: str) -> Iterator[ast.expr]:
     """Yield the template with the node as X, if the node is a module that the function returns."""
     if _is_returned(place) and gives(place) == "nn.Module":
         yield make(template, X=place.node)

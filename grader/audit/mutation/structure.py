@@ -8,8 +8,8 @@ from itertools import combinations, pairwise
 from grader.audit.mutation.operators import (
     OF_ANOTHER_KIND,
     Changes,
+    NodePlace,
     Operators,
-    Place,
     attributes,
     called,
     in_library,
@@ -27,7 +27,7 @@ OPERATORS = Operators()
 
 
 @OPERATORS.add
-def other_name(place: Place) -> Changes:
+def other_name(place: NodePlace) -> Changes:
     """One parameter, local or layer replaces another of its kind."""
     match place.node:
         case ast.Name(name, ast.Load()):
@@ -56,7 +56,7 @@ NEIGHBOURS = {
 
 
 @OPERATORS.add
-def other_function(place: Place) -> Changes:
+def other_function(place: NodePlace) -> Changes:
     """A function or attribute is replaced by a similar one: sum by mean, triu by tril, weight by bias."""
     match place.node:
         case ast.Attribute(owner, name, ast.Load()) if not (isinstance(owner, ast.Name) and owner.id == "self"):
@@ -72,7 +72,7 @@ def _swapped(nodes: list[ast.expr], one: int, other: int) -> list[ast.expr]:
 
 
 @OPERATORS.add
-def swapped_arguments(place: Place) -> Changes:
+def swapped_arguments(place: NodePlace) -> Changes:
     """Two arguments of a call change places."""
     # Swapping these is no likely slip, or changes nothing.
     unlike = {"transpose", "masked_fill", "gather", "getattr", "register_buffer"}
@@ -83,7 +83,7 @@ def swapped_arguments(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def swapped_parameters(place: Place) -> Changes:
+def swapped_parameters(place: NodePlace) -> Changes:
     """Two parameters of a definition change places."""
     match place.node:
         case ast.arguments(args=args, defaults=defaults):
@@ -94,7 +94,7 @@ def swapped_parameters(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def swapped_elements(place: Place) -> Changes:
+def swapped_elements(place: NodePlace) -> Changes:
     """Two elements of a tuple change places."""
     match place.node:
         case ast.Tuple(elements) if not all(isinstance(element, ast.Constant) for element in elements):
@@ -103,7 +103,7 @@ def swapped_elements(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def swapped_calls(place: Place) -> Changes:
+def swapped_calls(place: NodePlace) -> Changes:
     """Two nested or chained calls are swapped."""
     match place.node:
         case ast.Call(outer, [ast.Call(inner, [first, *rest]) as within, *others]) if _is_step(place.node, within):
@@ -155,7 +155,7 @@ dropped_layer: A layer of self is not applied.
 
 
 @OPERATORS.add
-def dropped_method(place: Place) -> Changes:
+def dropped_method(place: NodePlace) -> Changes:
     """A method call or attribute is left out, for example .T, .unsqueeze(1) or .item()."""
     found = method(place.node)
     if found and not isinstance(place.parent, ast.Expr) and not isinstance(found, ast.Constant):
@@ -164,7 +164,7 @@ def dropped_method(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def dropped_function(place: Place) -> Changes:
+def dropped_function(place: NodePlace) -> Changes:
     """A function call is left out."""
     match place.node:
         case ast.Call(_, [first, *_]) if keeps_kind(place.node):
@@ -183,7 +183,7 @@ dropped_star: The star before an argument is forgotten.
 
 
 @OPERATORS.add
-def bias(place: Place) -> Changes:
+def bias(place: NodePlace) -> Changes:
     """A layer has a bias where it should have none, or has none."""
     if keyword_of(place) == "bias":
         yield from (make("True"), make("False"))
@@ -195,7 +195,7 @@ SAME_AS_DEFAULT = {"bias", "diagonal", "start_dim", "keepdim", "generator"}
 
 
 @OPERATORS.add
-def dropped_argument(place: Place) -> Changes:
+def dropped_argument(place: NodePlace) -> Changes:
     """An argument that has a default, or one with a name, is left out."""
     match place.node:
         case ast.Call(func, arguments, keywords):
@@ -213,7 +213,7 @@ def dropped_argument(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def dropped_default(place: Place) -> Changes:
+def dropped_default(place: NodePlace) -> Changes:
     """A parameter has no default value."""
     match place.node:
         case ast.arguments(args=args, defaults=[_, *others]):
@@ -221,7 +221,7 @@ def dropped_default(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def left_out(place: Place) -> Changes:
+def left_out(place: NodePlace) -> Changes:
     """One part of a returned tuple, or one of several names, is left out."""
     is_returned = isinstance(place.parent, ast.Return)
     match place.node:
@@ -243,7 +243,7 @@ dropped_check: A check that raises an error is left out.
 
 
 @OPERATORS.add
-def dropped_statement(place: Place) -> Changes:
+def dropped_statement(place: NodePlace) -> Changes:
     """A statement is forgotten."""
     match place.node:
         case ast.Assign([ast.Name(name)]) if name in in_scope(place):

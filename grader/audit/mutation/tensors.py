@@ -6,8 +6,8 @@ import ast
 
 from grader.audit.mutation.operators import (
     Changes,
+    NodePlace,
     Operators,
-    Place,
     called,
     in_scope,
     integer,
@@ -32,7 +32,7 @@ transpose_dims: A transpose swaps two other dimensions.
 
 
 @OPERATORS.add
-def other_dim(place: Place) -> Changes:
+def other_dim(place: NodePlace) -> Changes:
     """A sum, a softmax, a stack or the like uses another dimension."""
     is_dim = keyword_of(place) in {"dim", "start_dim"}
     match place.parent, place.field:
@@ -67,7 +67,7 @@ view_for_reshape: A view, which not every memory layout allows, replaces a resha
 
 
 @OPERATORS.add
-def squeeze(place: Place) -> Changes:
+def squeeze(place: NodePlace) -> Changes:
     """Dimensions of size 1 are removed from a result."""
     return of_tensor(place, "X.squeeze()")
 
@@ -81,7 +81,7 @@ scale: A division by the square root of a size is dropped, inverted, or done wit
 
 
 @OPERATORS.add
-def added_scale(place: Place) -> Changes:
+def added_scale(place: NodePlace) -> Changes:
     """A matrix product is divided by the square root of a size where it should not be."""
     if place.function and not any(isinstance(x, ast.Constant) and x.value == 0.5 for x in ast.walk(place.function)):
         yield from rewritten(place.node, "X @ Y -> X @ Y / X.shape[-1] ** 0.5")
@@ -100,7 +100,7 @@ X.masked_fill(M, -1.0)
 
 
 @OPERATORS.add
-def added_mask(place: Place) -> Changes:
+def added_mask(place: NodePlace) -> Changes:
     """The later tokens are masked, before or after a softmax, where none should be."""
     if place.function and "masked_fill" not in names_in(place.function) and called(place.node).startswith("softmax"):
         later = "torch.ones(X.shape[-2:], dtype=torch.bool).triu(1)"
@@ -124,7 +124,7 @@ power: `**` replaces `*`, or `*` replaces `**`.
 
 
 @OPERATORS.add
-def residual(place: Place) -> Changes:
+def residual(place: NodePlace) -> Changes:
     """In x + f(x) one of the two is left out."""
     match place.node:
         case ast.BinOp(ast.Name(name) as left, ast.Add(), ast.Call() as right) if name in names_in(right):
@@ -154,7 +154,7 @@ parentheses: A pair of parentheses is forgotten.
 
 
 @OPERATORS.add
-def off_by_one(place: Place) -> Changes:
+def off_by_one(place: NodePlace) -> Changes:
     """A diagonal, an index, or an end of a slice or range is one too low or too high."""
     match place.parent, place.field:
         case (ast.keyword("diagonal"), _) | (ast.Slice(), "lower" | "upper") | (ast.Subscript(), "slice"):
@@ -167,7 +167,7 @@ def off_by_one(place: Place) -> Changes:
             yield from rewritten(place.node, "range(X) -> range(1, X)", "L.arange(X, **K) -> L.arange(1, X, **K)")
 
 
-def _moved(place: Place) -> Changes:
+def _moved(place: NodePlace) -> Changes:
     value = integer(place)
     if value is not None:
         yield from (make(f"{value - 1}"), make(f"{value + 1}"))
@@ -176,7 +176,7 @@ def _moved(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def constant(place: Place) -> Changes:
+def constant(place: NodePlace) -> Changes:
     """A number is one less or one more, or a fraction is ten times as large or as small; "" is a space."""
     value = integer(place)
     if value is not None and called(place.parent) != "transpose":
@@ -191,7 +191,7 @@ def constant(place: Place) -> Changes:
 
 
 @OPERATORS.add
-def flipped_bool(place: Place) -> Changes:
+def flipped_bool(place: NodePlace) -> Changes:
     """True replaces False, or False replaces True."""
     if keyword_of(place) != "keepdim":
         yield from rewritten(place.node, "True -> False", "False -> True")

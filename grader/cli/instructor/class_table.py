@@ -11,7 +11,6 @@ from rich.table import Table
 
 from grader.cli import console
 from grader.cli.console import say
-from grader.reports.reading import undated
 from grader.text import in_words, listed, log_line, who
 
 if TYPE_CHECKING:
@@ -51,8 +50,7 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
         )
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     _print_matches(came, handed_in, batch)
-    for sentence in filter(None, [*batch.dating.notes, outranked(batch.graded, batch.course.late.counts)]):
-        say(sentence)
+    say(*filter(None, [*batch.dating.notes, outranked(batch.graded, batch.course.late.counts)]))
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
     # The list is cut, so files that could hold answers come first.
@@ -66,8 +64,7 @@ def _print_matches(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     """Print how submissions were matched to the roster, and who has several."""
     from grader.classes.hand_ins import described_matches
 
-    for sentence in described_matches(handed_in, batch.decisions.entries, came):
-        say(sentence)
+    say(*described_matches(handed_in, batch.decisions.entries, came))
     several = [f"{student} ({len(own)})" for student, own in handed_in.of.items() if len(own) > 1]
     if several:
         which = "the last one counts" if batch.course.late.counts == "last" else "the best one counts, by unit"
@@ -82,6 +79,8 @@ def _whose(students: list[str]) -> str:
 
 def print_class(batch: Batch) -> None:
     """Print one line for each student: points by unit and the main issue; then the units."""
+    from grader.reports.reading import undated
+
     reports, course = batch.reports, batch.course
     if not reports:
         return
@@ -147,8 +146,7 @@ def print_open_cases(batch: Batch) -> None:
     cases = open_cases(gradebook, batch.course, batch.now, batch.into)
     if cases:
         say(f"Open cases ({len(cases)}), to decide before the grades are final:")
-    for case in cases:
-        say(f"- {log_line(case.text, MOST_OF_A_CASE)}")
+    say(*(f"- {log_line(case.text, MOST_OF_A_CASE)}" for case in cases))
 
 
 def _legend(batch: Batch, name: str, number: str) -> str:
@@ -165,7 +163,7 @@ def _legend(batch: Batch, name: str, number: str) -> str:
 
 def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
     """Yield the issues of a report: late work without a time, then those that cost most points."""
-    from grader.reports.reading import not_handed_in
+    from grader.reports.reading import not_handed_in, undated
 
     yield from (f"{name}: {text}" for name, unit in report.units.items() if (text := undated(unit)))
     asked = {name for name, unit in report.units.items() if not unit.exempt}

@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from grader import machine
 from grader.course.model import FILENAME, Course
-from grader.files import PACKAGE, write_atomically
+from grader.files import PACKAGE, write_outdated
 from grader.integrations.github.git_repositories import Repository, around, identity, origin
 from grader.integrations.release import GradingMode, ReleaseError
 from grader.integrations.release.leaks import require_none
@@ -338,14 +338,8 @@ def write_workflows(course: Course) -> list[Path]:
     Returns:
         The files that were out of date; none if the course has no workflows.
     """
-    written = []
-    for path in sorted((course.root / ".github" / "workflows").glob("grade-*.yml")):
-        before = path.read_text(encoding="utf-8")
-        after = _PYTHON.sub(course.python, before)
-        if after != before:
-            write_atomically(path, after)
-            written.append(path)
-    return written
+    files = sorted((course.root / ".github" / "workflows").glob("grade-*.yml"))
+    return write_outdated({path: _PYTHON.sub(course.python, path.read_text(encoding="utf-8")) for path in files})
 
 
 def render(template: str, course: Course, **about: str | None) -> str:

@@ -63,7 +63,7 @@ from grader.testing.checks import (
 )
 from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.testing.draws import (
-    Draw,
+    DrawFunction,
     expect_count,
     expect_draws_by_state,
     expect_draws_from_a_generator,
@@ -439,7 +439,7 @@ def test_a_batch_is_of_integers(student: Student, fresh: Fresh) -> None:
     expect_integers(expect_shape(targets, (B, T), "targets"), "targets")
 
 
-def batch_draws(student: Student, fresh: Fresh) -> Draw:
+def batch_draws(student: Student, fresh: Fresh) -> DrawFunction:
     data = fresh_data(fresh, LONG)
 
     def draw(**options: object) -> torch.Tensor:

@@ -63,7 +63,7 @@ from grader.testing.checks import (
 )
 from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.testing.draws import (
-    Draw,
+    DrawFunction,
     expect_count,
     expect_draws_by_state,
     expect_draws_from_a_generator,
@@ -365,7 +365,7 @@ def test_weights_of_any_shape(student: Student, fresh: Fresh) -> None:
             )
 
 
-def dropping(student: Student, fresh: Fresh) -> Draw:
+def dropping(student: Student, fresh: Fresh) -> DrawFunction:
     weights = softmax_weights(fresh, SIDE)
 
     def draw(**options: object) -> torch.Tensor:

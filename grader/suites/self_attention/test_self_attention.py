@@ -37,7 +37,7 @@ from grader.testing.checks import (
     shown,
 )
 from grader.testing.contracts import Asking, asking, expect_gradients_of, expect_left_alone
-from grader.testing.draws import Draw, expect_draws_by_state, expect_global_draws, expect_used
+from grader.testing.draws import DrawFunction, expect_draws_by_state, expect_global_draws, expect_used
 from grader.testing.inputs import Fresh, case
 from grader.testing.student import Raised, RemoteObject, Student
 
@@ -734,7 +734,7 @@ def two_numbers(result: object) -> list[float]:
     return [expect_one_number(number) for number in expect_values(result, 2)]
 
 
-def variances(student: Student) -> Draw:
+def variances(student: Student) -> DrawFunction:
     def draw(**options: object) -> torch.Tensor:
         return torch.tensor(two_numbers(student.dot_product_variance(D_K, T_K, **options)), dtype=torch.float64)
 

@@ -1,9 +1,8 @@
-"""Writes what the visible tests need: the values that the solution gives, and the rules of each exercise."""
+"""The files that `grader build` writes beside the visible tests: rules, and the values that the solution gives."""
 
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,61 +11,38 @@ from typing import Any
 from grader.course import guidance
 from grader.course.model import Course
 from grader.course.modules import shown
-from grader.engine.criteria import (
-    Criterion,
-    criteria_of_unit,
-    hidden_substitutes,
-    visible_criteria_of_unit,
-    visible_substitutes,
-)
+from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
 from grader.engine.failure_matrix import failed_by_solution, solution_names
 from grader.engine.outcomes import Outcome
 from grader.engine.runner import pictures_of_unit
 from grader.errors import GraderError
-from grader.files import write_atomically
-from grader.testing import expected_values, substitutes
+from grader.testing import running_test, substitutes
 from grader.testing.pictures import Collected, collecting
+from grader.testing.running_test import Values, json_lines, read_values, unchanged
 from grader.testing.student import InProcessBackend
 
 
-def build(course: Course) -> list[Path]:
-    """Write the rules of all exercises and the values that the visible tests expect.
-
-    Returns:
-        The files that were written.
+def visible_files(course: Course) -> dict[Path, str]:
+    """Return the text of each file: the rules of all exercises and the values that the visible tests expect.
 
     Raises:
         GraderError: The solution fails a visible test, or a visible test names a rule that its exercise has not.
-        OSError: The files cannot be written.
     """
-    texts = files_of(course)
-    outdated = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
-    for path in outdated:
-        write_atomically(path, texts[path])
-    return outdated
-
-
-def files_of(course: Course) -> dict[Path, str]:
-    """Return the text of each file that `build` writes. Raises GraderError as above."""
     visible = {unit: visible_criteria_of_unit(course, unit) for unit in course.units}
-    path = course.exercises / expected_values.FILENAME
-    known = expected_values.read_values(path)
+    path = course.exercises / running_test.FILENAME
+    known = read_values(path)
     values = {unit: _values(course, unit, criteria, known.get(unit, {})) for unit, criteria in visible.items()}
-    texts = {
-        course.exercises / guidance.RULES: guidance.to_json(
-            {unit: _rules(course, unit, visible[unit]) for unit in visible}
-        )
-    }
+    rules = {unit: _rules(course, unit, criteria) for unit, criteria in visible.items()}
+    texts = {course.exercises / guidance.RULES: guidance.to_json(rules)}
     if any(values.values()) or path.is_file():
-        texts[path] = _json(values)
-    if any(hidden_substitutes(course)):
-        path, known_with = course.exercises / substitutes.PUBLISHED, visible_substitutes(course)
-        made = {
-            unit: _values_with_substitutes(course, unit, criteria, values[unit], known_with)
-            for unit, criteria in visible.items()
-        }
-        texts[path] = substitutes.published(course.suites, list(course.units), made)
+        texts[path] = json_lines(values, depth=3, step=1) + "\n"
+    if any(substitutes.hidden_substitutes(course)):
+        made = {unit: _with_substitutes(course, unit, criteria, values[unit]) for unit, criteria in visible.items()}
+        texts[course.exercises / substitutes.PUBLISHED] = substitutes.published(course, made)
     return texts
+
+
+# -- the rules ---------------------------------------------------------------------------------------------------
 
 
 def untried_rules(course: Course, unit: str) -> list[str]:
@@ -118,83 +94,28 @@ def _rules(course: Course, unit: str, visible: Sequence[Criterion]) -> dict[str,
     return found
 
 
-def _values(
-    course: Course, unit: str, visible: Sequence[Criterion], known: Mapping[str, expected_values.Values]
-) -> dict[str, expected_values.Values]:
+# -- the values that the solution gives --------------------------------------------------------------------------
+
+
+def _values(course: Course, unit: str, visible: Sequence[Criterion], known: Mapping[str, Values]) -> dict[str, Values]:
     """Return what the solution gives in each visible test. Values that differ only by rounding stay as they are."""
     backend = InProcessBackend(unit, solution_names(course, unit))
     found = {}
     for criterion in [*visible, *pictures_of_unit(course, unit)]:
-        with expected_values.written_values() as values, collecting() as collected:
+        with running_test.written_values() as values, collecting() as collected:
             outcome = criterion.run(backend)
         if not outcome.passed:
             raise GraderError(failed_by_solution(criterion, outcome))
-        values |= _drawn(course, criterion, collected)
         old = known.get(criterion.name, {})
-        if values:
+        if values := values | _drawn(course, criterion, collected):
             found[criterion.name] = {
-                name: old[name] if name in old and expected_values.unchanged(old[name], value) else value
+                name: old[name] if name in old and unchanged(old[name], value) else value
                 for name, value in values.items()
             }
     return found
 
 
-def _values_with_substitutes(
-    course: Course,
-    unit: str,
-    visible: Sequence[Criterion],
-    values: Mapping[str, expected_values.Values],
-    known: substitutes.Substitutes,
-) -> dict[str, dict[str, list[Any]]]:
-    """Return what each visible test compares if the solution gets substitutes for other exercises that it calls.
-
-    A test that the solution fails with them, or whose numbers are random, has none: it waits for those exercises.
-    """
-    available = hidden_substitutes(course)  # those that were read before may be outdated
-    criteria = [replace(one, substitutes=available) for one in visible]
-    backend = InProcessBackend(unit, solution_names(course, unit))
-    order = [exercise for one in course.units.values() for exercise in one.exercises]
-
-    def run(criterion: Criterion, exercises: Sequence[str]) -> tuple[Outcome, list[Any]]:
-        """Return the outcome with substitutes for these exercises, and what was compared."""
-        with expected_values.substituted_values(values.get(criterion.name, {})) as compared:
-            return criterion.run(backend, exercises), compared
-
-    called: dict[str, set[str]] = {}
-    for one in criteria:
-        earlier = [exercise for exercise in order[: order.index(one.exercise)] if exercise in available]
-        if earlier:
-            called.setdefault(one.exercise, set()).update(run(one, earlier)[0].substitutes)
-    made: dict[str, dict[str, list[Any]]] = {}
-    for one in criteria:
-        chosen = [exercise for exercise in available if exercise in called.get(one.exercise, ())]
-        for group in itertools.chain(*(itertools.combinations(chosen, n + 1) for n in range(substitutes.MOST))):
-            outcome, compared = run(one, group)
-            if not outcome.passed or set(outcome.substitutes) != set(group):
-                continue
-            if outcome.is_in_training and not _same(run(replace(one, version="other draws"), group)[1], compared):
-                continue
-            key = substitutes.BETWEEN.join(group)
-            made.setdefault(one.name, {})[key] = _kept(known, unit, one.name, key, compared)
-    return made
-
-
-def _kept(known: substitutes.Substitutes, unit: str, test: str, key: str, values: list[Any]) -> list[Any]:
-    """Return the values that the file has already, if these differ only by rounding; else these."""
-    old = known.recorded(unit, test, key.split(substitutes.BETWEEN))
-    is_old = old is not None and substitutes.BETWEEN.join(old.exercises) == key and _same(old.values, values)
-    return list(old.values) if old and is_old else values
-
-
-def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Return whether two runs of a test compare the same values up to rounding."""
-    return len(one) == len(other) and all(
-        mine is theirs is None or expected_values.unchanged(mine, theirs)
-        for mine, theirs in zip(one, other, strict=True)
-    )
-
-
-def _drawn(course: Course, criterion: Criterion, collected: Collected) -> expected_values.Values:
+def _drawn(course: Course, criterion: Criterion, collected: Collected) -> Values:
     """Return the numbers that a picture draws for the solution, by panel. Raises GraderError."""
     wrong = None
     if criterion.exercise not in course.units[criterion.unit].exercises:
@@ -210,17 +131,47 @@ def _drawn(course: Course, criterion: Criterion, collected: Collected) -> expect
     return {name: collected.panels[name].values for name in collected.names if name in collected.solved}
 
 
-def _json(values: Mapping[str, Mapping[str, expected_values.Values]]) -> str:
-    """Return the text of the file of values: one line for each value."""
-    units = []
-    for unit, tests in values.items():
-        lines = [
-            f"  {json.dumps(test)}: {{\n"
-            + ",\n".join(f"   {json.dumps(n)}: {json.dumps(v)}" for n, v in named.items())
-            + "\n  }"
-            for test, named in tests.items()
-        ]
-        units.append(
-            f" {json.dumps(unit)}: {{\n" + ",\n".join(lines) + "\n }" if lines else f" {json.dumps(unit)}: {{}}"
-        )
-    return "{\n" + ",\n".join(units) + "\n}\n"
+def _with_substitutes(
+    course: Course, unit: str, visible: Sequence[Criterion], values: Mapping[str, Values]
+) -> dict[str, dict[str, list[Any]]]:
+    """Return what each visible test compares if the solution gets substitutes for other exercises that it calls.
+
+    A test that the solution fails with them, or whose numbers are random, has none: it waits for those exercises.
+    Values of the file that differ only by rounding stay as they are.
+    """
+    known, available = substitutes.visible_substitutes(course), substitutes.hidden_substitutes(course)
+    # Those that the file has may be outdated.
+    criteria = [replace(one, substitutes=available) for one in visible]
+    backend = InProcessBackend(unit, solution_names(course, unit))
+    order = [exercise for one in course.units.values() for exercise in one.exercises]
+
+    def run(criterion: Criterion, exercises: Sequence[str]) -> tuple[Outcome, list[Any]]:
+        """Return the outcome with substitutes for these exercises, and what was compared."""
+        with running_test.substituted_values(values.get(criterion.name, {})) as found:
+            return criterion.run(backend, exercises), found.compared
+
+    called: dict[str, set[str]] = {}
+    for one in criteria:
+        earlier = [exercise for exercise in order[: order.index(one.exercise)] if exercise in available]
+        if earlier:
+            called.setdefault(one.exercise, set()).update(run(one, earlier)[0].substitutes)
+    made: dict[str, dict[str, list[Any]]] = {}
+    for one in criteria:
+        chosen = [exercise for exercise in available if exercise in called.get(one.exercise, ())]
+        for group in itertools.chain(*(itertools.combinations(chosen, n + 1) for n in range(substitutes.MOST))):
+            outcome, compared = run(one, group)
+            if not outcome.passed or set(outcome.substitutes) != set(group):
+                continue
+            if outcome.is_in_training and not _same(run(replace(one, version="other draws"), group)[1], compared):
+                continue
+            exercises, old = known.recorded(unit, one.name, group)
+            is_old = exercises == group and _same(old, compared)
+            made.setdefault(one.name, {})[substitutes.BETWEEN.join(group)] = list(old) if is_old else compared
+    return made
+
+
+def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Return whether two runs of a test compare the same values up to rounding."""
+    return len(one) == len(other) and all(
+        mine is theirs is None or unchanged(mine, theirs) for mine, theirs in zip(one, other, strict=True)
+    )

@@ -1,4 +1,4 @@
-"""The visible tests: the files that `grader build` writes for them, and which known answers get a tick."""
+"""The files that `grader build` writes beside the visible tests."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ import courses
 import pytest
 from courses import COURSE
 
-from grader.audit.cases import cases_of
-from grader.audit.run import ticks_of
-from grader.audit.visible import files_of
 from grader.course.guidance import read_rules
+from grader.engine.visible_files import visible_files
 from grader.integrations.release.wheel import received
-from grader.testing.misconceptions import build as build_misconceptions
 
 VISIBLE = '''\
 from pathlib import Path
@@ -23,7 +20,7 @@ import pytest
 import torch
 
 from grader.testing.checks import expect_close
-from grader.testing.expected_values import read_values, solution_value
+from grader.testing.running_test import read_values, solution_value
 
 VALUES = read_values(Path(__file__).with_name("expected_values.json"))
 
@@ -47,7 +44,7 @@ def course(tmp_path: Path) -> Path:
 
 
 def test_the_files_in_exercises_are_those_that_build_writes() -> None:
-    texts = files_of(COURSE)
+    texts = visible_files(COURSE)
     assert {path.name for path in texts} == {"rules.json", "expected_values.json", "substitutes.json"}
     assert {path.name for path in texts} <= received(COURSE).keys()  # so students have them
     outdated = [path.name for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
@@ -60,14 +57,6 @@ def test_every_exercise_has_rules() -> None:
         unit: list(of_unit) for unit, of_unit in rules.items()
     }
     assert all(of_exercise for of_unit in rules.values() for of_exercise in of_unit.values())
-
-
-def test_every_wrong_answer_to_unit_one_loses_its_tick_and_every_right_one_has_it() -> None:
-    build_misconceptions(COURSE, ["simple_attention"])
-    found = ticks_of(COURSE, "simple_attention", cases_of(COURSE, "simple_attention"))
-    assert (found.ticked, found.refused) == ([], [])
-    assert found.wrong > 200
-    assert found.right > 20
 
 
 def test_build_writes_what_the_solution_gives_and_which_rules_are_tried(course: Path) -> None:
