@@ -290,7 +290,7 @@ def json_schema() -> str:
 
 @dataclass(frozen=True)
 class Described:
-    """A criterion as reports show it; `sentence` is for students who fail it."""
+    """A criterion as reports show it; or a misconception that explains outcomes, or a property of wrong results."""
 
     unit: str
     exercise: str
@@ -326,16 +326,6 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Diagnosed:
-    """A misconception that explains an exercise's outcomes, or a property of its wrong results."""
-
-    unit: str
-    exercise: str
-    name: str
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Result:
     """The results of the suites on one submission.
 
@@ -352,7 +342,7 @@ class Result:
     """
 
     outcomes: list[Judged] = field(default_factory=list)
-    misconceptions: list[Diagnosed] = field(default_factory=list)
+    misconceptions: list[Described] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     layers: dict[str, bool] = field(default_factory=dict)
     exceeded: list[str] = field(default_factory=list)
