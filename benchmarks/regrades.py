@@ -56,7 +56,7 @@ def partly_right(course: Course) -> Iterator[Submission]:
             text += f"\n\n{wrong[1].replace('from mistakes ', f'from mistakes_{exercise} ')}"
         siblings = {name: one for name, one in files.items() if name != unit}
         yield Submission(
-            f"partly right {number + 1}: {unit}", Path(), None, {unit: UnitSubmission(source(unit, text))}, siblings
+            f"partly right {number + 1}: {unit}", None, {unit: UnitSubmission(source(unit, text))}, siblings
         )
 
 
@@ -66,7 +66,7 @@ def main(
 ) -> None:
     course = load_course(ROOT)
     whole = {unit: UnitSubmission(one) for unit, one in solutions(course).items()}
-    submissions = [Submission("solutions", Path(), None, whole), *partly_right(course)]
+    submissions = [Submission("solutions", None, whole), *partly_right(course)]
     first: dict[str, tuple[list[bool], list[str]]] = {}
     others: dict[str, int] = {}
     rounds = itertools.count(1)

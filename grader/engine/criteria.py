@@ -7,7 +7,7 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from grader.engine.outcomes import Outcome, judge
 from grader.errors import InternalError
 from grader.sandbox.failures import Failure
 from grader.testing.inputs import Fresh
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder
 from grader.testing.student import NO_SUBSTITUTES, Backend, Student
 from grader.testing.substitutes import Substitutes, hidden_substitutes, visible_substitutes
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pytest
 
 
+@dataclass
 class ReplayBackend:
     """A backend that records every answer of one run of a test and, after `rewind`, replays them in order.
 
@@ -37,15 +38,13 @@ class ReplayBackend:
     made only if the first run failed early and the second goes further.
     """
 
-    def __init__(self, backend: Backend) -> None:
-        """Take the backend whose answers are recorded."""
-        self.backend = backend
-        self.draws: dict[Any, list[Any]] = {}  # with substitutes
-        self.answers: list[tuple[str, Any]] = []
-        self.called: Any = []  # by the first run
-        self.place: int | None = None  # of the next answer to replay; None while recording
-        # The notifications since the last replayed answer, and those about substitutes.
-        self.withheld: list[tuple[str, dict[str, Any]]] = []
+    backend: Backend
+    draws: dict[Any, list[Any]] = field(default_factory=dict)  # with substitutes
+    answers: list[tuple[str, Any]] = field(default_factory=list)
+    called: Any = ()  # by the first run
+    place: int | None = None  # of the next answer to replay; None while recording
+    # The notifications since the last replayed answer, and those about substitutes.
+    withheld: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     def rewind(self) -> None:
         """Replay the answers from now on."""

@@ -8,10 +8,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from grader.engine.name_hints import PYTHONS, hint_on_characters, methods_of, similar, variables
+from grader.engine.name_hints import NEAR, PYTHONS, attributes_of, hint_on_characters, methods_of, similar, variables
 from grader.engine.outcomes import CAUSE, Outcome
 from grader.engine.source_lines import Definition, SourceLines, in_scope
 from grader.sandbox.failures import FailedStatement
+from grader.testing.draws import UNUSED_GENERATOR
 from grader.text import in_words
 
 # What a class without `__init__` raises, and calls that take no generator of torch.
@@ -22,6 +23,29 @@ LOOPS = (ast.While, ast.For)
 RESULTS = (ast.Return, ast.Yield, ast.YieldFrom)
 # A last statement that may return on every way.
 ENDS = (ast.Return, ast.Raise, ast.With, ast.Try, ast.Match)
+# As the hidden and the visible checks say it.
+GAVE_NONE = re.compile(r"\byours (?:gave|gives|is|returns) None\b")
+# As the checks say it: a gradient is cut off, or a class lacks a parameter.
+NO_GRADIENT = re.compile(r"^No gradient (?:flows|reaches)")
+NO_PARAMETER = re.compile(r"^There is no (?:registered )?parameter ([\w.]+?)\.?(?:,|$)")
+LACKS_ATTRIBUTE = re.compile(r"^`?(\w+)`? should be .*\byours is missing\b")
+CUTTING = {"tensor": "torch.tensor(…)", "no_grad": "torch.no_grad()", "inference_mode": "torch.inference_mode()"}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+# As the checks say it. An exercise of another course may be a generator.
+GENERATOR = re.compile(r"\byours (?:gave|gives|is|returns) an? (?:object|generator)\b|^No gradient", re.IGNORECASE)
+# The sentence of a stub that names the arguments in their order.
+TAKES = re.compile(r"^Takes (?:.|\n)*?\.(?=\s|$)", re.MULTILINE)
+NOT_CALLABLE = re.compile(r"'\w+' object is not callable$")
+NO_ATTRIBUTE = re.compile(r"'\w+' object has no attribute '(\w+)'$")
+# Why a definition inside another statement does not count.
+BLOCKS = {
+    ast.ClassDef: "class `{}`",
+    ast.FunctionDef: "function `{}`",
+    ast.AsyncFunctionDef: "function `{}`",
+    ast.AsyncFor: "`async for`",
+    ast.AsyncWith: "`async with`",
+    ast.TryStar: "`try`",
+}
 # How a sentence on a method without `self` ends.
 WITHOUT_SELF = "the first argument of a method."
 
@@ -57,6 +81,67 @@ def on_stray_forward(name: str, lines: SourceLines) -> str:
                 if isinstance(one, ast.FunctionDef) and one.name == "forward":
                     return f"Line {one.lineno} of {label} defines `forward` {where}: indent it as a method of `{name}`."
     return ""
+
+
+def on_source(outcome: Outcome, definition: Definition) -> list[str]:
+    """Return sentences on what the source of an exercise has to do with a failure."""
+    hints = on_return(definition) if GAVE_NONE.search(outcome.reason) else []
+    if outcome.kind == "wrong":
+        hints += on_loops(definition)
+    if outcome.reason == UNUSED_GENERATOR:
+        hints += on_draws(definition)
+    if NO_GRADIENT.search(outcome.reason):
+        hints += _on_gradients(definition)
+    if missing := NO_PARAMETER.match(outcome.reason):
+        hints += _on_parameter(missing[1], definition)
+    if missing := LACKS_ATTRIBUTE.match(outcome.reason):
+        hints += _on_attribute(missing[1], definition)
+    return hints
+
+
+def _on_gradients(definition: Definition) -> list[str]:
+    """Return a sentence on the lines that may cut off gradients."""
+    nodes = [node for node in ast.walk(definition) if isinstance(node, ast.expr)]
+    found = sorted({(node.lineno, name) for node in nodes if (name := _cuts_off(node))})
+    places = [f"`{name}` in line {line}" for line, name in found[:MOST_PLACES]]
+    return [f"Check {in_words(places)}."] if places else []
+
+
+def _cuts_off(node: ast.expr) -> str | None:
+    """Return what cuts off a gradient, if this node may do so."""
+    match node:
+        case ast.Call(func=ast.Name("float"), args=[argument]) if not isinstance(argument, ast.Constant):
+            return "float(…)"
+        case ast.Call(func=ast.Attribute(value=ast.Name("torch"), attr=name)) if name in CUTTING:
+            return CUTTING[name]
+        case ast.Call(func=ast.Attribute(attr="detach" | "item" | "numpy" | "tolist" as name)):
+            return f".{name}()"
+        case ast.Attribute(attr="data"):
+            return ".data"
+    return None
+
+
+def _on_parameter(name: str, definition: Definition) -> list[str]:
+    """Return a sentence on a parameter that a class does not have: it is no parameter, or has another name."""
+    first, _, rest = name.partition(".")
+    if first not in attributes_of(definition):
+        return _on_attribute(first, definition)
+    return [] if rest else [f"Make `self.{first}` with `nn.Parameter(…)` in `__init__`."]
+
+
+def _on_attribute(name: str, definition: Definition) -> list[str]:
+    """Return a sentence on an attribute that a class does not have: it is only a variable, or has another name."""
+    assigned = attributes_of(definition)
+    if name in assigned:
+        return []
+    if line := line_of_variable(name, definition):
+        return [f"`{name}` in line {line} is only a variable of `__init__`: write `self.{name}`."]
+    # What the rules name is not to be renamed, as `norm2` to `norm1`.
+    others = set(re.findall(r"\w+", ast.get_docstring(definition) or "")) | {
+        one for one in assigned if one.rstrip("0123456789") == name.rstrip("0123456789")
+    }
+    near = similar(name, assigned - others, NEAR)
+    return [f"Your class assigns `self.{near}`: rename it to `self.{name}`."] if near else []
 
 
 def on_draws(definition: Definition) -> list[str]:
@@ -130,13 +215,6 @@ def is_short_for(name: str, exercise: str) -> bool:
     return mine == initials or (min(len(mine), len(theirs)) > 2 and (mine in theirs or theirs in mine))
 
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-# As the checks say it. An exercise of another course may be a generator.
-GENERATOR = re.compile(r"\byours (?:gave|gives|is|returns) an? (?:object|generator)\b|^No gradient", re.IGNORECASE)
-# The sentence of a stub that names the arguments in their order.
-TAKES = re.compile(r"^Takes (?:.|\n)*?\.(?=\s|$)", re.MULTILINE)
-
-
 def on_form(reason: str, exercise: str, unit: str, lines: SourceLines) -> list[str]:
     """Return a sentence on the form of an exercise with which no call gives what is expected.
 
@@ -172,19 +250,6 @@ def _on_function(function: Function, reason: str) -> Iterator[str]:
         right = iter(quoted)
         order = ", ".join(next(right) if name in quoted else name for name in names)
         yield f"{place} takes its arguments in another order than its docstring says: write `({order})`."
-
-
-NOT_CALLABLE = re.compile(r"'\w+' object is not callable$")
-NO_ATTRIBUTE = re.compile(r"'\w+' object has no attribute '(\w+)'$")
-# Why a definition inside another statement does not count.
-BLOCKS = {
-    ast.ClassDef: "class `{}`",
-    ast.FunctionDef: "function `{}`",
-    ast.AsyncFunctionDef: "function `{}`",
-    ast.AsyncFor: "`async for`",
-    ast.AsyncWith: "`async with`",
-    ast.TryStar: "`try`",
-}
 
 
 def on_undefined(

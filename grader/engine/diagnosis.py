@@ -34,7 +34,7 @@ from grader.engine.outcomes import Outcome
 from grader.testing.checks import ANOTHER_ORDER
 from grader.testing.misconceptions import Misconception, with_both
 from grader.testing.properties import GRADIENTS, LOOKS_AHEAD, Property
-from grader.testing.recorder import Sizes
+from grader.testing.running_test import Sizes
 from grader.testing.student import InProcessBackend
 
 Row = Mapping[str, Outcome]
@@ -54,6 +54,25 @@ WRONG_TYPE = re.compile(r"\byours (?:gave|gives|is|returns) (None|an? \w+)\b")
 
 MOST_PAIRS = 150
 """The most pairs to run for one answer: each takes one or two milliseconds."""
+# A factor in the sentence of a property has three digits.
+FACTOR, PRECISION = re.compile(r"multiplied by (\d\S*)\.$"), 0.005
+IN_ANOTHER_ORDER = Property(
+    "results_in_another_order", "The results are returned in another order: check the `return`."
+)
+ONLY_IN_TRAINING = Property(
+    "only_in_training",
+    "Only tests in training mode fail; those in evaluation mode pass. Check what dropout acts on, and how strongly.",
+)
+ONLY_GRADIENTS = Property(
+    "only_gradients",
+    "Only tests of gradients fail; those of values pass. Look for detach, no_grad, .data or .item(), and for new "
+    "tensors that are made from the numbers of others.",
+)
+FUTURE_MATTERS = Property(
+    "future_matters",
+    "Two texts that differ only in their last token have different outputs before it. No output may depend on a later "
+    "token, or on another text.",
+)
 
 
 def diagnose(
@@ -252,27 +271,6 @@ def _behaves_like(results: Sequence[tuple[Criterion, Outcome]], implementation: 
 @functools.cache
 def _run(criterion: Criterion, implementation: Callable[..., Any], substitutes: tuple[str, ...] = ()) -> Outcome:
     return criterion.run(InProcessBackend(criterion.unit, {criterion.exercise: implementation}), substitutes)
-
-
-# A factor in the sentence of a property has three digits.
-FACTOR, PRECISION = re.compile(r"multiplied by (\d\S*)\.$"), 0.005
-IN_ANOTHER_ORDER = Property(
-    "results_in_another_order", "The results are returned in another order: check the `return`."
-)
-ONLY_IN_TRAINING = Property(
-    "only_in_training",
-    "Only tests in training mode fail; those in evaluation mode pass. Check what dropout acts on, and how strongly.",
-)
-ONLY_GRADIENTS = Property(
-    "only_gradients",
-    "Only tests of gradients fail; those of values pass. Look for detach, no_grad, .data or .item(), and for new "
-    "tensors that are made from the numbers of others.",
-)
-FUTURE_MATTERS = Property(
-    "future_matters",
-    "Two texts that differ only in their last token have different outputs before it. No output may depend on a later "
-    "token, or on another text.",
-)
 
 
 def recognized(exercise: str, outcomes: Sequence[Outcome]) -> list[Property]:

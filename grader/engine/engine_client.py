@@ -17,8 +17,6 @@ from grader.engine.engine_messages import (
     EngineHandshake,
     EngineReply,
     EngineRequest,
-    ServerSettings,
-    Settings,
     read_handshake,
     read_reply,
     to_line,
@@ -84,7 +82,7 @@ ERROR_LINES = 12
 START_SECONDS = 600
 
 
-class Engine:
+class Engine(contextlib.AbstractContextManager["Engine"]):
     """The grading engine, in a process of its own with a clean environment."""
 
     def __init__(
@@ -125,8 +123,9 @@ class Engine:
         # Threads write and read all the time, because the engine may hang, or wait until its output is read, while a
         # request is being sent. Everything is kept in memory, so that a full disk stops nothing.
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._requests.put(to_line(ServerSettings(list(course.modules), is_practice=not isolated)))
-        self._requests.put(to_line(Settings(str(course.root), suites == "hidden", list(units))))
+        self._requests.put(to_line({"modules": list(course.modules), "is_practice": not isolated}))
+        settings = {"root": str(course.root), "is_hidden": suites == "hidden", "units": list(units)}
+        self._requests.put(to_line(settings))
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._last_words: deque[bytes] = deque(maxlen=ERROR_LINES)
         work: list[tuple[Callable[..., None], tuple[Any, ...]]] = [
@@ -137,9 +136,6 @@ class Engine:
         self._threads = [threading.Thread(target=target, args=given, daemon=True) for target, given in work]
         for thread in self._threads:
             thread.start()
-
-    def __enter__(self) -> Engine:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

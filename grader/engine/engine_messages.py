@@ -1,6 +1,9 @@
 """The messages between the engine and its client, each a line of JSON. Both sides are trusted.
 
-The client's first two have the settings: the first for the fork server, the second once that is forked.
+The client's first two have the settings. The first is for the fork server: the `modules` that student code may import,
+and whether it is run without a fork, for practice (`is_practice`). The second is read once that is forked, so that no
+student process knows it: the course's folder (`root`), whether the tests are the hidden ones (`is_hidden`), and the
+`units` of visible ones, none for all.
 """
 
 from __future__ import annotations
@@ -13,23 +16,6 @@ from pydantic import TypeAdapter
 
 from grader.reports.model import Described, Result
 from grader.submissions.submission import UnitSource
-
-
-@dataclass(frozen=True)
-class ServerSettings:
-    """How student code is run: the modules that it may import, and whether it is run without a fork, for practice."""
-
-    modules: list[str]
-    is_practice: bool
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The course's folder, whether the tests are the hidden ones, and the units of visible ones; none for all."""
-
-    root: str
-    is_hidden: bool
-    units: list[str]
 
 
 @dataclass(frozen=True)
@@ -76,7 +62,7 @@ class EngineReply:
     result: Result | str
 
 
-def to_line(message: ServerSettings | Settings | EngineHandshake | EngineRequest | EngineReply) -> bytes:
+def to_line(message: dict[str, Any] | EngineHandshake | EngineRequest | EngineReply) -> bytes:
     """Encode a message."""
     return json.dumps(message, default=vars).encode() + b"\n"
 

@@ -20,38 +20,6 @@ from grader.sandbox.processes import ForkServer, PracticeServer, start_module
 
 _early: list[subprocess.Popen[bytes]] = []
 """The process that was started early, until it is needed."""
-
-
-def start_early() -> None:
-    """Start a process for the engine that this program will need. If it needs none, the process ends with the program.
-
-    Raises:
-        OSError: It cannot be started.
-    """
-    _early.append(_started())
-    atexit.register(_end_early)
-
-
-def start() -> subprocess.Popen[bytes]:
-    """Return a process that waits for its settings on standard input: the one that was started early, or a new one.
-
-    Raises:
-        OSError: It cannot be started.
-    """
-    return _early.pop() if _early else _started()
-
-
-def _started() -> subprocess.Popen[bytes]:
-    pipe = subprocess.PIPE
-    return start_module("grader.engine.engine_server", stdin=pipe, stdout=pipe, stderr=pipe)
-
-
-def _end_early() -> None:
-    while _early:
-        with _early.pop() as process:
-            process.kill()
-
-
 SETTINGS = Path(__file__).with_name("pytest.ini")
 # Plugins of pytest that cost time in every test, for features that no suite uses.
 IDLE_PLUGINS = (
@@ -64,6 +32,32 @@ PYTEST_OPTIONS = [
     "-p", "pytest_metadata.plugin", "-p", "pytest_jsonreport.plugin", "--assert=plain",
     "--json-report", "--json-report-file=none", "--json-report-omit", "collectors", "keywords", "streams", "log",
 ]  # fmt: skip
+
+
+def start_early() -> None:
+    """Start a process for the engine that this program will need. If it needs none, the process ends with the program.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    _early.append(start())
+    atexit.register(_end_early)
+
+
+def start() -> subprocess.Popen[bytes]:
+    """Return a process that waits for its settings on standard input: the one that was started early, or a new one.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    pipe = subprocess.PIPE
+    return _early.pop() if _early else start_module("grader.engine.engine_server", stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def _end_early() -> None:
+    while _early:
+        with _early.pop() as process:
+            process.kill()
 
 
 def main() -> int:

@@ -11,21 +11,8 @@ import keyword
 import re
 from collections.abc import Iterator, Sequence
 
+from grader.engine import name_hints
 from grader.engine.definition_hints import WITHOUT_SELF, on_stray_forward, written
-from grader.engine.name_hints import (
-    MISSING_NAME,
-    NEAR,
-    NO_SLASHES,
-    OUTSIDE,
-    RELATIVE,
-    attributes_of,
-    methods_of,
-    near_import,
-    on_missing_attribute,
-    on_missing_name,
-    on_missing_name_at_top,
-    self_of,
-)
 from grader.engine.outcomes import Outcome
 from grader.engine.source_lines import SourceLine, SourceLines, is_indented_together, on_html
 from grader.engine.tensor_hints import by_rule, hint_on_tensors, on_combination, unnamed_generator
@@ -121,6 +108,62 @@ CALL_DIFFERS = re.compile(
 )
 NO_FORWARD = re.compile(r"Module \[(\w+)\] is missing the required \"forward\"")
 UNBOUND = re.compile(r"local variable '(\w+)'")
+COMMENT = "If it is text and not code, begin it with `#`."
+# A line of code in the file of a notebook.
+OF_NOTEBOOK = r'^".*\\n",?$'
+# By the text of the error and the code.
+STATEMENTS = (
+    ("is a Markdown fence|is an HTML tag|is printed output", "Delete it."),
+    ("is a blank line with invisible", "Delete it, and type an empty line if you need one."),
+    (r"(?:is|are) a pasted error message", "Delete it."),
+    (r"(?:is|are) an HTML comment", "Delete it, or begin each line of it with `#`."),
+    ("is a prompt", "Delete the prompt at the beginning of the line."),
+    ("is a notebook command", "Delete it, and install packages in the terminal.", r"\b(?:pip3?|conda|mamba)\b"),
+    ("is a notebook command", "Delete it: notebook commands do not work here."),
+    ("is a command for the terminal", "Delete it, and run it in the terminal."),
+    ("is a conflict marker", "Delete it, after you have decided which version of the code to keep."),
+    ("unfinished merge", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
+    ("a cell that begins with", "Delete that line if the code below it is part of your answer."),
+    ("inconsistent use of tabs", "Indent all lines of this block with spaces, or all of them with tabs."),
+    (
+        "unexpected indent",
+        "If it is from a notebook's file, open the notebook and copy the code from there.",
+        OF_NOTEBOOK,
+    ),
+    ("invalid syntax|unterminated", f"If the `>` marks a quotation, delete it. {COMMENT}", r"^>+(?: |$)"),
+    ("invalid syntax", COMMENT, r"^(?:<?https?://|\[[^\[\]]*\]\(https?:)"),
+    (
+        "invalid syntax|unterminated",
+        "A comment begins with `#` in each of its lines, not with `//` or `/*`.",
+        r"^/[/*]|\*/$",
+    ),
+    ("invalid syntax|unterminated string", COMMENT, r"^(?:[$*]|([-=*_+])\1{2,}$)"),
+    ("invalid syntax", "If it is no part of your code, delete it.", r"^[^\w\s()\[\]{}][^\w()\[\]{}]*$"),
+    ("invalid syntax", "Is something missing at the end of the line?", r"[-+*/@%=&|]$"),
+    ("unterminated", "The quote in it opens a string that does not end: close the string, or delete the quote."),
+    ("after line continuation", f"Nothing may follow a `\\`, which joins two lines. {COMMENT}"),
+    (r"'(?:return|yield)' outside", name_hints.OUTSIDE),
+    ("unindent|unexpected indent", "Indent it like the other lines of its block."),
+    (r"expected an indented block after .* on line (\d+)", "Indent the lines below line {} that belong to it."),
+    ("expected ':'", "Write `elif`.", r"^else\s+if\b"),
+    ("expected ':'", "Put a colon at the end of the line.", r"[^:]$"),
+    (r"was never closed|unmatched|does not match opening", "Count the brackets here and in the lines around."),
+)
+THREAD = re.compile(r"\bThread\(|\.start\(\)")
+RUNS_AT_ONCE = "While grading, the `start()` of a thread runs the thread's function to its end, and then returns."
+# About the lines around it, said by `kind_of`, or of a call as in Python 2.
+NO_TEXT = re.compile(r"(?:the line is|lines \d|a cell that|Missing parentheses)\b|.*\b(?:un)?indent")
+BRACE = "Write a colon in place of the opening brace, and delete the closing one."
+# What may be meant by `def`.
+DEF = re.compile(r"(?i:def(?:ine)?|fn|func?|function)\s+\w+\s*\(")
+# What statements begin with, and what the rest of a statement can belong to.
+STARTS = {*keyword.kwlist} - {"False", "None", "True", "and", "as", "in", "is", "lambda", "not", "or"}
+OWNERS = {
+    "else": ("if 1: pass\n", "`if`, `for`, `while` or `try`"),
+    "elif": ("if 1: pass\n", "`if`"),
+    "except": ("try: pass\n", "`try`"),
+    "finally": ("try: pass\n", "`try`"),
+}
 
 
 def hint_for(outcome: Outcome, place: SourceLine, lost: Sequence[FailedStatement] = ()) -> str:
@@ -136,9 +179,9 @@ def hint_for(outcome: Outcome, place: SourceLine, lost: Sequence[FailedStatement
     detail = outcome.detail
     if hint := on_refusal(outcome.reason, detail, place.number, place.around):
         return hint
-    if missing := MISSING_NAME.match(detail):
-        return on_missing_name(missing[1], place, lost)
-    if near := near_import(detail, place.lines):
+    if missing := name_hints.MISSING_NAME.match(detail):
+        return name_hints.on_missing_name(missing[1], place, lost)
+    if near := name_hints.near_import(detail, place.lines):
         return f"Did you mean `{near}`?"
     if unbound := UNBOUND.search(detail):
         return f"Give `{unbound[1]}` a value before this line, on every way to it."
@@ -149,7 +192,7 @@ def hint_for(outcome: Outcome, place: SourceLine, lost: Sequence[FailedStatement
     if "NoneType" in detail and not refused:
         return _on_none(place.number, place.around)
     hint = hint_on_tensors(outcome, place) or _on_definition(outcome, place)
-    return hint or on_missing_attribute(detail, place.lines)
+    return hint or name_hints.on_missing_attribute(detail, place.lines)
 
 
 def _on_definition(outcome: Outcome, place: SourceLine) -> str:
@@ -216,14 +259,14 @@ def _on_none(line: int, around: list[ast.AST]) -> str:
 def _on_arguments(call: re.Match[str], lines: SourceLines, is_called_by_test: bool) -> str:
     """Return a sentence on a call whose arguments do not fit a function or a method of the submission."""
     owner, name = call["owner"], call["name"]
-    methods = [method for one in lines.classes(owner or "") for method in methods_of(one, name)]
+    methods = [method for one in lines.classes(owner or "") for method in name_hints.methods_of(one, name)]
     if not methods and not (lines.functions(name) and not owner):
         return ""
     if is_called_by_test and any((owner or name) in exercises for exercises in lines.exercises.values()):
         differ = "The tests call it with the arguments of the stub: keep those in the `def`."
     else:
         differ = "The arguments of the `def` and of the call differ: compare them."
-    if any(self_of(method) != "self" and not method.decorator_list for method in methods):
+    if any(name_hints.self_of(method) != "self" and not method.decorator_list for method in methods):
         return f"{differ} A method has `self` first."
     return f"{differ} `self` is counted too." if methods and call["given"] else differ
 
@@ -232,69 +275,11 @@ def _on_forward(name: str, lines: SourceLines) -> str:
     """Return a sentence on a module of this class that was called and has no `forward`."""
     if name in ("ModuleList", "ModuleDict"):
         return f"An `nn.{name}` only holds modules: call those that are in it, for example in a loop."
-    if any("forward" in attributes_of(one) for one in lines.classes(name)):
+    if any("forward" in name_hints.attributes_of(one) for one in lines.classes(name)):
         return "nn.Module has no `forward` of its own: do not call `super().forward`."
     if not lines.classes(name):
         return ""
     return on_stray_forward(name, lines) or "Define `forward` in the class: check its name and its indentation."
-
-
-COMMENT = "If it is text and not code, begin it with `#`."
-# A line of code in the file of a notebook.
-OF_NOTEBOOK = r'^".*\\n",?$'
-# By the text of the error and the code.
-STATEMENTS = (
-    ("is a Markdown fence|is an HTML tag|is printed output", "Delete it."),
-    ("is a blank line with invisible", "Delete it, and type an empty line if you need one."),
-    (r"(?:is|are) a pasted error message", "Delete it."),
-    (r"(?:is|are) an HTML comment", "Delete it, or begin each line of it with `#`."),
-    ("is a prompt", "Delete the prompt at the beginning of the line."),
-    ("is a notebook command", "Delete it, and install packages in the terminal.", r"\b(?:pip3?|conda|mamba)\b"),
-    ("is a notebook command", "Delete it: notebook commands do not work here."),
-    ("is a command for the terminal", "Delete it, and run it in the terminal."),
-    ("is a conflict marker", "Delete it, after you have decided which version of the code to keep."),
-    ("unfinished merge", "Keep one version, and delete the lines with `<<<<<<<`, `=======` and `>>>>>>>`."),
-    ("a cell that begins with", "Delete that line if the code below it is part of your answer."),
-    ("inconsistent use of tabs", "Indent all lines of this block with spaces, or all of them with tabs."),
-    (
-        "unexpected indent",
-        "If it is from a notebook's file, open the notebook and copy the code from there.",
-        OF_NOTEBOOK,
-    ),
-    ("invalid syntax|unterminated", f"If the `>` marks a quotation, delete it. {COMMENT}", r"^>+(?: |$)"),
-    ("invalid syntax", COMMENT, r"^(?:<?https?://|\[[^\[\]]*\]\(https?:)"),
-    (
-        "invalid syntax|unterminated",
-        "A comment begins with `#` in each of its lines, not with `//` or `/*`.",
-        r"^/[/*]|\*/$",
-    ),
-    ("invalid syntax|unterminated string", COMMENT, r"^(?:[$*]|([-=*_+])\1{2,}$)"),
-    ("invalid syntax", "If it is no part of your code, delete it.", r"^[^\w\s()\[\]{}][^\w()\[\]{}]*$"),
-    ("invalid syntax", "Is something missing at the end of the line?", r"[-+*/@%=&|]$"),
-    ("unterminated", "The quote in it opens a string that does not end: close the string, or delete the quote."),
-    ("after line continuation", f"Nothing may follow a `\\`, which joins two lines. {COMMENT}"),
-    (r"'(?:return|yield)' outside", OUTSIDE),
-    ("unindent|unexpected indent", "Indent it like the other lines of its block."),
-    (r"expected an indented block after .* on line (\d+)", "Indent the lines below line {} that belong to it."),
-    ("expected ':'", "Write `elif`.", r"^else\s+if\b"),
-    ("expected ':'", "Put a colon at the end of the line.", r"[^:]$"),
-    (r"was never closed|unmatched|does not match opening", "Count the brackets here and in the lines around."),
-)
-THREAD = re.compile(r"\bThread\(|\.start\(\)")
-RUNS_AT_ONCE = "While grading, the `start()` of a thread runs the thread's function to its end, and then returns."
-# About the lines around it, said by `kind_of`, or of a call as in Python 2.
-NO_TEXT = re.compile(r"(?:the line is|lines \d|a cell that|Missing parentheses)\b|.*\b(?:un)?indent")
-BRACE = "Write a colon in place of the opening brace, and delete the closing one."
-# What may be meant by `def`.
-DEF = re.compile(r"(?i:def(?:ine)?|fn|func?|function)\s+\w+\s*\(")
-# What statements begin with, and what the rest of a statement can belong to.
-STARTS = {*keyword.kwlist} - {"False", "None", "True", "and", "as", "in", "is", "lambda", "not", "or"}
-OWNERS = {
-    "else": ("if 1: pass\n", "`if`, `for`, `while` or `try`"),
-    "elif": ("if 1: pass\n", "`if`"),
-    "except": ("try: pass\n", "`try`"),
-    "finally": ("try: pass\n", "`try`"),
-}
 
 
 def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequence[FailedStatement] = ()) -> str:
@@ -303,13 +288,13 @@ def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequen
     lost: all statements of its unit that failed.
     """
     place = lines.at(*(failed.trace[-1] if failed.trace else (failed.file, failed.line)))
-    missing = MISSING_NAME.match(failed.detail) if len(failed.trace) < 2 else None
+    missing = name_hints.MISSING_NAME.match(failed.detail) if len(failed.trace) < 2 else None
     code = place.text
     if missing:
         # Some lines happen to be Python, such as `~~~ python`.
         kind = kind_of(code) or ("printed output" if OUTPUT.match(code) else "")
         on_line = f"The line is {kind}, not code: delete it." if kind else ""
-        return on_line or on_missing_name_at_top(missing[1], failed, lines, lost)
+        return on_line or name_hints.on_missing_name_at_top(missing[1], failed, lines, lost)
     if failed.reason.startswith("Stopped") and THREAD.search(code) and "Thread" in dict(place.source.names):
         return RUNS_AT_ONCE
     if failed.reason != NOT_PYTHON:
@@ -341,7 +326,7 @@ def _on_import(detail: str, around: Sequence[ast.AST], lines: SourceLines) -> st
         case _:
             return ""
     first = folder.partition(".")[0]
-    if (level and RELATIVE in detail) or (first and detail.startswith(f"No module named '{first}'")):
+    if (level and name_hints.RELATIVE in detail) or (first and detail.startswith(f"No module named '{first}'")):
         return f"The files are in one folder: write `{ast.unparse(meant)}`."
     return ""
 
@@ -385,7 +370,7 @@ def _on_first_word(code: str) -> str:
     meant = "def" if DEF.match(code) else word.lower()
     if word != meant in STARTS and _is_line(meant, rest):
         return f"If it is code, write `{meant}` in place of `{word}`."
-    near = difflib.get_close_matches(word, STARTS, cutoff=NEAR) if word not in STARTS else []
+    near = difflib.get_close_matches(word, STARTS, cutoff=name_hints.NEAR) if word not in STARTS else []
     return next((f"Did you mean `{one}`?" for one in near if _is_line(one, rest)), "")
 
 
@@ -399,4 +384,4 @@ def _on_comment(code: str) -> str:
     """Return a sentence on a comment of another language behind code, or ""."""
     before, _, comment = code.partition("//")
     is_comment = WORDS.fullmatch(comment.strip()) and before.strip() and _is_line("", before.rstrip())
-    return NO_SLASHES if is_comment else ""
+    return name_hints.NO_SLASHES if is_comment else ""

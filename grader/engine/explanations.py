@@ -11,45 +11,23 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from grader.engine.definition_hints import (
-    LOOPS,
-    MOST_PLACES,
-    line_of_variable,
-    on_draws,
-    on_form,
-    on_loops,
-    on_methods,
-    on_return,
-    on_undefined,
-    with_replacement,
-)
+from grader.engine.definition_hints import LOOPS, on_form, on_methods, on_source, on_undefined, with_replacement
 from grader.engine.error_hints import hint_for
 from grader.engine.name_hints import (
     MISSING_IMPORT,
     MISSING_NAME,
-    NEAR,
     RELATIVE,
-    attributes_of,
     hint_on_characters,
     methods_of,
-    similar,
 )
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import Definition, SourceLines
+from grader.engine.source_lines import SourceLines
 from grader.engine.tensor_hints import uncalled
 from grader.sandbox.failures import FailedStatement
-from grader.testing.draws import UNUSED_GENERATOR
 from grader.text import in_words
 
-# As the hidden and the visible checks say it.
-GAVE_NONE = re.compile(r"\byours (?:gave|gives|is|returns) None\b")
-# As the checks say it: a gradient is cut off, or a class lacks a parameter.
-NO_GRADIENT = re.compile(r"^No gradient (?:flows|reaches)")
-NO_PARAMETER = re.compile(r"^There is no (?:registered )?parameter ([\w.]+?)\.?(?:,|$)")
-NO_ATTRIBUTE = re.compile(r"^`?(\w+)`? should be .*\byours is missing\b")
 # A size of an argument, as the sentence on equal sizes says it.
 SIZE = re.compile(r"(?:dimension (?P<dim>-\d) of )?argument (?P<place>\d+)(?P<made> of the class)?")
-CUTTING = {"tensor": "torch.tensor(…)", "no_grad": "torch.no_grad()", "inference_mode": "torch.inference_mode()"}
 
 
 def explained(
@@ -78,7 +56,7 @@ def explained(
         hints.append(on_undefined(exercise, unit, others, lines, lost))
     elif own:
         label, node = own[-1]
-        hints += _on_source(outcome, node)
+        hints += on_source(outcome, node)
         hints = [hint_on_characters(hint, "", lines.at(label, node.lineno)) for hint in hints]
     if len(own) > 1 and not any(exercise in one.names for one in lost):
         places = []
@@ -109,67 +87,6 @@ def with_own_names(sentence: str, unit: str, exercise: str, lines: SourceLines) 
 def _name_of(label: str | None) -> str:
     """Return a label without the folder: in plain pytest, labels are paths."""
     return (label or "").rpartition("/")[2]
-
-
-def _on_source(outcome: Outcome, definition: Definition) -> list[str]:
-    """Return sentences on what the source of an exercise has to do with a failure."""
-    hints = on_return(definition) if GAVE_NONE.search(outcome.reason) else []
-    if outcome.kind == "wrong":
-        hints += on_loops(definition)
-    if outcome.reason == UNUSED_GENERATOR:
-        hints += on_draws(definition)
-    if NO_GRADIENT.search(outcome.reason):
-        hints += _on_gradients(definition)
-    if missing := NO_PARAMETER.match(outcome.reason):
-        hints += _on_parameter(missing[1], definition)
-    if missing := NO_ATTRIBUTE.match(outcome.reason):
-        hints += _on_attribute(missing[1], definition)
-    return hints
-
-
-def _on_gradients(definition: Definition) -> list[str]:
-    """Return a sentence on the lines that may cut off gradients."""
-    nodes = [node for node in ast.walk(definition) if isinstance(node, ast.expr)]
-    found = sorted({(node.lineno, name) for node in nodes if (name := _cuts_off(node))})
-    places = [f"`{name}` in line {line}" for line, name in found[:MOST_PLACES]]
-    return [f"Check {in_words(places)}."] if places else []
-
-
-def _cuts_off(node: ast.expr) -> str | None:
-    """Return what cuts off a gradient, if this node may do so."""
-    match node:
-        case ast.Call(func=ast.Name("float"), args=[argument]) if not isinstance(argument, ast.Constant):
-            return "float(…)"
-        case ast.Call(func=ast.Attribute(value=ast.Name("torch"), attr=name)) if name in CUTTING:
-            return CUTTING[name]
-        case ast.Call(func=ast.Attribute(attr="detach" | "item" | "numpy" | "tolist" as name)):
-            return f".{name}()"
-        case ast.Attribute(attr="data"):
-            return ".data"
-    return None
-
-
-def _on_parameter(name: str, definition: Definition) -> list[str]:
-    """Return a sentence on a parameter that a class does not have: it is no parameter, or has another name."""
-    first, _, rest = name.partition(".")
-    if first not in attributes_of(definition):
-        return _on_attribute(first, definition)
-    return [] if rest else [f"Make `self.{first}` with `nn.Parameter(…)` in `__init__`."]
-
-
-def _on_attribute(name: str, definition: Definition) -> list[str]:
-    """Return a sentence on an attribute that a class does not have: it is only a variable, or has another name."""
-    assigned = attributes_of(definition)
-    if name in assigned:
-        return []
-    if line := line_of_variable(name, definition):
-        return [f"`{name}` in line {line} is only a variable of `__init__`: write `self.{name}`."]
-    # What the rules name is not to be renamed, as `norm2` to `norm1`.
-    others = set(re.findall(r"\w+", ast.get_docstring(definition) or "")) | {
-        one for one in assigned if one.rstrip("0123456789") == name.rstrip("0123456789")
-    }
-    near = similar(name, assigned - others, NEAR)
-    return [f"Your class assigns `self.{near}`: rename it to `self.{name}`."] if near else []
 
 
 def _place_of_loop(outcome: Outcome, lines: SourceLines) -> Outcome:

@@ -44,9 +44,15 @@ from grader.errors import GraderError, SuiteFault
 from grader.files import PACKAGE, mixed, write_atomically
 from grader.sandbox import protocol, values
 from grader.testing.misconceptions import MisconceptionError, made_file, misconceptions_of
-from grader.testing.recorder import Observation
+from grader.testing.running_test import Observation
 from grader.testing.student import InProcessBackend
 from grader.text import ended
+
+Rows = dict[str, dict[str, Outcome]]
+"""The outcome of each criterion, by the misconception's name and the criterion's."""
+FILENAME = "signatures.json"
+Coded = tuple[str, str]
+"""The outcomes of a signature, and its name and sentence."""
 
 
 def with_solution(course: Course, criterion: Criterion, outcome: Outcome) -> str:
@@ -129,10 +135,6 @@ def names_in(unit: str, sources: Mapping[str, str], folder: Path = Path()) -> di
         sys.modules.update(before)  # the packages of suites may have the names of units
 
 
-Rows = dict[str, dict[str, Outcome]]
-"""The outcome of each criterion, by the misconception's name and the criterion's."""
-
-
 def recorded(course: Course, unit: str, exercise: str) -> Rows | None:
     """Return the recorded outcomes of an exercise's misconceptions, or None if they are missing or outdated."""
     return _read(_file(course, unit, exercise), key_of(course, unit))
@@ -166,8 +168,7 @@ def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = 
         missing = sorted(outdated(course, units), key=lambda one: not one[1][0].isupper())
         if not missing:
             return
-        context = multiprocessing.get_context("spawn")  # a fork would lack this process's threads
-        with ProcessPoolExecutor(min(os.cpu_count() or 1, len(missing)), context, start_worker) as pool:
+        with worker_pool(min(os.cpu_count() or 1, len(missing))) as pool:
             waiting = {pool.submit(_record, course, *one): one for one in missing}
             try:
                 for done in as_completed(waiting):
@@ -196,43 +197,29 @@ def key_of(course: Course, unit: str) -> bytes:
     return total.digest()
 
 
-def require_proof(course: Course, criterion: Criterion) -> None:
-    """Run the solution on a hidden test that changed since its outcomes were recorded.
-
-    Raises:
-        SuiteFault: The solution fails it, so no submission may lose its point.
-    """
-    is_hidden = criterion.file.is_relative_to(course.suites)
-    if is_hidden and recorded(course, criterion.unit, criterion.exercise) is None:
-        try:
-            _require_sound(course, criterion.unit, [criterion])
-        except LimitExceeded:
-            raise
-        except GraderError as error:
-            raise SuiteFault(str(error)) from error
-
-
-def require_end(
-    course: Course, unit: str, tests: Iterable[Criterion], limited: Callable[[], AbstractContextManager[None]]
+def require_proof(
+    course: Course, criteria: Iterable[Criterion], limited: Callable[[], AbstractContextManager[None]] | None = None
 ) -> None:
-    """Run the solution on hidden tests that exceeded a limit, if they changed since their outcomes were recorded.
+    """Run the solution on hidden tests, if they changed since their outcomes were recorded.
 
     Args:
         course: The course.
-        unit: The unit of the tests.
-        tests: The tests.
-        limited: Returns the limits of one unit.
+        criteria: The tests.
+        limited: Returns the limits of one unit, if the tests exceeded one with an answer.
 
     Raises:
-        SuiteFault: They have no end with the solution either, or it fails one.
+        SuiteFault: The solution fails one, or exceeds that limit too, so no submission may lose a point.
     """
-    hidden = [one for one in tests if one.file.is_relative_to(course.suites)]
-    if not hidden or not outdated(course, [unit]):
+    hidden = [one for one in criteria if one.file.is_relative_to(course.suites)]
+    if all(_is_current(course, one.unit, one.exercise) for one in hidden):
         return
+    unit = hidden[0].unit
     try:
-        with limited():
+        with limited() if limited else contextlib.nullcontext():
             _require_sound(course, unit, hidden)
     except LimitExceeded as error:
+        if not limited:
+            raise
         if str(error) != OUT_OF_MEMORY:  # an answer can use up the memory, and not the time of the solution
             place = described(error, course.suites / unit / f"test_{unit}.py")
             raise SuiteFault(f"{place} This is so with the solution too: correct the test.") from error
@@ -297,7 +284,7 @@ def _require_sound(course: Course, unit: str, criteria: Sequence[Criterion]) -> 
 def packed(rows: Rows) -> bytes:
     """Return the part of these outcomes that the diagnosis compares, as bytes."""
     encoder = values.Encoder(most_bytes=math.inf, most_tensors=math.inf)
-    plain = {name: {criterion: _plain(one) for criterion, one in row.items()} for name, row in rows.items()}
+    plain = {name: {criterion: _compared(one) for criterion, one in row.items()} for name, row in rows.items()}
     return protocol.pack(encoder.encode(plain), encoder.data)
 
 
@@ -308,7 +295,7 @@ def unpacked(data: bytes) -> Rows:
     return {name: {criterion: _outcome(*one) for criterion, one in row.items()} for name, row in rows.items()}
 
 
-def _plain(outcome: Outcome) -> tuple[Any, ...]:
+def _compared(outcome: Outcome) -> tuple[Any, ...]:
     """Return the part of an outcome that the diagnosis compares."""
     return outcome.passed, outcome.kind, [(one.value, one.within) for one in outcome.observations]
 
@@ -317,15 +304,18 @@ def _outcome(passed: bool, kind: str, seen: Sequence[tuple[Any, float]]) -> Outc
     return Outcome(passed, kind, observations=tuple(Observation(value, within) for value, within in seen))
 
 
+def worker_pool(jobs: int, prepare: Callable[..., None] | None = None, *arguments: Any) -> ProcessPoolExecutor:
+    """Return a pool of processes that run misconceptions and other answers, new ones: a fork would lack our threads.
+
+    prepare: what each calls first, with these arguments; by default `start_worker`.
+    """
+    return ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), prepare or start_worker, arguments)
+
+
 def start_worker() -> None:
     """Prepare a process that runs misconceptions and other answers: one thread, and no output."""
     torch.set_num_threads(1)
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
-
-
-FILENAME = "signatures.json"
-Coded = tuple[str, str]
-"""The outcomes of a signature, and its name and sentence."""
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ Also says what this machine has and lacks for grading.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib.metadata
 import itertools
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -52,37 +53,26 @@ class Graded(NamedTuple):
     questions: Sequence[OwnQuestion] = ()
 
 
-class Grading:
-    """Makes reports of submissions. The engine starts with the first submission; after an error, a new one starts."""
+@dataclass
+class Grading(contextlib.AbstractContextManager["Grading"]):
+    """Makes reports of submissions. The engine starts with the first submission; after an error, a new one starts.
 
-    def __init__(
-        self,
-        course: Course,
-        quizzes: Mapping[str, Quiz | Questions],
-        allow_unisolated: bool = False,
-        suites: Suites = "hidden",
-        units: Iterable[str] = (),
-    ) -> None:
-        """Prepare; no process starts yet.
+    Attributes:
+        course: The course to grade.
+        quizzes: The quizzes of the units that are graded.
+        allow_unisolated: Run student code even if it cannot be isolated.
+        suites: The tests to grade with.
+        units: The units whose visible tests are collected; by default, all.
+    """
 
-        Args:
-            course: The course to grade.
-            quizzes: The quizzes of the units that are graded.
-            allow_unisolated: Run student code even if it cannot be isolated.
-            suites: The tests to grade with.
-            units: The units whose visible tests are collected; by default, all.
-        """
-        self._course = course
-        self._quizzes = quizzes
-        self._allow_unisolated = allow_unisolated
-        self._suites: Suites = suites
-        self._units = units
-        self._engine: Engine | None = None
-        self._is_aborted = False
-        self._handshake: EngineHandshake | None = None
-
-    def __enter__(self) -> Grading:
-        return self
+    course: Course
+    quizzes: Mapping[str, Quiz | Questions]
+    allow_unisolated: bool = False
+    suites: Suites = "hidden"
+    units: Iterable[str] = ()
+    _engine: Engine | None = field(default=None, init=False)
+    _handshake: EngineHandshake | None = field(default=None, init=False)
+    _is_aborted: bool = field(default=False, init=False)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -131,7 +121,7 @@ class Grading:
                         yield one, result
                     else:
                         report = make_report(
-                            one, result, rubric, self._course, handshake.missing, handshake.versions, now
+                            one, result, rubric, self.course, handshake.missing, handshake.versions, now
                         )
                         yield one, Graded(report, result.pytest, result.drawings, result.questions)
         except BaseException:
@@ -147,15 +137,15 @@ class Grading:
             SandboxUnavailable: Student code cannot be isolated here, and `allow_unisolated` is false.
         """
         if self._engine is None:
-            self._engine = Engine(self._course, suites=self._suites, units=self._units)
+            self._engine = Engine(self.course, suites=self.suites, units=self.units)
             if self._is_aborted:
                 self._engine.kill()
             self._handshake = self._engine.handshake()
         assert self._handshake
         missing = self._handshake.missing
-        if not lockdown.is_enough(missing) and not self._allow_unisolated:
+        if not lockdown.is_enough(missing) and not self.allow_unisolated:
             raise SandboxUnavailable(lockdown.missing_sentences(missing))
-        return Rubric(self._handshake.criteria, self._quizzes, self._suites)
+        return Rubric(self._handshake.criteria, self.quizzes, self.suites)
 
 
 USED_BY_STUDENTS = ("torch", "numpy", "pytest", "pytest-json-report", "pydantic")

@@ -28,6 +28,8 @@ GRACE_SECONDS = 60
 OUT_OF_MEMORY = f"Checking its results took more than {MEMORY_BYTES / 2**30:g} GB of memory in the grader."
 # Torch's errors if the system gives it no memory.
 REFUSED_BY_SYSTEM = ("can't allocate memory", "not enough memory")
+READ_BYTES = 2**20
+FRAMES_SHOWN = 3
 
 
 class LimitExceeded(InternalError):
@@ -91,10 +93,6 @@ class Budget:
             f"Checking its results took more than {self._seconds} s of processor time in the grader."
         )
         raise self._exceeded
-
-
-READ_BYTES = 2**20
-FRAMES_SHOWN = 3
 
 
 @dataclass

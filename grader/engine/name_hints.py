@@ -73,6 +73,21 @@ MISSING_ATTRIBUTE = re.compile(
     r"(?:'(?P<kind>\w+)' object|module '(?P<module>[\w.]+)') has no attribute '(?P<name>\w+)'"
 )
 
+# As Python's parser says it, with the column that the worker adds.
+_INVALID = re.compile(r"invalid (?:non-printable )?character .*?U\+((?:10|[0-9A-F])?[0-9A-F]{4})\)? in column \d+")
+_UNTERMINATED = re.compile(r"^unterminated .*string literal")
+# A name in an error, or in a hint on it.
+_NAME = re.compile(
+    r"(?:\b(?:name|attribute|argument|variable|named) '|(?:Did you mean|defines|assigns) `(?:self\.)?)([^\W\d]\w*)['`]"
+)
+# Letters of the Cyrillic and the Greek alphabet, and the Latin ones that they look like.
+_LATIN = str.maketrans(
+    "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb\u0410\u0412\u0421\u0415\u041d\u0406\u041a"
+    "\u041c\u041e\u0420\u0405\u0422\u0425\u03bf\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4"
+    "\u03a5\u03a7",
+    "aceopxyijsdhABCEHIKMOPSTXoABEZHIKMNOPTYX",
+)
+
 
 def _public(owner: object) -> set[str]:
     """Return the public names of a module, or of the objects of a class."""
@@ -275,22 +290,6 @@ def attributes_of(owner: ast.AST) -> set[str]:
                     if function in ("register_buffer", "register_parameter", "register_module", "add_module"):
                         found.add(attribute)
     return found
-
-
-# As Python's parser says it, with the column that the worker adds.
-_INVALID = re.compile(r"invalid (?:non-printable )?character .*?U\+((?:10|[0-9A-F])?[0-9A-F]{4})\)? in column \d+")
-_UNTERMINATED = re.compile(r"^unterminated .*string literal")
-# A name in an error, or in a hint on it.
-_NAME = re.compile(
-    r"(?:\b(?:name|attribute|argument|variable|named) '|(?:Did you mean|defines|assigns) `(?:self\.)?)([^\W\d]\w*)['`]"
-)
-# Letters of the Cyrillic and the Greek alphabet, and the Latin ones that they look like.
-_LATIN = str.maketrans(
-    "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb\u0410\u0412\u0421\u0415\u041d\u0406\u041a"
-    "\u041c\u041e\u0420\u0405\u0422\u0425\u03bf\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4"
-    "\u03a5\u03a7",
-    "aceopxyijsdhABCEHIKMOPSTXoABEZHIKMNOPTYX",
-)
 
 
 def hint_on_characters(hint: str, detail: str, place: SourceLine) -> str:

@@ -16,7 +16,7 @@ from grader.sandbox.failures import Ended, FailedStatement, Failure, NotDefined,
 from grader.sandbox.replies import ALWAYS_TRUE
 from grader.testing.checks import NO_ERROR, RAISED, REFUSALS, CheckFailed
 from grader.testing.properties import Comparison
-from grader.testing.recorder import Observation, Recorder, Sizes
+from grader.testing.running_test import Observation, Recorder, Sizes
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,8 @@ TYPE_ERRORS = re.compile(
 )
 # Before the statement that should have defined a missing name.
 CAUSE = " The cause is "
-# What the errors that shapes explain are about.
+# The errors that shapes explain, and what they are about.
+SHAPE_ERRORS = ("RuntimeError", "IndexError", "ValueError")
 SHAPES = re.compile(r"shape|\bsizes?\b|dimension|\bdims?\b|out of (?:range|bounds)|elements", re.IGNORECASE)
 # Python's errors about a missing name, attribute or module.
 MISSING = re.compile(r"(?:name|cannot import name|No module named) '(\w+)'")
@@ -169,7 +170,8 @@ def _judged(error: BaseException | None, recorder: Recorder, file: Path | None) 
                 kind, reason = "raised", error.reason
             seen = (*seen, Observation(_described(error)))
             outcome = Outcome(False, kind, reason, ADVICE.sub("", error.detail), error.line, error.file, seen)
-            return replace(outcome, trace=error.trace, shapes=error.shapes if _is_about_shapes(error) else ())
+            is_about_shapes = error.types[0] in SHAPE_ERRORS and SHAPES.search(error.detail)
+            return replace(outcome, trace=error.trace, shapes=error.shapes if is_about_shapes else ())
         case Failure():
             kinds = {NotDefined: "not defined", TimedOut: "timed out", Ended: "ended"}
             # The text in brackets is the student's own, such as a shape.
@@ -179,10 +181,6 @@ def _judged(error: BaseException | None, recorder: Recorder, file: Path | None) 
     # The test itself raised. The answer is the cause only if the test raises nothing with the solution.
     fault = described(error, file) if file else ""
     return Outcome(False, "wrong", "The result has an unexpected type.", observations=seen, fault=fault)
-
-
-def _is_about_shapes(error: Raised) -> bool:
-    return error.types[0] in ("RuntimeError", "IndexError", "ValueError") and bool(SHAPES.search(error.detail))
 
 
 def _described(error: Raised) -> str:

@@ -43,7 +43,7 @@ from grader.submissions.submission import SubmissionError, require_folder
 from grader.testing.drawings import Drawing, OwnQuestion
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.properties import Property
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder
 from grader.testing.substitutes import hidden_substitutes, visible_substitutes
 
 COURSE = pytest.StashKey[Course]()
@@ -333,7 +333,7 @@ class EnginePlugin:
                         for item in tests.values():
                             hook.pytest_runtest_protocol(item=item, nextitem=None)
                 except LimitExceeded as error:
-                    failure_matrix.require_end(self.course, unit, tests, limited)
+                    failure_matrix.require_proof(self.course, tests, limited)
                     exceeded.append(unit)
                     runner.fail(tests, str(error))
             if request.drawn:

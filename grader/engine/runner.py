@@ -32,8 +32,8 @@ from grader.sandbox.sandbox_client import SandboxClient, Source
 from grader.sandbox.units import SETTINGS
 from grader.submissions.submission import UnitSource
 from grader.testing.drawings import Drawing, OwnQuestion
-from grader.testing.expected_values import FILENAME, read_values
 from grader.testing.pictures import UPLOADED, collecting, pictures_of
+from grader.testing.running_test import FILENAME, read_values
 from grader.text import ended, in_words
 
 
@@ -131,7 +131,7 @@ class Runner:
                 since the last build, and the solution fails it.
         """
         if not outcome.passed:
-            require_proof(self._course, criterion)
+            require_proof(self._course, [criterion])
         for one in () if outcome.passed else {first.fault: first, outcome.fault: outcome}.values():
             unknown = one.missing_names().difference(self._exercises) if one.kind == "not defined" else ()
             if (one.fault or unknown) and (sentence := with_solution(self._course, criterion, one)):
@@ -151,7 +151,7 @@ class Runner:
             if not self._passes_without(needed, criterion, outcome):
                 return ""
             # One that changes nothing here is not to blame.
-            for name in needed[:] if len(needed) > 1 else ():
+            for name in list(needed):
                 others = [one for one in needed if one != name]
                 needed = others if others and self._passes_without(others, criterion, outcome) else needed
             places = [

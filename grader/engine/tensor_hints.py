@@ -25,6 +25,145 @@ IN_A_PRODUCT = re.compile(r"@|\b(?:matmul|bmm|mm)\(")
 SWAP = r"(?<![\w.]){name}\.(?:{ways})\((-?\d), ?(-?\d)\)|\b(?:{ways})\({name}, ?(-?\d), ?(-?\d)\)"
 A_LAYER = re.compile(r"\bself\.\w+\(|linear\(")
 WAYS = "transpose|swapaxes|swapdims"
+# By the text of the error.
+TEXTS = (
+    (r"'Parameter' object is not callable", "A parameter is a tensor and no layer: multiply by it, with `@` or `*`."),
+    (r"'Tensor' object is not callable", "A tensor is no function: is an operator missing in front of a bracket?"),
+    (
+        r"'(?:int|float)' object is not callable",
+        "A number is no function: is an operator missing in front of a bracket, or does a variable have the name of a "
+        "function?",
+    ),
+    (
+        r"^(?:dropout|_?Dropout\w*\.__init__)\(\) got an unexpected keyword argument 'generator'",
+        "Torch's own dropout takes no generator: draw with `torch.rand(…, generator=generator)`.",
+    ),
+    (
+        r"Only Tensors of floating point .* can require gradients",
+        "Only floats can be learned. A mask is no parameter: keep it with `self.register_buffer(…)`.",
+    ),
+    (
+        r"tri[ul]: input tensor must have at least 2 dimensions",
+        "`triu` and `tril` take a matrix: give it two sizes, as in a mask (T, T).",
+    ),
+    (
+        r"cannot assign '[\w.]*\.(?:Linear|Embedding)' as parameter",
+        "A layer is no parameter: its numbers are in its `.weight`.",
+    ),
+    (
+        r"(?s)loading state_dict.*Missing key.*Unexpected key",
+        "The two modules have other names for their parameters, as the two lists of keys show: copy each by itself.",
+    ),
+    (
+        r"cannot assign '[\w.]*Tensor' as parameter",
+        "Wrap the tensor in `nn.Parameter(…)`, or copy its numbers with `.copy_(…)` inside `with torch.no_grad():`.",
+    ),
+    (
+        r"^Expected size for first two dimensions of batch2",
+        "In a product (…, a, b) @ (…, c, d), b and c must be equal: is a transpose of the last two dims missing?",
+    ),
+    (
+        r"^stack expects each tensor to be equal size",
+        "`torch.stack` joins tensors of one shape. To return several results, write commas between them.",
+    ),
+    (
+        r"^(?:maximum|minimum)\(\): argument 'other'",
+        "`maximum` and `minimum` compare two tensors: along a dim, `amax(dim)` and `amin(dim)` find one entry.",
+    ),
+    (
+        r"(?<!attribute )'(?:builtin_function_or_method|function|method)'"
+        r"|\bnot (?:builtin_function_or_method|function|method)$|!builtin_function_or_method!",
+        "A function is used as a value: are brackets missing behind its name, as in `x.exp()`?",
+    ),
+    (r"^1D tensors expected", "`torch.dot` takes two vectors. `@` also takes a matrix and a vector, or two matrices."),
+    (
+        r"^Tensors must have same number of dimensions",
+        "`cat` joins tensors with the same number of dims: `keepdim=True` keeps one, and `unsqueeze` adds one.",
+    ),
+    (
+        r"(?:list|tuple|string) indices must be integers or slices, not str",
+        "A position belongs in these brackets: `.index(…)` of a list returns that of a value.",
+    ),
+    (r"too many indices for tensor", "There are more indices in the brackets than the tensor has dims."),
+    (
+        r"must match the size of tensor",
+        "Shapes are compared from the last dim backwards: two sizes must be equal, or one of them 1.",
+    ),
+    (r"batch\d must be a 3D tensor", "`bmm` takes exactly three dims; `@` takes any number of them."),
+    (
+        r"^permute.*number of dimensions",
+        "`permute` names every dim; `transpose(-2, -1)` swaps the last two of any number of them.",
+    ),
+    (
+        r"^t\(\) expects a tensor with|(?:self|mat2) must be a matrix",
+        "`.t()` and `mm` take matrices; `transpose(-2, -1)` and `@` take any number of dims.",
+    ),
+    (
+        r"only supports boolean masks",
+        "A mask holds True and False: make it with `.bool()`, or by a comparison such as `mask == 1`.",
+    ),
+    (r"the `-` operator, .*bool tensor", "A mask is inverted by `~`, not by a minus."),
+    (r"^~ \(operator\.invert\)", "`~` inverts only True and False: make the mask bool first, with `.bool()`."),
+    (
+        r"Boolean value of Tensor with more than one value",
+        "`if`, `and`, `or` and `not` take one True or False: use `.any()`, `.all()`, or `torch.where` for each entry.",
+    ),
+    (r"^shape '.*' is invalid for input of size", "`view` and `reshape` keep every number: the sizes must fit them."),
+    (
+        r"values to unpack",
+        "There are more or fewer names on the left of `=` than values on the right. One size is `x.shape[-1]`.",
+    ),
+    (r"^index out of range in self", "An embedding has rows from 0 on: an index in this line is none of them."),
+    (
+        r"^Sizes of tensors must match except in dimension",
+        "`torch.cat` joins tensors along one dim, by default the first; all their other sizes must be equal.",
+    ),
+    (
+        r"expects 'from' to be less than 'to'",
+        "`torch.randint` draws from `low`, or 0, to `high - 1`: `high` must be larger, and here it is not.",
+    ),
+    (r"tensors used as indices must be", "Indices are whole numbers, `.long()`, or a mask, `.bool()`."),
+)
+# A layer in a place for a tensor, and layers of torch that students use, beside the classes of the course.
+NO_TENSOR = re.compile(
+    r"unsupported operand type.*|must be Tensor, not \w+|expected Tensor as element .* but got \w+"
+    r"|^'\w+' object has no attribute '(?:shape|size|T|mT|dim|view|reshape|transpose|masked_fill|softmax)'"
+)
+LAYERS = ("Linear", "Embedding", "Dropout", "ReLU", "GELU", "Softmax", "Sequential", "ModuleList")
+# Several numbers where one is needed, by the call that needs one.
+ONE_NUMBER = r"only one element tensors|elements cannot be converted to Scalar"
+IN_CODE = (
+    (
+        ONE_NUMBER,
+        "`{0}` of Python's `math` takes one number: `torch.{0}` takes a tensor.",
+        r"(?<![\w.])(?:math\.)?(exp|log|sqrt|sin|cos|tan|tanh|floor|ceil)\(",
+    ),
+    (
+        ONE_NUMBER,
+        "`torch.tensor` makes a tensor of numbers; `torch.stack` joins tensors.",
+        r"\btorch\.(?:tensor|Tensor|as_tensor)\(",
+    ),
+    (
+        ONE_NUMBER,
+        "`{0}(…)` takes one number: `.{0}()` gives a tensor of several another dtype.",
+        r"(?<![\w.])(float|int)\(",
+    ),
+    (ONE_NUMBER, "`.{0}()` takes one number out of a tensor that has no other.", r"\.(item)\(\)"),
+    (
+        "^Boolean value of Tensor",
+        "`and` makes no pair: to return several results, write commas between them.",
+        r"^return\b.*\band\b",
+    ),
+)
+# A call of torch with arguments that do not fit: what it is given, and each list of arguments that fits.
+COMBINATION = re.compile(
+    r"^(\w+)\(\) received an invalid combination of arguments - got \(([\w., =]*)\), but expected one of:"
+)
+FITTING = re.compile(r"^ \* \(([\w., =*\[\]]+)\)$", re.MULTILINE)
+MOST_LISTS = 3
+OUT_OF_BOUNDS = re.compile(r"^index -?\d+ is out of bounds for dimension \d+ with size (\d+)")
+# A generator that is no named argument.
+UNNAMED_GENERATOR = re.compile(r"[(,]\s*generator\s*[,)]")
 
 
 class _Tensor(NamedTuple):
@@ -181,147 +320,6 @@ def by_rule(rules: Iterable[tuple[str, ...]], detail: str, code: str) -> str:
         if (error := re.search(pattern, detail)) and (found := re.search("".join(in_code), code)):
             return hint.format(*error.groups(), *found.groups())
     return ""
-
-
-# By the text of the error.
-TEXTS = (
-    (r"'Parameter' object is not callable", "A parameter is a tensor and no layer: multiply by it, with `@` or `*`."),
-    (r"'Tensor' object is not callable", "A tensor is no function: is an operator missing in front of a bracket?"),
-    (
-        r"'(?:int|float)' object is not callable",
-        "A number is no function: is an operator missing in front of a bracket, or does a variable have the name of a "
-        "function?",
-    ),
-    (
-        r"^(?:dropout|_?Dropout\w*\.__init__)\(\) got an unexpected keyword argument 'generator'",
-        "Torch's own dropout takes no generator: draw with `torch.rand(…, generator=generator)`.",
-    ),
-    (
-        r"Only Tensors of floating point .* can require gradients",
-        "Only floats can be learned. A mask is no parameter: keep it with `self.register_buffer(…)`.",
-    ),
-    (
-        r"tri[ul]: input tensor must have at least 2 dimensions",
-        "`triu` and `tril` take a matrix: give it two sizes, as in a mask (T, T).",
-    ),
-    (
-        r"cannot assign '[\w.]*\.(?:Linear|Embedding)' as parameter",
-        "A layer is no parameter: its numbers are in its `.weight`.",
-    ),
-    (
-        r"(?s)loading state_dict.*Missing key.*Unexpected key",
-        "The two modules have other names for their parameters, as the two lists of keys show: copy each by itself.",
-    ),
-    (
-        r"cannot assign '[\w.]*Tensor' as parameter",
-        "Wrap the tensor in `nn.Parameter(…)`, or copy its numbers with `.copy_(…)` inside `with torch.no_grad():`.",
-    ),
-    (
-        r"^Expected size for first two dimensions of batch2",
-        "In a product (…, a, b) @ (…, c, d), b and c must be equal: is a transpose of the last two dims missing?",
-    ),
-    (
-        r"^stack expects each tensor to be equal size",
-        "`torch.stack` joins tensors of one shape. To return several results, write commas between them.",
-    ),
-    (
-        r"^(?:maximum|minimum)\(\): argument 'other'",
-        "`maximum` and `minimum` compare two tensors: along a dim, `amax(dim)` and `amin(dim)` find one entry.",
-    ),
-    (
-        r"(?<!attribute )'(?:builtin_function_or_method|function|method)'"
-        r"|\bnot (?:builtin_function_or_method|function|method)$|!builtin_function_or_method!",
-        "A function is used as a value: are brackets missing behind its name, as in `x.exp()`?",
-    ),
-    (r"^1D tensors expected", "`torch.dot` takes two vectors. `@` also takes a matrix and a vector, or two matrices."),
-    (
-        r"^Tensors must have same number of dimensions",
-        "`cat` joins tensors with the same number of dims: `keepdim=True` keeps one, and `unsqueeze` adds one.",
-    ),
-    (
-        r"(?:list|tuple|string) indices must be integers or slices, not str",
-        "A position belongs in these brackets: `.index(…)` of a list returns that of a value.",
-    ),
-    (r"too many indices for tensor", "There are more indices in the brackets than the tensor has dims."),
-    (
-        r"must match the size of tensor",
-        "Shapes are compared from the last dim backwards: two sizes must be equal, or one of them 1.",
-    ),
-    (r"batch\d must be a 3D tensor", "`bmm` takes exactly three dims; `@` takes any number of them."),
-    (
-        r"^permute.*number of dimensions",
-        "`permute` names every dim; `transpose(-2, -1)` swaps the last two of any number of them.",
-    ),
-    (
-        r"^t\(\) expects a tensor with|(?:self|mat2) must be a matrix",
-        "`.t()` and `mm` take matrices; `transpose(-2, -1)` and `@` take any number of dims.",
-    ),
-    (
-        r"only supports boolean masks",
-        "A mask holds True and False: make it with `.bool()`, or by a comparison such as `mask == 1`.",
-    ),
-    (r"the `-` operator, .*bool tensor", "A mask is inverted by `~`, not by a minus."),
-    (r"^~ \(operator\.invert\)", "`~` inverts only True and False: make the mask bool first, with `.bool()`."),
-    (
-        r"Boolean value of Tensor with more than one value",
-        "`if`, `and`, `or` and `not` take one True or False: use `.any()`, `.all()`, or `torch.where` for each entry.",
-    ),
-    (r"^shape '.*' is invalid for input of size", "`view` and `reshape` keep every number: the sizes must fit them."),
-    (
-        r"values to unpack",
-        "There are more or fewer names on the left of `=` than values on the right. One size is `x.shape[-1]`.",
-    ),
-    (r"^index out of range in self", "An embedding has rows from 0 on: an index in this line is none of them."),
-    (
-        r"^Sizes of tensors must match except in dimension",
-        "`torch.cat` joins tensors along one dim, by default the first; all their other sizes must be equal.",
-    ),
-    (
-        r"expects 'from' to be less than 'to'",
-        "`torch.randint` draws from `low`, or 0, to `high - 1`: `high` must be larger, and here it is not.",
-    ),
-    (r"tensors used as indices must be", "Indices are whole numbers, `.long()`, or a mask, `.bool()`."),
-)
-# A layer in a place for a tensor, and layers of torch that students use, beside the classes of the course.
-NO_TENSOR = re.compile(
-    r"unsupported operand type.*|must be Tensor, not \w+|expected Tensor as element .* but got \w+"
-    r"|^'\w+' object has no attribute '(?:shape|size|T|mT|dim|view|reshape|transpose|masked_fill|softmax)'"
-)
-LAYERS = ("Linear", "Embedding", "Dropout", "ReLU", "GELU", "Softmax", "Sequential", "ModuleList")
-# Several numbers where one is needed, by the call that needs one.
-ONE_NUMBER = r"only one element tensors|elements cannot be converted to Scalar"
-IN_CODE = (
-    (
-        ONE_NUMBER,
-        "`{0}` of Python's `math` takes one number: `torch.{0}` takes a tensor.",
-        r"(?<![\w.])(?:math\.)?(exp|log|sqrt|sin|cos|tan|tanh|floor|ceil)\(",
-    ),
-    (
-        ONE_NUMBER,
-        "`torch.tensor` makes a tensor of numbers; `torch.stack` joins tensors.",
-        r"\btorch\.(?:tensor|Tensor|as_tensor)\(",
-    ),
-    (
-        ONE_NUMBER,
-        "`{0}(…)` takes one number: `.{0}()` gives a tensor of several another dtype.",
-        r"(?<![\w.])(float|int)\(",
-    ),
-    (ONE_NUMBER, "`.{0}()` takes one number out of a tensor that has no other.", r"\.(item)\(\)"),
-    (
-        "^Boolean value of Tensor",
-        "`and` makes no pair: to return several results, write commas between them.",
-        r"^return\b.*\band\b",
-    ),
-)
-# A call of torch with arguments that do not fit: what it is given, and each list of arguments that fits.
-COMBINATION = re.compile(
-    r"^(\w+)\(\) received an invalid combination of arguments - got \(([\w., =]*)\), but expected one of:"
-)
-FITTING = re.compile(r"^ \* \(([\w., =*\[\]]+)\)$", re.MULTILINE)
-MOST_LISTS = 3
-OUT_OF_BOUNDS = re.compile(r"^index -?\d+ is out of bounds for dimension \d+ with size (\d+)")
-# A generator that is no named argument.
-UNNAMED_GENERATOR = re.compile(r"[(,]\s*generator\s*[,)]")
 
 
 def hint_on_tensors(outcome: Outcome, place: SourceLine) -> str:

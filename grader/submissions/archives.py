@@ -33,7 +33,7 @@ from grader.submissions.tree import (
     Files,
     Ignored,
     Kind,
-    Mount,
+    Part,
     Parts,
     UnreadableError,
     joined,
@@ -57,6 +57,17 @@ CLASS = ArchiveLimits(500 * MEGABYTE, 100_000)
 RATIO = 100
 """The highest compression ratio of an archive that unpacks to more than a megabyte."""
 
+LEVELS = 2
+"""Of what a student hands in, an archive in an archive is read, but none inside that one."""
+_MOST_DEPTH = 20
+_MOST_LISTED = 100_000
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+_OTHERS = {b"Rar!": "rar", b"7z\xbc\xaf": "7z"}
+_DAMAGES = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, ArithmeticError,
+    RuntimeError, NotImplementedError, LookupError,
+)  # fmt: skip
 _XZ_MEMORY = 128 * MEGABYTE
 _LONGEST_HEADER = 64 * 1024
 
@@ -183,19 +194,6 @@ def _decompressed(content: bytes, limit: int) -> bytes:
             raise EOFError
         return unpacked
     return content
-
-
-LEVELS = 2
-"""Of what a student hands in, an archive in an archive is read, but none inside that one."""
-_MOST_DEPTH = 20
-_MOST_LISTED = 100_000
-
-_DRIVE = re.compile(r"[A-Za-z]:")
-_OTHERS = {b"Rar!": "rar", b"7z\xbc\xaf": "7z"}
-_DAMAGES = (
-    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, ArithmeticError,
-    RuntimeError, NotImplementedError, LookupError,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -381,9 +379,9 @@ class Unopened(Parts):
         """Open it; if that fails, return a tree that says why."""
         return _opened(self.tree, self.relative)
 
-    def mount(self, relative: str) -> Mount:
+    def mount(self, relative: str) -> Part:
         """Return where a path is."""
-        return Mount(self.opened(), relative, relative)
+        return Part(self.opened(), relative, relative)
 
 
 @functools.lru_cache(maxsize=2)

@@ -25,7 +25,7 @@ from grader.submissions.submission import (
     quoted_name,
     written_lines,
 )
-from grader.submissions.tree import Files, FoundFile, Ignored, Mount, UnreadableError, View, Walked, walk
+from grader.submissions.tree import Files, Ignored, Part, UnreadableError, View, Walked, walk
 from grader.text import in_words
 
 # So many exercises of another unit make code an answer to that one, if it has so many.
@@ -113,7 +113,7 @@ class SubmissionFiles:
         return {path: unit for path, unit in found.items() if unit}
 
     @functools.cached_property
-    def unnamed(self) -> list[FoundFile]:
+    def unnamed(self) -> list[Part]:
         """The files of other names that define an exercise; if there are none, the only script or notebook."""
         assert self.only
         known = {*self.sheets, *(one.path for one in self.walked.files if intended_name(one.name, self.units))}
@@ -187,7 +187,7 @@ class SubmissionFiles:
     def _exercises(self, unit: str) -> set[str]:
         return set(DEFINITION.findall(self.course_files.text(filenames(unit)[0]) or ""))
 
-    def quiz_in(self, file: FoundFile, text: str) -> str:
+    def quiz_in(self, file: Part, text: str) -> str:
         """Return the unit whose quiz a file is; "" if it is no sheet."""
         is_sheet = text.startswith("---") or not is_code(file.name)
         return quiz_of(text, self.units, self.course_files) if is_sheet else ""
@@ -206,7 +206,7 @@ class SubmissionFiles:
         copies = [Wrong(name, "is hidden, or a copy that a program made") for name in hidden]
         return empty or copies
 
-    def _kind(self, file: FoundFile, unit: str) -> Wrong | None:
+    def _kind(self, file: Part, unit: str) -> Wrong | None:
         """Return what a file is that is no answer to a unit; None if it is the course's own or an answer."""
         if _LINK.fullmatch(file.name):
             return Wrong(file.path, "is a link and not the file itself")
@@ -227,7 +227,7 @@ class SubmissionFiles:
         is_blank = sheet is not None and written_lines(sheet) == written_lines(text)
         return None if quiz == unit or is_blank else Wrong(file.path, _QUIZ_OF_ANOTHER, quiz)
 
-    def _kind_of_code(self, file: FoundFile, unit: str, cells: Sequence[str]) -> Wrong | None:
+    def _kind_of_code(self, file: Part, unit: str, cells: Sequence[str]) -> Wrong | None:
         intended = intended_name(file.name, self.units) or ""
         named = next((one for one in self.units if intended in filenames(one)), "")
         if named == unit:
@@ -245,7 +245,7 @@ class SubmissionFiles:
         return Wrong(file.path, what)
 
 
-def code_in(file: FoundFile) -> str:
+def code_in(file: Part) -> str:
     """Return the code of a script or a notebook; "" if it cannot be read."""
     try:
         return "\n".join(cells_of(text_of(file), file.path))
@@ -253,10 +253,9 @@ def code_in(file: FoundFile) -> str:
         return ""
 
 
-def text_of(file: FoundFile) -> str:
+def text_of(file: Part) -> str:
     """Return the text of a file. Raises UnreadableError."""
-    view = View({file.path: Mount(file.tree, file.relative, file.path)})
-    return read_text(view, file.path, NOTEBOOK_LIMIT) or ""
+    return read_text(View({file.path: file}), file.path, NOTEBOOK_LIMIT) or ""
 
 
 def cells_of(text: str, path: str) -> list[str]:

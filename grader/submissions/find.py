@@ -41,7 +41,7 @@ from grader.submissions.submission import (
     require_name,
     student_id,
 )
-from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Mount, View
+from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Part, View
 
 if TYPE_CHECKING:
     import datetime
@@ -262,17 +262,15 @@ def _joined(root: ClassTree, claims: Sequence[Claim]) -> Found:
     whole = next((claim for claim in claims if not claim.place), None)
     first = whole or claims[0]
     base = root.below(whole.source) if whole else Files()
-    mounts = {claim.place: _mount(root, claim) for claim in claims if claim.place}
-    tree = _path_or_tree(View(mounts, base) if mounts else base)
+    mounts = {}
+    for one in (claim for claim in claims if claim.place):
+        is_unit = one.place in root.units and root.tree.kind(one.source) in ("folder", "archive")
+        tree, inside = (root.below(one.source), "") if is_unit else (root.tree, one.source)
+        mounts[one.place] = Part(tree, inside, one.place)
+    whole_tree = _path_or_tree(View(mounts, base) if mounts else base)
     about = any(claim.is_late for claim in claims), first.at, first.identifiers
     written = ARCHIVE.sub("", first.key)
-    return Found(first.student, tree, root.path, root.path / first.source, *about, written=written)
-
-
-def _mount(root: ClassTree, claim: Claim) -> Mount:
-    if claim.place in root.units and root.tree.kind(claim.source) in ("folder", "archive"):
-        return Mount(root.below(claim.source), "", claim.place)
-    return Mount(root.tree, claim.source, claim.place)
+    return Found(first.student, whole_tree, root.path, root.path / first.source, *about, written=written)
 
 
 def _distinct(members: Iterable[Found], result: Submissions) -> Iterator[Found]:

@@ -84,7 +84,7 @@ def read_submission(
     # An empty submission counts as handed in, so that somebody finds out why.
     handed_in = reader.has_answers or is_wrong or not any(one.code for one in units.values())
     commit, ignored = read_commit(reader.tree), tuple(reader.ignored())
-    return Submission(student, folder, commit, units, siblings, handed_in, ignored=ignored)
+    return Submission(student, commit, units, siblings, handed_in, ignored=ignored)
 
 
 class UnitFiles(NamedTuple):
@@ -177,11 +177,8 @@ class _Reader:
             if problems := [*of_notebooks, *problems]:
                 raise UnreadableError(problems[0])
             is_only = wanted.unit == self.files.only
-            raise UnreadableError(
-                self.files.instead_of(wanted.unit, wanted.is_quiz)
-                if is_only
-                else missing_file(wanted.unit, wanted.is_quiz)
-            )
+            sentence = self.files.instead_of if is_only else missing_file
+            raise UnreadableError(sentence(wanted.unit, wanted.is_quiz))
         chosen, remarks = choose(found, problems)
         has_answers = any(one.has_answers for one in (chosen, *misplaced))
         if wanted.unit == self.files.only and not has_answers:

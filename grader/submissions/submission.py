@@ -262,7 +262,6 @@ class Submission:
 
     Attributes:
         student: The name in reports.
-        folder: The folder or tree that it was read from.
         commit: The commit that is checked out there, if any.
         units: The units to grade, whether they could be read or not.
         siblings: The code of other units, which these may import.
@@ -275,7 +274,6 @@ class Submission:
     """
 
     student: str
-    folder: Path | Files
     commit: str | None
     units: dict[str, UnitSubmission]
     siblings: dict[str, UnitSource] = field(default_factory=dict)

@@ -199,18 +199,34 @@ class Files:
 _EMPTY = Files()
 
 
-class Mount(NamedTuple):
-    """A part of another tree, and what messages call it."""
+class Part(NamedTuple):
+    """A file or folder of a tree.
+
+    Attributes:
+        tree: The tree that it is read from.
+        relative: Its path in that tree.
+        path: Its path from the root of a walk, through archives, or what else messages call it.
+    """
 
     tree: Files
     relative: str
-    label: str
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def folder(self) -> str:
+        """The path of its folder with the slash; "" for the root."""
+        return self.path.removesuffix(self.name)
 
 
 class Parts(Files):
     """Parts of other trees under their own names."""
 
-    def mount(self, relative: str) -> Mount:
+    def mount(self, relative: str) -> Part:
         """Return where a path is."""
         raise NotImplementedError
 
@@ -245,7 +261,7 @@ class Parts(Files):
 class View(Parts):
     """Parts of other trees under their own names, in front of what is in `base`."""
 
-    mounts: dict[str, Mount]
+    mounts: dict[str, Part]
     base: Files = _EMPTY
 
     def entries(self, relative: str = "") -> list[Entry]:
@@ -255,38 +271,14 @@ class View(Parts):
             found |= {name: self.kind(name) or "other" for name in self.mounts if "/" not in name}
         return sorted(Entry(*one) for one in found.items())
 
-    def mount(self, relative: str) -> Mount:
+    def mount(self, relative: str) -> Part:
         """Return where a path is."""
         if relative in self.mounts:
             return self.mounts[relative]
         first, _, rest = relative.partition("/")
         if mount := self.mounts.get(first):
-            return Mount(mount.tree, joined(mount.relative, rest), relative)
-        return Mount(self.base, relative, relative)
-
-
-class FoundFile(NamedTuple):
-    """A file that a walk has found.
-
-    Attributes:
-        path: Its path from the root of the walk, through archives.
-        tree: The tree that it is read from.
-        relative: Its path in that tree.
-    """
-
-    path: str
-    tree: Files
-    relative: str
-
-    @property
-    def name(self) -> str:
-        """The last part of the path."""
-        return self.path.rpartition("/")[2]
-
-    @property
-    def folder(self) -> str:
-        """The path of its folder with the slash; "" for the root."""
-        return self.path.removesuffix(self.name)
+            return Part(mount.tree, joined(mount.relative, rest), relative)
+        return Part(self.base, relative, relative)
 
 
 class Walked(NamedTuple):
@@ -298,7 +290,7 @@ class Walked(NamedTuple):
         refused: The names that are not read.
     """
 
-    files: list[FoundFile]
+    files: list[Part]
     problems: list[str]
     refused: list[Ignored]
 
@@ -310,41 +302,39 @@ def walk(tree: Files) -> Walked:
     """
     result = Walked([], [], [])
     seen = archives = 0
-    folders: list[tuple[Files, str, str]] = [(tree, "", "")]
+    folders = [Part(tree, "", "")]
     while folders:
-        tree, relative, path = folders.pop(0)
-        for entry in tree.entries(relative):
+        folder = folders.pop(0)
+        for entry in folder.tree.entries(folder.relative):
             if entry.is_junk:
                 continue
             if (seen := seen + 1) > _MOST_NAMES:
                 result.refused.append(Ignored(f"all but the first {_MOST_NAMES:,} names"))
                 return result
-            inside, label = joined(relative, entry.name), joined(path, entry.name)
-            if entry.kind == "folder" and label.count("/") < _MOST_DEPTH:
-                folders.append((tree, inside, label))
+            part = Part(folder.tree, joined(folder.relative, entry.name), joined(folder.path, entry.name))
+            if entry.kind == "folder" and part.path.count("/") < _MOST_DEPTH:
+                folders.append(part)
             elif entry.kind == "archive":
                 archives += 1
-                folders += _root_of_archive(tree, inside, label, result, is_allowed=archives <= _MOST_ARCHIVES)
+                folders += _root_of_archive(part, result, is_allowed=archives <= _MOST_ARCHIVES)
             elif entry.kind in ("file", "link"):
-                result.files.append(FoundFile(label, tree, inside))
+                result.files.append(part)
     return result
 
 
-def _root_of_archive(
-    tree: Files, inside: str, label: str, result: Walked, is_allowed: bool
-) -> list[tuple[Files, str, str]]:
+def _root_of_archive(part: Part, result: Walked, is_allowed: bool) -> list[Part]:
     """Return the root of an archive as a folder to walk; if it cannot be read, none, and the problem in `result`."""
     try:
         if not is_allowed:
-            raise UnreadableError(f"{inside} is one archive too many: hand in one.")
-        opened = tree.below(inside)
+            raise UnreadableError(f"{part.relative} is one archive too many: hand in one.")
+        opened = part.tree.below(part.relative)
     except UnreadableError as error:
-        problem = renamed(str(error), inside, label)
+        problem = renamed(str(error), part.relative, part.path)
         result.problems.append(problem)
-        result.refused.append(Ignored.because(label, problem, label))
+        result.refused.append(Ignored.because(part.path, problem, part.path))
         return []
     result.refused.extend(opened.refused)
-    return [(opened, "", label)]
+    return [Part(opened, "", part.path)]
 
 
 def joined(*parts: str) -> str:

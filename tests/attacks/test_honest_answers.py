@@ -30,7 +30,7 @@ def anomalies(engine: Engine, submission: Submission) -> list[str]:
 def test_a_right_answer_causes_no_anomaly(engine: Engine, name: str) -> None:
     unit, path = RIGHT_ANSWERS[name]
     source = UnitSource(f"{unit}.py", (completed(COURSE, path, unit),))
-    assert anomalies(engine, Submission(name, path, None, {unit: UnitSubmission(source)})) == []
+    assert anomalies(engine, Submission(name, None, {unit: UnitSubmission(source)})) == []
 
 
 @pytest.mark.proof(part="attacks")
@@ -43,5 +43,5 @@ def test_an_honest_student_of_the_example_class_causes_no_anomaly(
 
 def test_an_anomaly_would_be_reported(engine: Engine) -> None:
     source = UnitSource("self_attention.py", ("open('/etc/passwd')\n",))
-    found = anomalies(engine, Submission("ada", Path(), None, {"self_attention": UnitSubmission(source)}))
+    found = anomalies(engine, Submission("ada", None, {"self_attention": UnitSubmission(source)}))
     assert found == ["It tried to open a file: /etc/passwd"]

@@ -7,7 +7,6 @@ import contextlib
 import datetime
 import textwrap
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -82,7 +81,6 @@ def submission(number: int, answer: Answer) -> Submission:
     units = {unit for unit in changed if tested & COURSE.units[unit].exercises.keys()}
     return Submission(
         str(number),
-        Path(),
         None,
         {unit: UnitSubmission(sources[unit]) for unit in COURSE.units if unit in units},
         {unit: source for unit, source in sources.items() if unit not in units},

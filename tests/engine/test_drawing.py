@@ -37,7 +37,7 @@ def engine() -> Iterator[Engine]:
 
 
 def result_of(engine: Engine, text: str, *drawn: str) -> Result:
-    submission = Submission("ada", Path(), None, {UNIT: UnitSubmission(UnitSource(f"{UNIT}.py", (text,)))})
+    submission = Submission("ada", None, {UNIT: UnitSubmission(UnitSource(f"{UNIT}.py", (text,)))})
     [(_, result)] = engine.grade([submission], 1, drawn)
     assert isinstance(result, Result), result
     return result

@@ -32,9 +32,7 @@ NOW = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 
 
 def submission(student: str, text: str) -> Submission:
-    return Submission(
-        student, Path(), None, {"self_attention": UnitSubmission(UnitSource("self_attention.py", (text,)))}
-    )
+    return Submission(student, None, {"self_attention": UnitSubmission(UnitSource("self_attention.py", (text,)))})
 
 
 def steady(result: Result | str) -> Result:
@@ -80,7 +78,7 @@ def test_neither_order_nor_parallelism_changes_a_result(engine: Engine) -> None:
 
 
 def test_a_submission_without_a_readable_unit_needs_no_process(engine: Engine) -> None:
-    nothing = Submission("eve", Path(), None, {"self_attention": UnitSubmission(problem="It is missing.")})
+    nothing = Submission("eve", None, {"self_attention": UnitSubmission(problem="It is missing.")})
     [(_, result)] = engine.grade([nothing], 1)
     assert steady(result) == Result()
 
@@ -226,5 +224,5 @@ def test_eight_units_of_the_largest_size_are_graded_together(engine: Engine, han
         )
         for unit, text in texts.items()
     }
-    found = results(engine, [Submission("ada", Path(), None, units)], at_once=1)
+    found = results(engine, [Submission("ada", None, units)], at_once=1)
     assert passed(found["ada"]) == len(handshake.criteria)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import courses
 import pytest
 
@@ -20,7 +18,7 @@ WRONG_KEYS = RIGHT.replace("keys = inputs @ W_key\n", "keys = inputs @ W_query\n
 
 def graded(engine: Engine, text: str) -> Result:
     unit = UnitSubmission(UnitSource("self_attention.py", (text,)))
-    [(_, result)] = engine.grade([Submission("ada", Path(), None, {"self_attention": unit})], 1)
+    [(_, result)] = engine.grade([Submission("ada", None, {"self_attention": unit})], 1)
     assert isinstance(result, Result)
     return result
 

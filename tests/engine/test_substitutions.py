@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import courses
 import pytest
@@ -31,7 +30,7 @@ def builds_on(unit: str) -> dict[str, str]:
 def results(engine: Engine, texts: dict[str, str]) -> dict[str, list[Judged]]:
     """The outcomes of each exercise."""
     units = {unit: UnitSubmission(UnitSource(f"{unit}.py", (text,))) for unit, text in texts.items()}
-    result = courses.graded(engine, Submission("ada", Path(), None, units))
+    result = courses.graded(engine, Submission("ada", None, units))
     found: dict[str, list[Judged]] = {}
     for outcome in result.outcomes:
         found.setdefault(outcome.exercise, []).append(outcome)

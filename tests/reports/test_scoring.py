@@ -30,7 +30,7 @@ from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 DUE = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 BEFORE, AFTER = DUE, DUE + datetime.timedelta(seconds=1)
 UNIT = UnitSubmission(UnitSource("sums.py", ("a = 1\n",), ("A remark.",)))
-SUBMISSION = Submission("ada", Path(), "0" * 40, {"sums": UNIT})
+SUBMISSION = Submission("ada", "0" * 40, {"sums": UNIT})
 CRITERIA = [
     Described("sums", "add", "first", "First."),
     Described("sums", "add", "second", "Second."),
@@ -131,7 +131,7 @@ def test_an_outcome_of_an_unknown_criterion_earns_nothing() -> None:
 def test_a_unit_that_could_not_be_read_earns_nothing_and_says_why() -> None:
     problem = "sums.py is empty: write your answers there and save it."
     made = report(
-        Submission("ada", Path(), None, {"sums": UnitSubmission(problem=problem)}),
+        Submission("ada", None, {"sums": UnitSubmission(problem=problem)}),
         result(outcomes=[], misconceptions=[], layers={}),
     )
     assert (made.points, made.possible) == (0, 7)
@@ -441,7 +441,7 @@ def test_the_same_submission_gives_the_same_report_except_for_the_time() -> None
 
 
 def test_the_digest_does_not_change_with_the_name_the_commit_or_the_time() -> None:
-    same = Submission("bob", Path("elsewhere"), None, SUBMISSION.units)
+    same = Submission("bob", None, SUBMISSION.units)
     assert report(same, now=AFTER).digest == report().digest
 
 

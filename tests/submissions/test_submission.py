@@ -83,10 +83,9 @@ def test_a_notebook_has_no_lines(folder: Path) -> None:
     assert source(folder).line_of("f") is None
 
 
-def test_a_submission_has_its_student_and_folder(folder: Path) -> None:
+def test_a_submission_has_its_student(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
-    submission = read(folder)
-    assert (submission.student, submission.folder) == ("ada", folder)
+    assert read(folder).student == "ada"
 
 
 def test_code_that_could_crash_a_parser_is_not_parsed(folder: Path) -> None:

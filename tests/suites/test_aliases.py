@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import courses
@@ -124,7 +123,7 @@ def test_an_alias_waits_unless_the_sibling_is_right(
     elif state == "wrong":
         texts[earlier] += f"\ndef {sibling}(*arguments, **options): return arguments[0]\n"
     units = {one: UnitSubmission(UnitSource(f"{one}.py", (text,))) for one, text in texts.items()}
-    result = courses.graded(engine, Submission("ada", Path(), None, units))
+    result = courses.graded(engine, Submission("ada", None, units))
     outcomes = [outcome for outcome in result.outcomes if outcome.exercise == exercise]
     assert outcomes
     if state == "right":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import courses
@@ -314,7 +313,7 @@ def test_the_width_that_should_be_refused_is_named() -> None:
 
 
 def graded(engine: Engine, unit: str, text: str) -> Result:
-    submission = Submission("ada", Path(), None, {unit: UnitSubmission(UnitSource(f"{unit}.py", (text,)))})
+    submission = Submission("ada", None, {unit: UnitSubmission(UnitSource(f"{unit}.py", (text,)))})
     return courses.graded(engine, submission)
 
 

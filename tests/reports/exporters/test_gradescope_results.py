@@ -133,7 +133,7 @@ def graded(root: Path, when: str, level: str) -> dict[str, Any]:
         misconceptions=[Diagnosed("sums", "add", "subtracts", "Adding is not taking away.")],
     )
     second = datetime.timedelta(seconds=1 if when == "after" else -1)
-    submission = Submission("submission", root, None, {"sums": handed_in})
+    submission = Submission("submission", None, {"sums": handed_in})
     return gradescope_results(make_report(submission, found, rubric, course, {}, {}, course.units["sums"].due + second))
 
 
