@@ -223,7 +223,7 @@ class SubmissionFiles:
         return set(DEFINITION.findall(self.course_files.text(filenames(unit)[0]) or ""))
 
     def quiz_in(self, file: Part, text: str) -> str:
-        """Return the unit whose quiz a sheet is, by the lines above its title, or else by the title; "" if there is none."""
+        """Return the unit whose quiz a sheet is, by the lines above its title or by the title; "" if by neither."""
         if is_code(file.name) and not text.startswith("---"):
             return ""
         lines = text.removeprefix("\ufeff").split("\n", MOST_FRONT_LINES)[:MOST_FRONT_LINES]
