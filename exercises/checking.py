@@ -15,17 +15,17 @@ import torch
 
 from grader.testing import checks, draws
 from grader.testing.checks import RAISED, REFUSALS, WITH_COMMAS, CheckFailed, dtype_name, in_order, keep_results
-from grader.testing.expected_values import (
+from grader.testing.properties import Comparison
+from grader.testing.running_test import (
     ABSOLUTE,
     FILENAME,
     difference,
     expected_here,
+    note,
     number,
     read_values,
     solution_value,
 )
-from grader.testing.properties import Comparison
-from grader.testing.recorder import note
 from grader.testing.student import Raised, RemoteObject
 
 WORKED_EXAMPLES = json.loads(Path(__file__).with_name("worked_examples.json").read_text(encoding="utf-8"))

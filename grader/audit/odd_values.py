@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import multiprocessing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NoReturn
 
 import numpy
@@ -14,7 +12,7 @@ import torch
 
 from grader.course.model import Course
 from grader.engine.criteria import Criterion, ReplayBackend, criteria_of_unit, visible_criteria_of_unit
-from grader.engine.failure_matrix import solution_names, start_worker
+from grader.engine.failure_matrix import solution_names, worker_pool
 from grader.errors import InternalError
 from grader.sandbox.failures import Ended, Raised
 from grader.sandbox.values import TENSORS, Handle
@@ -59,8 +57,7 @@ class _Answers(ReplayBackend):
 def feed(course: Course, units: Sequence[str], jobs: int) -> list[str]:
     """Return a sentence on each line of the tests of these units, hidden or visible, that raises with an odd value."""
     work: list[tuple[str, str]] = [(unit, name) for unit in units for name in course.units[unit].exercises]
-    # New processes, because a fork would lack this process's threads.
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), start_worker) as pool:
+    with worker_pool(jobs) as pool:
         found = pool.map(_of_exercise, itertools.repeat(course), *zip(*work, strict=True))
         return list(dict.fromkeys(itertools.chain(*found)))
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-import multiprocessing
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
@@ -20,7 +19,7 @@ from grader.course.modules import import_file
 from grader.documents import Model
 from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
 from grader.engine.diagnosis import diagnose
-from grader.engine.failure_matrix import names_in, solution_names, start_worker
+from grader.engine.failure_matrix import names_in, solution_names, start_worker, worker_pool
 from grader.engine.outcomes import MISSING, Outcome
 from grader.errors import InternalError
 from grader.sandbox import lockdown
@@ -55,9 +54,7 @@ def run(course: Course, cases: Sequence[Case], jobs: int) -> Iterator[list[CaseR
     groups: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
         groups.setdefault((case.unit, case.exercise), []).append(case)
-    # New processes, because a fork would lack this process's threads.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, _begin, (course,)) as pool:
+    with worker_pool(jobs, _begin, course) as pool:
         # The longest comes first, so that it does not run alone at the end.
         waiting = [pool.submit(_results, course, group) for group in sorted(groups.values(), key=len, reverse=True)]
         try:
@@ -162,32 +159,19 @@ class Ticks(Model):
 
 def count_ticks(course: Course, units: Sequence[str], cases: Sequence[Case], jobs: int) -> dict[str, Ticks]:
     """Run the visible tests of these units on their handwritten answers, each unit in one of `jobs` processes."""
-    # New processes, because a fork would lack this process's threads.
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), start_worker) as pool:
+    with worker_pool(jobs) as pool:
         own = [[case for case in cases if case.unit == unit] for unit in units]
         return dict(zip(units, pool.map(ticks_of, itertools.repeat(course), units, own), strict=True))
 
 
 def ticks_of(course: Course, unit: str, cases: Iterable[Case]) -> Ticks:
     """Run the visible tests of a unit on its handwritten answers, in this process."""
-    failure = failure_finder(course, unit)
-    found = [(case, failure(case)) for case in cases if case.kind in (*RIGHT, *WRITTEN)]
-    right = [(case, reason) for case, reason in found if case.kind in RIGHT]
-    return Ticks(
-        wrong=len(found) - len(right),
-        ticked=[_name(case) for case, reason in found if case.kind in WRITTEN and reason is None],
-        right=len(right),
-        refused=[f"{_name(case)}: {reason}" for case, reason in right if reason],
-    )
-
-
-def failure_finder(course: Course, unit: str) -> Callable[[Case], str | None]:
-    """Return a function that names the first visible test that an answer fails, and why; None for a full tick."""
     visible = visible_criteria_of_unit(course, unit)
     # A wrong answer is one exercise. Visible tests of it may need other exercises of the unit, which are right.
     solution = solution_names(course, unit)
 
     def first_failure(case: Case) -> str | None:
+        """Return the first visible test that an answer fails, and why; None for a full tick."""
         names = run_case(case)
         if case.kind in WRITTEN:
             names = {**solution, case.exercise: names[case.exercise]}
@@ -197,8 +181,15 @@ def failure_finder(course: Course, unit: str) -> Callable[[Case], str | None]:
                 return f"{criterion.name}: {outcome.fault or f'{outcome.reason} {outcome.detail}'.strip()}"
         return None
 
-    return first_failure
-
-
-def _name(case: Case) -> str:
-    return f"{case.exercise}/{case.name}"
+    found = [
+        (case.kind, f"{case.exercise}/{case.name}", first_failure(case))
+        for case in cases
+        if case.kind in (*RIGHT, *WRITTEN)
+    ]
+    right = [(name, reason) for kind, name, reason in found if kind in RIGHT]
+    return Ticks(
+        wrong=len(found) - len(right),
+        ticked=[name for kind, name, reason in found if kind in WRITTEN and reason is None],
+        right=len(right),
+        refused=[f"{name}: {reason}" for name, reason in right if reason],
+    )

@@ -69,9 +69,7 @@ def print_exercises(report: Report, rules: Rules, names: Collection[str], consol
                 _say(console, f"quiz: {unit.quiz.summary}", indent=4)
                 known = {*unit.remarks, missing_file(unit_name, is_quiz=True)}
                 problems = [*unit.quiz.remarks, *(item.problem for item in unit.quiz.items.values())]
-                for problem in problems:
-                    if problem and problem not in known:
-                        _say(console, problem)
+                _say(console, *(problem for problem in problems if problem and problem not in known))
             console.print()
     if untouched:
         _say(console, f"Not begun: {', '.join(untouched)}", indent=0)
@@ -88,8 +86,7 @@ def _show_unit(
     messages = [one for one in report.messages if one.unit == unit_name and one.kind in kinds]
     console.print(Text(unit_name, style="bold"))
     # Problems of the whole file come first, because they may cause the others.
-    for problem in unit.remarks:
-        _say(console, problem)
+    _say(console, *unit.remarks)
     for message in messages:
         if message.exercise is None:
             _show_message(message, console)
@@ -121,8 +118,7 @@ def _show_exercise(entry: ExerciseEntry, rules: dict[str, bool], messages: list[
         reasons = [(entry.raised_for(issue.reason), issue.reason) for issue in entry.issues]
         first, reason = reasons[0]
         expected = f"Expected: {entry.expected}" if entry.issues[0].tests[0].sentence else entry.expected
-        for sentence in filter(None, (entry.advice, expected, None if first else reason)):
-            _say(console, sentence)
+        _say(console, *filter(None, (entry.advice, expected, None if first else reason)))
         for message in sorted(messages, key=lambda one: one is not first):
             _show_message(message, console, next((why for source, why in reasons if source is message), None))
     else:
@@ -132,30 +128,24 @@ def _show_exercise(entry: ExerciseEntry, rules: dict[str, bool], messages: list[
         console.print(f"  [dim]· {escape(entry.name):32} {text}[/]", soft_wrap=not console.is_terminal)
         if is_partly:
             _say(console, why)
-    for remark in entry.exercise.remarks:
-        _say(console, remark)
+    _say(console, *entry.exercise.remarks)
 
 
 def _show_message(message: Message, console: Console, reason: str | None = None) -> None:
     """Print a message, for an error with the reason that a test gives, and the lines that led to the error."""
-    _say(console, _text(message, reason))
-    for line in message.trace:
-        _say(console, line, indent=10)
-
-
-def _text(message: Message, reason: str | None) -> str:
-    if message.kind == "printed":
-        return f"printed: {message.text}".strip()
     place = f"{message.file}, line {message.line}: " if message.file else ""
-    return f"{place}{sentence_of(message, reason)}"
+    is_output = message.kind == "printed"
+    _say(console, f"printed: {message.text}".strip() if is_output else f"{place}{sentence_of(message, reason)}")
+    _say(console, *message.trace, indent=10)
 
 
-def _say(console: Console, sentence: str, indent: int = 6) -> None:
-    """Print a sentence in lines of readable length, or in one line if the output is not a terminal."""
-    if console.is_terminal:
-        console.print(Padding(safe(sentence, console), (0, 0, 0, indent)), width=min(console.width, WIDTH))
-    else:
-        console.print(textwrap.indent(safe(sentence, console), " " * indent), soft_wrap=True)
+def _say(console: Console, *sentences: str, indent: int = 6) -> None:
+    """Print each sentence in lines of readable length, or in one line if the output is not a terminal."""
+    for sentence in sentences:
+        if console.is_terminal:
+            console.print(Padding(safe(sentence, console), (0, 0, 0, indent)), width=min(console.width, WIDTH))
+        else:
+            console.print(textwrap.indent(safe(sentence, console), " " * indent), soft_wrap=True)
 
 
 MARKS = {

@@ -97,10 +97,9 @@ def _check(command: Command, course: Course, console: Console, grading: Grading 
     if html:
         write_named(html, page(graded.report, pictures_of(graded.drawings)), "--html")
     is_right = print_report(graded.report, read_rules(course), names, console)
-    for sentence in too_few_decimals_in(answers, course, names):
-        say(sentence, console)
+    say(*too_few_decimals_in(answers, course, names), console=console)
     if html:
-        say(f"{html} is written: open it in a browser.", console)
+        say(f"{html} is written: open it in a browser.", console=console)
     questions = [vars(one) for one in graded.questions if command.is_asking and is_right and one.exercise in names]
     return CommandResult(0 if is_right else IMPERFECT, questions=questions)
 
@@ -118,7 +117,7 @@ def _show(command: Command, course: Course, console: Console, grading: Grading |
     if picture:
         with writing(f"The picture could not be written to {picture}"):
             write_picture(graded.drawings, picture)
-        say(f"{picture} is written.", console)
+        say(f"{picture} is written.", console=console)
     return CommandResult(0 if is_right else IMPERFECT)
 
 

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -143,8 +143,7 @@ def unwritable(error: OSError) -> NoReturn:
 
 def stop(code: int, *sentences: str) -> typer.Exit:
     """Print what is wrong, and return the exit to raise."""
-    for sentence in sentences:
-        say(sentence, err)
+    say(*sentences, console=err)
     return typer.Exit(code)
 
 
@@ -153,9 +152,16 @@ def can_ask(console: Console) -> bool:
     return console.is_terminal and sys.stdin.isatty() and "CI" not in os.environ
 
 
-def say(text: str, console: Console = out) -> None:
-    """Print one line of any text."""
-    console.print(safe(text, console), soft_wrap=True)
+def say(*texts: str, console: Console | None = None) -> None:
+    """Print a line of each of these texts, whatever is in them."""
+    console = console or out
+    for text in texts:
+        console.print(safe(text, console), soft_wrap=True)
+
+
+def say_written(paths: Iterable[Path]) -> None:
+    """Print which files were written."""
+    say(*(f"wrote {path}" for path in paths))
 
 
 def safe(text: str, console: Console) -> str:

@@ -239,11 +239,8 @@ def doctor(course: CourseFolder = None) -> None:
         table.add_row(layer.name, layer.purpose, "[green]works[/]" if layer.fix is None else missing)
     out.print()
     out.print(table)
-    for layer in found:
-        if layer.fix:
-            say(f"\n{layer.name}: {layer.fix}")
-    for note in filter(None, [missing_torch(), *course_notes(course)]):
-        say(f"\n{note}")
+    say(*(f"\n{layer.name}: {layer.fix}" for layer in found if layer.fix))
+    say(*(f"\n{note}" for note in [missing_torch(), *course_notes(course)] if note))
     is_enough = all(layer.fix is None for layer in found if layer.is_needed)
     out.print(f"\nStudent code {'can' if is_enough else 'cannot'} be isolated here.")
     if not is_enough:
@@ -273,8 +270,7 @@ def _convert(write: Callable[[Course, str, datetime.datetime], Converted], name:
     with writing("Nothing was changed"):
         converted = write(found, unit_of(name, found), datetime.datetime.now().astimezone())
     say(f"Wrote {os.path.relpath(converted.written)}. Work in it from now on: it is the file that is graded.")
-    for backup in converted.backups:
-        say(f"Your old file is {backup}")
+    say(*(f"Your old file is {backup}" for backup in converted.backups))
 
 
 app.command(rich_help_panel=OTHER)(export)

@@ -34,7 +34,7 @@ from grader.engine.outcomes import Outcome
 from grader.testing.checks import ANOTHER_ORDER
 from grader.testing.misconceptions import Misconception, with_both
 from grader.testing.properties import GRADIENTS, LOOKS_AHEAD, Property
-from grader.testing.recorder import Sizes
+from grader.testing.running_test import Sizes
 from grader.testing.student import InProcessBackend
 
 Row = Mapping[str, Outcome]

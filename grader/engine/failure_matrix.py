@@ -44,7 +44,7 @@ from grader.errors import GraderError, SuiteFault
 from grader.files import PACKAGE, mixed, write_atomically
 from grader.sandbox import protocol, values
 from grader.testing.misconceptions import MisconceptionError, made_file, misconceptions_of
-from grader.testing.recorder import Observation
+from grader.testing.running_test import Observation
 from grader.testing.student import InProcessBackend
 from grader.text import ended
 
@@ -168,8 +168,7 @@ def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = 
         missing = sorted(outdated(course, units), key=lambda one: not one[1][0].isupper())
         if not missing:
             return
-        context = multiprocessing.get_context("spawn")  # a fork would lack this process's threads
-        with ProcessPoolExecutor(min(os.cpu_count() or 1, len(missing)), context, start_worker) as pool:
+        with worker_pool(min(os.cpu_count() or 1, len(missing))) as pool:
             waiting = {pool.submit(_record, course, *one): one for one in missing}
             try:
                 for done in as_completed(waiting):
@@ -303,6 +302,14 @@ def _compared(outcome: Outcome) -> tuple[Any, ...]:
 
 def _outcome(passed: bool, kind: str, seen: Sequence[tuple[Any, float]]) -> Outcome:
     return Outcome(passed, kind, observations=tuple(Observation(value, within) for value, within in seen))
+
+
+def worker_pool(jobs: int, prepare: Callable[..., None] | None = None, *arguments: Any) -> ProcessPoolExecutor:
+    """Return a pool of processes that run misconceptions and other answers, new ones: a fork would lack our threads.
+
+    prepare: what each calls first, with these arguments; by default `start_worker`.
+    """
+    return ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), prepare or start_worker, arguments)
 
 
 def start_worker() -> None:

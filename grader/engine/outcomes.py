@@ -16,7 +16,7 @@ from grader.sandbox.failures import Ended, FailedStatement, Failure, NotDefined,
 from grader.sandbox.replies import ALWAYS_TRUE
 from grader.testing.checks import NO_ERROR, RAISED, REFUSALS, CheckFailed
 from grader.testing.properties import Comparison
-from grader.testing.recorder import Observation, Recorder, Sizes
+from grader.testing.running_test import Observation, Recorder, Sizes
 
 if TYPE_CHECKING:
     import torch

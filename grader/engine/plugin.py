@@ -43,7 +43,7 @@ from grader.submissions.submission import SubmissionError, require_folder
 from grader.testing.drawings import Drawing, OwnQuestion
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.properties import Property
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder
 from grader.testing.substitutes import hidden_substitutes, visible_substitutes
 
 COURSE = pytest.StashKey[Course]()

@@ -32,8 +32,8 @@ from grader.sandbox.sandbox_client import SandboxClient, Source
 from grader.sandbox.units import SETTINGS
 from grader.submissions.submission import UnitSource
 from grader.testing.drawings import Drawing, OwnQuestion
-from grader.testing.expected_values import FILENAME, read_values
 from grader.testing.pictures import UPLOADED, collecting, pictures_of
+from grader.testing.running_test import FILENAME, read_values
 from grader.text import ended, in_words
 
 

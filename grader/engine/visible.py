@@ -27,7 +27,7 @@ from grader.sandbox.sandbox_client import Source
 from grader.sandbox.units import students_places
 from grader.sandbox.worker import Worker
 from grader.testing.checks import CheckFailed
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder
 from grader.testing.student import InProcessBackend, Student
 from grader.text import ended
 

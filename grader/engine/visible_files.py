@@ -16,9 +16,9 @@ from grader.engine.failure_matrix import failed_by_solution, solution_names
 from grader.engine.outcomes import Outcome
 from grader.engine.runner import pictures_of_unit
 from grader.errors import GraderError
-from grader.testing import expected_values, substitutes
-from grader.testing.expected_values import Values, json_lines, read_values, unchanged
+from grader.testing import running_test, substitutes
 from grader.testing.pictures import Collected, collecting
+from grader.testing.running_test import Values, json_lines, read_values, unchanged
 from grader.testing.student import InProcessBackend
 
 
@@ -29,7 +29,7 @@ def visible_files(course: Course) -> dict[Path, str]:
         GraderError: The solution fails a visible test, or a visible test names a rule that its exercise has not.
     """
     visible = {unit: visible_criteria_of_unit(course, unit) for unit in course.units}
-    path = course.exercises / expected_values.FILENAME
+    path = course.exercises / running_test.FILENAME
     known = read_values(path)
     values = {unit: _values(course, unit, criteria, known.get(unit, {})) for unit, criteria in visible.items()}
     rules = {unit: _rules(course, unit, criteria) for unit, criteria in visible.items()}
@@ -102,7 +102,7 @@ def _values(course: Course, unit: str, visible: Sequence[Criterion], known: Mapp
     backend = InProcessBackend(unit, solution_names(course, unit))
     found = {}
     for criterion in [*visible, *pictures_of_unit(course, unit)]:
-        with expected_values.written_values() as values, collecting() as collected:
+        with running_test.written_values() as values, collecting() as collected:
             outcome = criterion.run(backend)
         if not outcome.passed:
             raise GraderError(failed_by_solution(criterion, outcome))
@@ -147,7 +147,7 @@ def _with_substitutes(
 
     def run(criterion: Criterion, exercises: Sequence[str]) -> tuple[Outcome, list[Any]]:
         """Return the outcome with substitutes for these exercises, and what was compared."""
-        with expected_values.substituted_values(values.get(criterion.name, {})) as found:
+        with running_test.substituted_values(values.get(criterion.name, {})) as found:
             return criterion.run(backend, exercises), found.compared
 
     called: dict[str, set[str]] = {}

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
-from rich.syntax import Syntax
 from rich.text import Text
 
 from grader.course.guidance import HINT_LEVELS, read_hints
@@ -15,7 +14,6 @@ from grader.errors import GraderError
 from grader.practice.check import unit_of_exercise
 from grader.practice.exercise_code import NotFound, definition
 from grader.practice.progress import updated_state
-from grader.quizzes.quiz_terminal import CODE_THEME, WIDTH
 from grader.submissions.file_text import read_text
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.submission import PUBLISHED_FOLDER, is_published
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
 
 HINTS = "hints"
 """The section of the state: how many hints of each exercise were shown."""
+WIDTH = 88
+"""Longer lines are hard to read."""
 
 
 def show_next_hint(course: Course, folder: Path, exercise: str, console: Console, prefix: str = "grader ") -> None:
@@ -113,6 +113,10 @@ def published_solution(course: Course, folder: Path, exercise: str, now: datetim
 
 def show_code(code: str, console: Console) -> None:
     """Print code: in colours in a terminal, and as it is elsewhere."""
+    from rich.syntax import Syntax  # slow to import, and hints need none
+
+    from grader.quizzes.quiz_terminal import CODE_THEME
+
     if console.is_terminal:
         console.print(Syntax(code, "python", theme=CODE_THEME, background_color="default", word_wrap=True))
     else:

@@ -10,7 +10,6 @@ import itertools
 import json
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,14 +58,8 @@ def back_up(folder: Path, file: Path, content: bytes, now: datetime.datetime) ->
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-@dataclass(frozen=True)
-class Reset:
-    """What a reset did.
-
-    Attributes:
-        file: The student's file, relative to the folder.
-        backup: The old file; None if the exercise was as students receive it, so nothing was written.
-    """
+class Reset(NamedTuple):
+    """The student's file, relative to the folder, and its backup; None if nothing had to be written."""
 
     file: str
     backup: Path | None
@@ -87,16 +80,14 @@ def reset(course: Course, folder: Path, exercise: str, now: datetime.datetime) -
     """
     unit = unit_of_exercise(exercise, course)
     file = _file_of(course, folder, unit)
+    is_notebook = file.endswith(".ipynb")
     stub_file = received(course, folder / file, unit)
     stub = definition(stub_file, exercise)
     above = DEFINITION.findall(stub_file.partition(stub)[0])
     try:
         content = read_bytes(folder, file, NOTEBOOK_LIMIT) or b""
         text = content.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
-        if file.endswith(".ipynb"):
-            changed = _with_stub_in_cell(text, exercise, stub)
-        else:
-            changed = _with_stub(text, exercise, stub, above)
+        changed = _in_cell(text, exercise, stub) if is_notebook else _in_script(text, exercise, stub, above)
     except NotPython as error:
         raise GraderError(
             f"{file}, line {error.line}, is not Python ({error}), so nothing was changed: fix this line first."
@@ -104,7 +95,7 @@ def reset(course: Course, folder: Path, exercise: str, now: datetime.datetime) -
     except UnreadableError as error:
         raise GraderError(f"Nothing was changed: {error}") from None
     except ValueError:
-        kind = "a notebook" if file.endswith(".ipynb") else "text in UTF-8"
+        kind = "a notebook" if is_notebook else "text in UTF-8"
         raise GraderError(f"{file} is not {kind}, so nothing was changed: save it again in your editor.") from None
     if changed == text:
         return Reset(file, None)
@@ -136,7 +127,7 @@ def received(course: Course, file: Path, unit: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _with_stub(text: str, exercise: str, stub: str, above: list[str]) -> str:
+def _in_script(text: str, exercise: str, stub: str, above: list[str]) -> str:
     """Return a script with the stub of an exercise. Raises NotPython."""
     try:
         return replaced(text, exercise, stub)
@@ -144,7 +135,7 @@ def _with_stub(text: str, exercise: str, stub: str, above: list[str]) -> str:
         return added(text, stub, above)
 
 
-def _with_stub_in_cell(text: str, exercise: str, stub: str) -> str:
+def _in_cell(text: str, exercise: str, stub: str) -> str:
     """Return a notebook with the stub of an exercise in the cell that defines it. Raises GraderError, ValueError."""
     notebook: Any = json.loads(text)
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):

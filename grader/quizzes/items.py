@@ -51,6 +51,10 @@ class BaseItem(Model):
     def texts_after_due(self) -> Texts:
         """Yield the texts that students read after the due date, with their places."""
         yield ("explanation",), self.explanation
+        yield from self._sentences()
+
+    def _sentences(self) -> Texts:
+        yield from ()
 
     def texts_asked(self) -> Texts:
         """Yield the texts with [[name]] in them that a student reads at once, with their places."""
@@ -88,9 +92,7 @@ class ChoiceItem(VariedItem):
         yield from super().texts_asked()
         yield from ((("choices", number, "text"), choice.text) for number, choice in enumerate(self.choices))
 
-    def texts_after_due(self) -> Texts:
-        """Yield the explanation and the sentences of the choices."""
-        yield from super().texts_after_due()
+    def _sentences(self) -> Texts:
         yield from ((("choices", number, "sentence"), choice.sentence) for number, choice in enumerate(self.choices))
 
     def options(self) -> dict[str, Choice]:
@@ -109,9 +111,7 @@ class WrittenItem(VariedItem):
     variants: Annotated[list[Columns], Field(min_length=5)]
     slips: dict[str, Text] = Field(default_factory=dict)
 
-    def texts_after_due(self) -> Texts:
-        """Yield the explanation and the sentences of the slips."""
-        yield from super().texts_after_due()
+    def _sentences(self) -> Texts:
         yield from ((("slips", name), sentence) for name, sentence in self.slips.items())
 
     def withheld(self) -> list[str]:
@@ -184,9 +184,7 @@ class BugItem(BaseItem):
         """Return the item without its answer."""
         return _question(self, code=self.program(), lines=sorted(self.lines))
 
-    def texts_after_due(self) -> Texts:
-        """Yield the explanation and the sentences of the lines."""
-        yield from super().texts_after_due()
+    def _sentences(self) -> Texts:
         yield from ((("lines", number, "sentence"), line.sentence) for number, line in self.lines.items())
 
 

@@ -18,7 +18,7 @@ from grader.sandbox.values import cotangent
 from grader.testing.properties import ABSOLUTE as ABSOLUTE  # imported by suites
 from grader.testing.properties import GRADIENTS, Comparison
 from grader.testing.properties import RELATIVE as RELATIVE
-from grader.testing.recorder import current_recorder, note
+from grader.testing.running_test import current_recorder, note
 from grader.testing.student import RemoteCallable, RemoteObject
 
 # Tracebacks end at the line of the test.

@@ -27,9 +27,8 @@ from grader.testing.checks import (
     oracle_gradients,
 )
 from grader.testing.draws import DrawFunction, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
-from grader.testing.expected_values import difference
 from grader.testing.inputs import Fresh
-from grader.testing.recorder import note
+from grader.testing.running_test import difference, note
 from grader.testing.student import Raised, Refused, RemoteCallable, RemoteObject, Student
 
 # Tracebacks end at the line of the test.

@@ -80,18 +80,15 @@ class Panel:
     def _grids(self, values: Any) -> list[list[list[Any]]]:
         if values is None:
             return []
-        match len(shape_of(values)):
-            case _ if self.kind == "steps":
-                return [values]
-            case 0:
-                return [[[values]]]
-            case 1:
-                return [[[one] for one in values]] if self.kind in ("bars", "lines") else [[values]]
-            case 2:
-                return [values]
-            case _:
-                grids: list[list[list[Any]]] = values
-                return grids
+        depth = len(shape_of(values))
+        if self.kind == "steps":
+            return [values]
+        if depth == 1 and self.kind in ("bars", "lines"):
+            return [[[one] for one in values]]
+        grids: list[list[list[Any]]] = values
+        for _ in range(3 - depth):
+            grids = [grids]
+        return grids
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from grader.course.model import Course
 from grader.course.modules import described, import_file, shown
 from grader.files import write_atomically
 from grader.testing import rows
-from grader.testing.rows import RIGHT, Row, attribute, changed_by_both, changed_definitions
+from grader.testing.rows import RIGHT, Row, changed_by_both, changed_definitions
 from grader.testing.rows import Change as Change  # imported by suites
 from grader.testing.rows import MisconceptionError as MisconceptionError
 from grader.testing.rows import replace as replace
@@ -80,12 +80,11 @@ def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
     modules = _modules_of(course, unit)
     if written := _rows(modules):
         made = _made(course, unit)
-        for one in written:
-            place = f"{course.shown(one.file)}:{one.line}"
-            found += [
-                Misconception(exercise, one.name, one.sentence, getattr(made, attribute(one, exercise)), place)
-                for exercise in one.exercises
-            ]
+        found += [
+            Misconception(exercise, one.name, one.sentence, getattr(made, one.named_in(exercise)), one.place)
+            for one in written
+            for exercise in one.exercises
+        ]
     for module in modules:
         for value in vars(module).values():
             mark = getattr(value, "__dict__", {}).get("misconception")
@@ -140,7 +139,9 @@ def build(course: Course, units: Iterable[str]) -> list[Path]:
         has_rows = any(_HAS_ROWS.search(path.read_text(encoding="utf-8")) for path in sources)
         if has_rows and not _is_current(course, unit):
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, f"# {_digest(course, unit)}\n{_made_text(course, unit)}")
+            modules = _modules_of(course, unit)
+            text = changed_definitions(course, unit, _rows(modules), _calls(modules))
+            write_atomically(path, f"# {_digest(course, unit)}\n{text}")
             written.append(path)
     return written
 
@@ -151,11 +152,6 @@ def made_file(course: Course, unit: str) -> Path:
 
 
 # -- files and modules -------------------------------------------------------------------------------------------
-
-
-def _made_text(course: Course, unit: str) -> str:
-    modules = _modules_of(course, unit)
-    return changed_definitions(course, unit, _rows(modules), _calls(modules))
 
 
 def source_files(course: Course, unit: str) -> list[Path]:
@@ -184,7 +180,7 @@ def _rows(modules: Sequence[ModuleType]) -> list[Row]:
         for one in value if isinstance(value, list | tuple) else [value]:
             if isinstance(one, Row) and one not in found:
                 raise MisconceptionError(
-                    f"{shown(one.file)}:{one.line}: the row {one.name!r} is in {name} and not in ROWS: add it there."
+                    f"{one.place}: the row {one.name!r} is in {name} and not in ROWS: add it there."
                 )
     return found
 
@@ -206,10 +202,8 @@ def _made(course: Course, unit: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        problem = (
-            f"{described(error, path)} It is made from the misconceptions of {unit} and its solution: correct those."
-        )
-        raise MisconceptionError(problem) from error
+        advice = f"It is made from the misconceptions of {unit} and its solution: correct those."
+        raise MisconceptionError(f"{described(error, path)} {advice}") from error
     return module
 
 

@@ -21,8 +21,7 @@ import torch
 
 from grader.testing.checks import CheckFailed
 from grader.testing.drawings import Kind, OwnQuestion, Panel
-from grader.testing.expected_values import plain
-from grader.testing.recorder import bound
+from grader.testing.running_test import bound, plain
 from grader.testing.student import Failure, RemoteObject, Student
 from grader.testing.substitutes import Substitutes
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType
 
 from grader.course.model import Course
+from grader.course.modules import shown
 from grader.errors import GraderError
 
 RIGHT = "right_"  # the prefix of a right answer that a changed one calls
@@ -57,6 +58,15 @@ class Row:
     file: Path
     line: int
 
+    @property
+    def place(self) -> str:
+        """Its file and line."""
+        return f"{shown(self.file)}:{self.line}"
+
+    def named_in(self, exercise: str) -> str:
+        """Return the name of a changed definition: the row's name, with the exercise if the row has several."""
+        return self.name if len(self.exercises) == 1 else f"{self.name}_in_{exercise}"
+
 
 def row(exercise: str | Sequence[str], name: str, change: Change, sentence: str) -> Row:
     """Make a row of a unit's ROWS.
@@ -89,26 +99,22 @@ def changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: M
     exercises = [name for name, node in definitions.items() if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     for name in (*calls, *(name for names in calls.values() for name in names)):
         if name not in exercises:
-            raise MisconceptionError(
-                f"{course.shown(course.suites / unit)}: CALLS names {name}, which solutions/{source.name} does not "
-                "define: correct it."
-            )
+            problem = f"CALLS names {name}, which solutions/{source.name} does not define: correct it."
+            raise MisconceptionError(f"{course.shown(course.suites / unit)}: {problem}")
     right = {name: f"{RIGHT}{name}" for name in exercises}
     changed = []
     taken: dict[str, Row] = {}
     for one in rows:
         for exercise in one.exercises:
-            if (first := taken.setdefault(attribute(one, exercise), one)) is not one:
-                raise MisconceptionError(
-                    f"{course.shown(one.file)}:{one.line}: line {first.line} has a row {one.name} too: give one of the "
-                    "two another name."
-                )
+            if (first := taken.setdefault(one.named_in(exercise), one)) is not one:
+                twice = f"line {first.line} has a row {one.name} too: give one of the two another name."
+                raise MisconceptionError(f"{one.place}: {twice}")
             # An exercise that is called by its own name counts as the student's, and can be substituted.
             private = {name: new for name, new in right.items() if name not in calls.get(exercise, ())}
-            changed.append(
-                _renamed(_changed(course, source, one, exercise), {**private, exercise: attribute(one, exercise)})
-            )
-    needed = _needed_by(changed, definitions)
+            names = {**private, exercise: one.named_in(exercise)}
+            changed.append(_renamed(_changed(source, one, exercise), names))
+    used = {name.removeprefix(RIGHT) for name in names_in(*changed)}
+    needed = needed_names(used, definitions) & definitions.keys()
     kept = [_renamed(node, right) for name, node in definitions.items() if name in needed]
     public = sorted(needed.intersection(name for names in calls.values() for name in names))
     return "\n".join(
@@ -137,7 +143,7 @@ def changed_by_both(source: Path, pair: Sequence[Row], exercise: str, names: dic
     return None
 
 
-def _changed(course: Course, source: Path, one: Row, exercise: str) -> ast.stmt:
+def _changed(source: Path, one: Row, exercise: str) -> ast.stmt:
     """Return the definition of an exercise as a row changes it. Raises MisconceptionError."""
     try:
         text = one.change.applied(_undocumented(source, exercise))
@@ -148,10 +154,8 @@ def _changed(course: Course, source: Path, one: Row, exercise: str) -> ast.stmt:
         problem = f"is not Python: {error.msg}"
     else:
         return definition
-    raise MisconceptionError(
-        f"{course.shown(one.file)}:{one.line}: the row {one.name} {problem}. "
-        f"Compare it with {exercise} in solutions/{source.name}."
-    )
+    advice = f"Compare it with {exercise} in solutions/{source.name}."
+    raise MisconceptionError(f"{one.place}: the row {one.name} {problem}. {advice}")
 
 
 def _parts_of(source: Path) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
@@ -209,11 +213,6 @@ def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     return node
 
 
-def _needed_by(changed: Sequence[ast.stmt], definitions: dict[str, ast.stmt]) -> set[str]:
-    """Return the names of the right definitions that these need, directly or not."""
-    return needed_names({name.removeprefix(RIGHT) for name in names_in(*changed)}, definitions) & definitions.keys()
-
-
 def needed_names(names: Iterable[str], definitions: Mapping[str, ast.AST], without: Collection[str] = ()) -> set[str]:
     """Return these names and all names in the definitions that they need, directly or not.
 
@@ -232,8 +231,3 @@ def needed_names(names: Iterable[str], definitions: Mapping[str, ast.AST], witho
 def names_in(*nodes: ast.AST) -> set[str]:
     """Return the names that these trees mention."""
     return {inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-
-
-def attribute(one: Row, exercise: str) -> str:
-    """Return the name of a changed definition: the row's name, with the exercise if the row has several."""
-    return one.name if len(one.exercises) == 1 else f"{one.name}_in_{exercise}"

@@ -24,7 +24,7 @@ from grader.sandbox.failures import Refused as Refused
 from grader.sandbox.replies import values_of
 from grader.sandbox.values import TENSORS, Calls, Handle
 from grader.sandbox.worker import Worker
-from grader.testing.recorder import current_recorder, note_call
+from grader.testing.running_test import current_recorder, note_call
 from grader.testing.substitutes import MODULE, Substitutes
 
 # Tracebacks end at the line of the test.

@@ -35,7 +35,7 @@ from typing import Any
 from grader.course.model import Course
 from grader.course.modules import SuiteError, described
 from grader.files import mixed
-from grader.testing.expected_values import json_lines
+from grader.testing.running_test import json_lines
 
 FILENAME = "substitutes.py"
 PUBLISHED = "substitutes.json"

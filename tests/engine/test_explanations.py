@@ -17,7 +17,7 @@ from grader.sandbox.replies import values_of
 from grader.sandbox.sandbox_client import Source
 from grader.sandbox.worker import Worker
 from grader.testing.checks import expect_tensor
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder
 
 EXERCISES = {"scores", "softmax", "Attention"}
 FILE = "answers.py"

@@ -16,7 +16,7 @@ from grader.sandbox.replies import values_of
 from grader.sandbox.sandbox_client import Source
 from grader.sandbox.worker import Worker
 from grader.testing.draws import UNUSED_GENERATOR
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder
 
 FILE = "answers.py"
 EXERCISES = {"Attention", "project", "scores", "two_words"}

@@ -12,7 +12,7 @@ from grader.engine.criteria import Criterion
 from grader.engine.diagnosis import recognize
 from grader.engine.failure_matrix import Signature, read_signatures, to_json
 from grader.engine.outcomes import Outcome
-from grader.testing.recorder import Observation
+from grader.testing.running_test import Observation
 
 RIGHT = Outcome(True)
 HALVED = Outcome(False, "wrong", "", observations=(Observation(torch.tensor([0.5, 1.0])),))

@@ -20,7 +20,7 @@ import pytest
 import torch
 
 from grader.testing.checks import expect_close
-from grader.testing.expected_values import read_values, solution_value
+from grader.testing.running_test import read_values, solution_value
 
 VALUES = read_values(Path(__file__).with_name("expected_values.json"))
 

@@ -27,7 +27,7 @@ from grader.testing.checks import (
     oracle_gradients,
     shown,
 )
-from grader.testing.recorder import Observation, Recorder
+from grader.testing.running_test import Observation, Recorder
 
 # Its value and its sizes occur nowhere else.
 SECRET = torch.full((11, 13), 8.6421)

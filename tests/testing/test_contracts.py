@@ -19,7 +19,7 @@ from grader.testing.contracts import (
     expect_gradients_fit,
 )
 from grader.testing.draws import UNUSED_GENERATOR
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder
 from grader.testing.student import InProcessBackend, RemoteCallable, Student
 
 X = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.5]])

@@ -17,7 +17,7 @@ from grader.testing.draws import (
     expect_global_draws,
     expect_own_draws,
 )
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder
 from grader.testing.student import InProcessBackend, Student
 
 SAME, OTHER, AGAIN = "the same state, other draws", "another state, the same draws", "the same draws again"

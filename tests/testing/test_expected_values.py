@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from grader.errors import InternalError
-from grader.testing.expected_values import solution_value, unchanged, written_values
-from grader.testing.recorder import Recorder
+from grader.testing.running_test import Recorder, solution_value, unchanged, written_values
 
 KNOWN = {"sums": {"adding": {"the sum": [1.5, 2.0]}}}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from grader.cli.console import CourseFolder, Program, out, progress, read_course, say, stop, writing
+from grader.cli.console import CourseFolder, Program, out, progress, read_course, say, say_written, stop, writing
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:
@@ -32,22 +32,19 @@ def build(course: CourseFolder = None) -> None:
         found = read_course(course)
         _check_modules(found)
         written = [*build_exercises(found), *write_workflows(found), *build_misconceptions(found, found.units)]
-        for path in written:
-            say(f"{'wrote' if path.exists() else 'removed'} {path}")
+        say(*(f"{'wrote' if path.exists() else 'removed'} {path}" for path in written))
         from grader.audit.quiz_proofs import problems as quiz_problems
         from grader.engine import failure_matrix
         from grader.engine.visible_files import unmatched_rules, visible_files
         from grader.files import write_outdated
 
-        for path in write_outdated(visible_files(found)):
-            say(f"wrote {path}")
+        say_written(write_outdated(visible_files(found)))
         if wrong := [one for name in found.units for one in quiz_problems(found, name)]:
             raise GraderError("\n".join(wrong))
         missing = failure_matrix.outdated(found, found.units)
         with progress(len(missing), "recording misconceptions") as shown:
             failure_matrix.fill(found, found.units, lambda exercise: shown.advance(exercise, "recorded", 1))
-        for sentence in [*describe_left_out(found), *unmatched_rules(found), *to_do(found)]:
-            say(sentence)
+        say(*describe_left_out(found), *unmatched_rules(found), *to_do(found))
 
 
 def _check_modules(course: Course) -> None:
@@ -131,8 +128,7 @@ def audit(
             written[-1].parent.mkdir(exist_ok=True)
             write_atomically(written[-1], accuracy_page(tables, found))
     _print_audit(tables)
-    for sentence in [*described, *(f"Written: {path}" for path in written[-1:])]:
-        say(sentence)
+    say(*described, *(f"Written: {path}" for path in written[-1:]))
     if problems:
         raise stop(IMPERFECT, *problems, f"Problems found: {len(problems)}.")
 
@@ -144,11 +140,9 @@ def _print_ticks(ticks: dict[str, Ticks], untried: dict[str, list[str]]) -> None
     """
     for unit, found in ticks.items():
         say(f"{unit}: wrong answers with a full tick: {len(found.ticked)} of {found.wrong}.")
-        for name in found.ticked:
-            say(f"  {name}")
+        say(*(f"  {name}" for name in found.ticked))
         say(f"{unit}: rules without a visible test: {len(untried[unit])}.")
-        for rule in untried[unit]:
-            say(f"  {rule}")
+        say(*(f"  {rule}" for rule in untried[unit]))
     refused = [f"{unit}: a right answer gets no tick: {one}" for unit, found in ticks.items() for one in found.refused]
     if refused:
         raise stop(IMPERFECT, *refused)
@@ -194,7 +188,7 @@ def write_course(
     from grader.course.new import new_course
 
     with writing("The course could not be written"):
-        _print_written(new_course(folder, title or folder.resolve().name))
+        say_written(new_course(folder, title or folder.resolve().name))
     say(f"Next: cd {shlex.quote(str(folder))} && grader build")
 
 
@@ -208,7 +202,7 @@ def write_unit(
     from grader.course.new import new_unit
 
     with writing("The unit could not be written"):
-        _print_written(new_unit(read_course(course), name, title or name.replace("_", " ").capitalize()))
+        say_written(new_unit(read_course(course), name, title or name.replace("_", " ").capitalize()))
     say(NEXT)
 
 
@@ -223,10 +217,5 @@ def write_exercise(
 
     found = read_course(course, unit)
     with writing("The exercise could not be written"):
-        _print_written(new_exercise(found, unit, name))
+        say_written(new_exercise(found, unit, name))
     say(NEXT)
-
-
-def _print_written(paths: list[Path]) -> None:
-    for path in paths:
-        say(f"wrote {path}")

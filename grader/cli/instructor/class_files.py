@@ -63,7 +63,7 @@ def gradebook(
     graded has no points.
     """
     from grader.classes.collected import read_collected
-    from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.decisions import read_decisions
     from grader.classes.exports import columns
     from grader.classes.gradebook import read_gradebook
 
@@ -71,7 +71,7 @@ def gradebook(
     if roster is None and reader in KNOWN_STUDENTS:
         raise GraderError(f"--roster: {reader} needs to know who the students are: give roster.csv, or its own export.")
     found = read_gradebook(
-        read_decisions(roster, course) if roster else Decisions(course),
+        read_decisions(roster, course),
         reports,
         datetime.datetime.now(datetime.UTC),
         unit,
@@ -115,8 +115,7 @@ def _print_written(found: Gradebook, export: Export, reader: Format, into: Path)
     for name in [one.heading for one in export.columns if reader is Format.canvas]:
         if name != (heading := learning_platforms.canvas_heading(name)):
             say(f"Canvas ignores a column with `final` in its name, so {name} is {heading} there.")
-    for sentence in export.noticed:
-        say(sentence)
+    say(*export.noticed)
     problem = _print_states(found, reader)
     if export.left_out:
         problem = stop(IMPERFECT, f"With a grade, but without one in {into}:", *export.left_out)
@@ -138,11 +137,8 @@ def _print_states(found: Gradebook, reader: Format) -> typer.Exit | None:
         say(f"Not in the roster, {where}: {listed([str(row.entry) for row in found.strangers], MOST)}.")
     if reader is Format.moodle:
         say("In Moodle, give each grade item the maximum above, and map the first column as the user.")
-    for text in _notes(found, "graded"):
-        say(f"{text} {_students(found, 'graded', text)}.")
-    for row in found.rows:
-        for sentence in row.noticed:
-            say(f"{row.entry}: {sentence}")
+    say(*(f"{text} {_students(found, 'graded', text)}." for text in _notes(found, "graded")))
+    say(*(f"{row.entry}: {sentence}" for row in found.rows for sentence in row.noticed))
     sentences = [f"{text} {_students(found, 'not graded', text)}." for text in _notes(found, "not graded")]
     if sentences:
         return stop(IMPERFECT, "Not graded, so without points:", *sentences)
@@ -176,12 +172,12 @@ def summary(
 
     Exit 1 if somebody is not graded.
     """
-    from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.decisions import read_decisions
     from grader.classes.open_cases import NOT_GRADED
     from grader.classes.summary_page import page, read_class
 
     course = read_course(folder_of_course, unit)
-    found = read_class(read_decisions(roster, course) if roster else Decisions(course), reports, unit)
+    found = read_class(read_decisions(roster, course), reports, unit)
     write_named(into, page(found, hides_names), "--out")
     say(f"{into}: {len(found.rows)} students; {', '.join(found.units)}.")
     if problems := [case.text for case in found.open_cases if case.kind == NOT_GRADED]:
@@ -197,7 +193,7 @@ def originality(
     folder_of_course: CourseFolder = None,
 ) -> None:
     """Export each student's code of a unit, for Dolos and JPlag. It runs nothing and judges nobody."""
-    from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.decisions import read_decisions
     from grader.classes.hand_ins import hand_ins
     from grader.classes.originality import BASE_CODE, INFO, SUBMISSIONS, read_code, require_own
     from grader.submissions.find import find_submissions
@@ -206,7 +202,7 @@ def originality(
 
     course = read_course(folder_of_course, unit)
     require_own(into)
-    decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
+    decisions = read_decisions(roster, course, submissions)
     came = find_submissions(submissions, course.units, layout=layout, folders=decisions.folders)
     handed_in = hand_ins(came, decisions)
     export = read_code(handed_in.of, course, unit)
@@ -250,8 +246,7 @@ def forget(
     with writing("Not all could be read"):
         forgetting = Forgetting(student, paths)
         changes = forgetting.changes()
-    for change in changes:
-        say(str(change))
+    say(*map(str, changes))
     if changes:
         if not yes and not can_ask(out):
             raise GraderError("Nothing was changed: give --yes to do all of this. It cannot be undone.")

@@ -50,8 +50,7 @@ def print_reading(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
         )
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     _print_matches(came, handed_in, batch)
-    for sentence in filter(None, [*batch.dating.notes, outranked(batch.graded, batch.course.late.counts)]):
-        say(sentence)
+    say(*filter(None, [*batch.dating.notes, outranked(batch.graded, batch.course.late.counts)]))
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(batch.ignored.items())]
     # The list is cut, so files that could hold answers come first.
@@ -65,8 +64,7 @@ def _print_matches(came: Submissions, handed_in: HandIns, batch: Batch) -> None:
     """Print how submissions were matched to the roster, and who has several."""
     from grader.classes.hand_ins import described_matches
 
-    for sentence in described_matches(handed_in, batch.decisions.entries, came):
-        say(sentence)
+    say(*described_matches(handed_in, batch.decisions.entries, came))
     several = [f"{student} ({len(own)})" for student, own in handed_in.of.items() if len(own) > 1]
     if several:
         which = "the last one counts" if batch.course.late.counts == "last" else "the best one counts, by unit"
@@ -148,8 +146,7 @@ def print_open_cases(batch: Batch) -> None:
     cases = open_cases(gradebook, batch.course, batch.now, batch.into)
     if cases:
         say(f"Open cases ({len(cases)}), to decide before the grades are final:")
-    for case in cases:
-        say(f"- {log_line(case.text, MOST_OF_A_CASE)}")
+    say(*(f"- {log_line(case.text, MOST_OF_A_CASE)}" for case in cases))
 
 
 def _legend(batch: Batch, name: str, number: str) -> str:

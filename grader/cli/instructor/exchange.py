@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, Program, err, progress, read_course, require_folder, say, stop, writing
+from grader.cli.console import (
+    CourseFolder,
+    Program,
+    err,
+    progress,
+    read_course,
+    require_folder,
+    say,
+    say_written,
+    stop,
+    writing,
+)
 from grader.errors import IMPERFECT, GraderError
 from grader.integrations.release import GradingMode
 
@@ -50,18 +61,15 @@ def release_nbgrader(
         with Grading(found, quizzes, allow_unisolated=True) as grading:  # no student's code is run
             rubric = grading.rubric()
         released = write(directory, found, rubric)
-    for path in released.written:
-        say(f"wrote {path}")
+    say_written(released.written)
     for path, old in released.replaced.items():
         say(f"updated {path}; the notebook before: {old}")
-    for sentence in released.kept:
-        say(sentence)
+    say(*released.kept)
     if not released.written and not released.replaced:
         say(f"The notebooks in {directory / 'source'} are up to date.")
     if not is_configured(directory):
         say(f"{directory / CONFIGURATION} is yours and stays as it is. Put these two lines at its end:")
-        for line in configure_lines(found):
-            say(f"    {line}")
+        say(*(f"    {line}" for line in configure_lines(found)))
     if commands := next_commands(directory, list(found.units)):
         say(f"Next: {' && '.join([f'cd {shlex.quote(str(directory))}', *commands])}")
 
@@ -121,8 +129,7 @@ def _print_released(directory: Path, released: ReleasedRepository) -> None:
         ("replaced, although somebody had changed it:", released.overwritten),
         ("kept, because somebody has worked on it:", released.kept),
     ):
-        for path in paths:
-            say(f"{what} {directory / path}")
+        say(*(f"{what} {directory / path}" for path in paths))
     if released.is_committed:
         say(f"All of it is in one commit. Next: cd {shlex.quote(str(directory))} && {released.push}")
     else:
@@ -167,8 +174,7 @@ def release_solutions(
     found = read_course(course, *units)
     now = datetime.datetime.now(datetime.UTC)
     with writing(f"The solutions could not be written to {directory}"):
-        for path in write(directory, found, units, now):
-            say(f"wrote {path}")
+        say_written(write(directory, found, units, now))
     if (directory / ".git").exists():
         say(f"Next: cd {shlex.quote(str(directory))} && git add solutions && git commit -m Solutions && git push")
 
@@ -180,8 +186,7 @@ def _write(
     with _releasing(directory):
         found = read_course(course, unit)
         paths = write(directory, found)
-    for path in paths:
-        say(f"wrote {path}")
+    say_written(paths)
     return found
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Given = Annotated[
     list[Path], typer.Argument(metavar="SUBMISSIONS...", help="Folders or archives of submissions, or of classes.")
 ]
-Reports = Annotated[Path, typer.Option("--out", help="The folder to write <student>.json to.")]
 Unit = Annotated[str | None, typer.Option(help="Grade this unit alone.")]
 Roster = Annotated[
     Path | None, typer.Option(help="The students, as CSV. times.csv and adjustments.csv beside it are read too.")
@@ -32,14 +31,11 @@ Layout = Annotated[
     str | None, typer.Option(help="How the submissions lie: moodle, canvas, gradescope, units, folders or single.")
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="How many to grade at once; by default, one for each processor.")]
-Unisolated = Annotated[
-    bool, typer.Option("--allow-unisolated", help="Run student code even where it cannot be isolated.")
-]
 
 
 def grade(
     submissions: Given,
-    into: Reports,
+    into: Annotated[Path, typer.Option("--out", help="The folder to write <student>.json to.")],
     unit: Unit = None,
     roster: Roster = None,
     student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,
@@ -51,7 +47,9 @@ def grade(
     shard: Annotated[
         str | None, typer.Option(metavar="N/M", help="Grade the n-th of m parts of the class, such as 2/5.")
     ] = None,
-    allow_unisolated: Unisolated = False,
+    allow_unisolated: Annotated[
+        bool, typer.Option("--allow-unisolated", help="Run student code even where it cannot be isolated.")
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everyone has full marks.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Also grade those whose report is up to date.")] = False,
     folder_of_course: CourseFolder = None,
@@ -65,7 +63,7 @@ def grade(
     came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course, part)
     batch.force, batch.allow_unisolated = force, allow_unisolated
     _run(batch, jobs, scheduler)
-    _print_problems(came, handed_in)
+    say(*handed_in.problems, *came.problems)
     if batch.reports:
         print_reading(came, handed_in, batch)
     if part:
@@ -94,7 +92,7 @@ def regrade(
     came, handed_in, batch = _prepare(submissions, into, unit, roster, None, layout, folder_of_course)
     batch.writes = False
     _run(batch, jobs)
-    _print_problems(came, handed_in)
+    say(*handed_in.problems, *came.problems)
     print_reading(came, handed_in, batch)
     found = [one for made in batch.graded if (one := difference(made.before, made.report, batch.course))]
     print_differences(found, len(batch.reports))
@@ -134,7 +132,7 @@ def _prepare(
     """Read the course and the roster, and find the submissions; all of the class, or those of a part of it."""
     from grader.classes.batch import Batch
     from grader.classes.dating import Dating
-    from grader.classes.decisions import Decisions, read_decisions
+    from grader.classes.decisions import read_decisions
     from grader.classes.hand_ins import groups, hand_ins
     from grader.classes.times import is_collected
     from grader.classes.work import named_otherwise
@@ -146,7 +144,7 @@ def _prepare(
         what = f"This is Python {RUNNING}, and autograder.yml names Python {course.python} for grading"
         err.print(f"{what}: install the grader for that one, or change `python` there.", soft_wrap=True)
     quizzes = load_quizzes(course.solutions, course.quizzes)
-    decisions = read_decisions(roster, course, submissions) if roster else Decisions(course)
+    decisions = read_decisions(roster, course, submissions)
     came = find_submissions(submissions, course.units, student, layout, decisions.folders)
     for found in came.found:
         if isinstance(found.tree, Path) and course.root.is_relative_to(found.tree.resolve()):
@@ -193,12 +191,6 @@ def _run(batch: Batch, jobs: int | None, scheduler: str | None = None) -> None:
     except SandboxUnavailable as error:
         option = "To grade without isolation: --allow-unisolated"
         raise SandboxUnavailable([*error.missing, option], error.where) from None
-
-
-def _print_problems(came: Submissions, handed_in: HandIns) -> None:
-    """Print which submissions are not graded, before all else."""
-    for sentence in [*handed_in.problems, *came.problems]:
-        say(sentence)
 
 
 def _stop_with_problems(batch: Batch, came: Submissions, handed_in: HandIns) -> None:
