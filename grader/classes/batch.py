@@ -1,18 +1,32 @@
-"""A batch: grades the submissions of a class, and skips reports that are up to date."""
+"""A batch: grades the submissions of a class, and skips reports that are up to date.
+
+Its steps: read what the students of a group handed in, decide which reports are kept, grade the others, decide on the
+points when all of a group are graded, and write the reports.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from grader.classes.dating import Dating
 from grader.classes.decisions import Decisions
-from grader.classes.hand_ins import HandIn, combined, comparable, groups
+from grader.classes.hand_ins import HandIn, groups
 from grader.classes.times import Time
-from grader.classes.work import Absent, Graded, Work, once, settled, sort_absent
+from grader.classes.work import (
+    Absent,
+    Candidate,
+    NewReport,
+    StudentWork,
+    combined,
+    comparable,
+    decided,
+    different,
+    sort_absent,
+)
 from grader.cluster.cluster_client import ClusterGrading
 from grader.course.model import Course
 from grader.engine.grading import Grading, SandboxUnavailable
@@ -70,13 +84,30 @@ class Batch:
     writes: bool = True
     ignored: dict[Ignored, list[str]] = dataclasses.field(default_factory=dict)
     skipped: list[Report] = dataclasses.field(default_factory=list)
-    graded: list[Graded] = dataclasses.field(default_factory=list)
+    graded: list[NewReport] = dataclasses.field(default_factory=list)
     redated: int = 0
     faults: list[str] = dataclasses.field(default_factory=list)
     reasons: dict[str, str] = dataclasses.field(default_factory=dict)
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     absent: Absent = dataclasses.field(default_factory=Absent)
-    _works: dict[str, Work] = dataclasses.field(default_factory=dict)
+    # The submissions that are being graded, by identity, each with the work on its group.
+    _running: dict[int, tuple[Candidate, list[StudentWork]]] = dataclasses.field(default_factory=dict)
+
+    def add_absent(self, students: Iterable[str], paths: Collection[Path]) -> None:
+        """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.
+
+        A later download, at other paths, may hold only those who handed in again.
+        """
+        self.absent = sort_absent(students, self.into, self.unit, paths)
+        self.found = {**self.found, **{student: [HandIn(Files(), Path())] for student in self.absent.empty}}
+        self.reasons |= self.absent.waiting
+
+    def withdraw(self, student: str, reason: str) -> None:
+        """Keep why a student was not graded, and remove a report that says that nothing was handed in."""
+        self.reasons[student] = reason
+        report = read_report(student, self.into)
+        if report and self.writes and self._is_own_folder and len(not_handed_in(report)) == len(report.units):
+            (self.into / f"{student}.json").unlink(missing_ok=True)
 
     def run(
         self,
@@ -111,19 +142,18 @@ class Batch:
     def _grade(
         self, jobs: int, begin: Callable[[str], None], advance: Callable[[str, str], None], scheduler: str | None
     ) -> None:
-        """Grade the submissions while the folder is held."""
+        """Grade what has to be run, and finish each group with its last submission, in the order of completion."""
         given = self.course, self.quizzes, self.allow_unisolated
         failed: dict[str, list[str]] = {}
         try:
             with ClusterGrading(*given, scheduler) if scheduler else Grading(*given) as grading:
                 for submission, outcome in grading.reports(self._outdated(begin, advance), jobs, self.now):
+                    candidate, group = self._running.pop(id(submission))
+                    candidate.outcome = outcome
                     if isinstance(outcome, str):
                         failed.setdefault(outcome, []).append(submission.student)
                         self.withdraw(submission.student, as_sentence(outcome))
-                        group = self._note(submission, None, None)
-                    else:
-                        group = self._note(submission, outcome.report, outcome.pytest)
-                    self._settle(group, advance)
+                    self._finish(group, advance)
         except SandboxUnavailable:
             raise
         except InternalError as error:
@@ -133,129 +163,58 @@ class Batch:
                 verb = "was" if len(set(students)) == 1 else "were"
                 self.faults.append(f"{listed([*dict.fromkeys(students)])} {verb} not graded: {why}.")
 
-    def add_absent(self, students: Iterable[str], paths: Collection[Path]) -> None:
-        """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.
-
-        A later download, at other paths, may hold only those who handed in again.
-        """
-        self.absent = sort_absent(students, self.into, self.unit, paths)
-        self.found = {**self.found, **{student: [HandIn(Files(), Path())] for student in self.absent.empty}}
-        self.reasons |= self.absent.waiting
-
-    def withdraw(self, student: str, reason: str) -> None:
-        """Keep why a student was not graded, and remove a report that says that nothing was handed in."""
-        self.reasons[student] = reason
-        report = read_report(student, self.into)
-        if report and self.writes and self._is_own_folder and len(not_handed_in(report)) == len(report.units):
-            (self.into / f"{student}.json").unlink(missing_ok=True)
-
-    def write(self) -> None:
-        """Write all new reports. Raises FolderInUse or OSError."""
-        with reports_folder(self.into):
-            for graded in self.graded:
-                self._write(graded)
-            self._record_reasons()
-
-    @property
-    def reports(self) -> list[Report]:
-        """All reports on these submissions."""
-        return [*self.skipped, *(graded.report for graded in self.graded)]
-
-    @property
-    def missed(self) -> set[str]:
-        """The students who were not graded."""
-        return {*self.found, *self.reasons} - {report.student for report in self.reports}
-
-    def others(self) -> list[str]:
-        """Return the students with a report in the folder and without a submission here."""
-        return reports_of_others(self.into, self.found) if self._is_own_folder else []
-
-    @property
-    def _is_own_folder(self) -> bool:
-        """Whether the reports are outside of all submissions. Inside one, the student could have written them."""
-        folders = [one.tree.resolve() for own in self.found.values() for one in own if isinstance(one.tree, Path)]
-        return not any(self.into.resolve().is_relative_to(folder) for folder in folders)
-
-    def _record_reasons(self) -> None:
-        """Write why students have no new report, for the gradebook."""
-        self.reasons = {**dict.fromkeys(self.missed, _STOPPED), **self.reasons}
-        if self._is_own_folder:
-            done = {report.student for report in self.reports} | self.absent.settled
-            record_not_graded(self.into, self.reasons, done - self.reasons.keys())
-
-    def _add(self, graded: Graded) -> None:
-        if self.writes:
-            self._write(graded)
-            graded = graded._replace(pytest=None)  # it is large, and a class may be too
-        self.graded.append(graded)
-
-    def _write(self, graded: Graded) -> None:
-        if graded.before:
-            keep_earlier(graded.before, graded.report, self.into)
-        write_report(graded.report, graded.pytest, self.into, graded.kept)
-
     def _outdated(self, begin: Callable[[str], None], advance: Callable[[str, str], None]) -> Iterator[Submission]:
-        """Yield the submissions to grade, with the units of an earlier report to keep if one unit is graded."""
-        is_own = self._is_own_folder
-        for group in groups(self.found):
-            for student in group:
+        """Read each group, finish it if all its reports are kept, and yield the submissions to grade otherwise."""
+        for students in groups(self.found):
+            for student in students:
                 begin(student)
-            works = [self._work(student, read_report(student, self.into) if is_own else None) for student in group]
-            for work in works:
-                work.group = works
-                for left_out in dict.fromkeys(name for one, _ in work.candidates for name in one.ignored):
+            group = [self._read(student) for student in students]
+            for work in group:
+                for left_out in dict.fromkeys(name for one in work.candidates for name in one.submission.ignored):
                     self.ignored.setdefault(left_out, []).append(work.student)
-                if work.usable and self._is_up_to_date(work):
-                    work.kept = self.decisions.applied(work.usable, work.candidates[0][1])
-                else:
-                    self._works[work.student] = work
-            self._settle(works, advance)
-            yield from once(work for work in works if work.is_open)
+                work.is_kept = self._is_up_to_date(work)
+            to_grade = different([work for work in group if not work.is_kept])
+            self._running |= {id(one.submission): (one, group) for work in group for one in work.waiting}
+            self._finish(group, advance)
+            yield from to_grade
 
-    def _is_up_to_date(self, work: Work) -> bool:
-        # Of several that are compared, one report says too little.
-        if self.force or not work.usable or len(work.candidates) > 1:
-            return False
-        return is_up_to_date(work.usable, work.candidates[0][0], self.course, self.quizzes, self.now)
+    # Read.
 
-    def _note(self, submission: Submission, report: Report | None, pytest: dict[str, Any] | None) -> list[Work]:
-        """Note what came of a submission, with the decisions about its student; return the work on the group."""
-        work = self._works[submission.student]
-        number = work.number(submission)
-        work.done[number] = report and self.decisions.applied(report, work.candidates[number][1]), pytest
-        return work.group
-
-    def _settle(self, group: list[Work], advance: Callable[[str, str], None]) -> None:
-        """Keep or write the reports on a group, mostly of one student, when all its submissions are graded."""
-        if any(work.is_open for work in group):
-            return
-        for work in group:
-            self._works.pop(work.student, None)
-        for work, report in settled(group):
-            if work.kept and report == work.usable:
-                self.skipped.append(report)
-            else:
-                self.redated += bool(work.kept)
-                self._add(Graded(report, work.pytest, () if work.kept else work.kept_units, work.before, work.given))
-            advance(work.student, "skipped" if work.kept else "graded")
-        for work in [one for one in group if one.report is None]:
-            advance(work.student, "could not grade")
-        group.clear()  # with the texts of the submissions
-
-    def _work(self, student: str, before: Report | None) -> Work:
+    def _read(self, student: str) -> StudentWork:
         """Read a student's submissions: those that are compared, or one that is put together from the last ones."""
+        before = read_report(student, self.into) if self._is_own_folder else None
         usable = before if before and (before.isolation.enough or self.allow_unisolated) else None
-        hand_ins = self.found[student]
-        read = [self._submission(student, one.tree, usable) for one in hand_ins]
-        entry = self.decisions.entry(student)
-        read = [dataclasses.replace(one, due=entry.due) for one in read]
+        hand_ins, due = self.found[student], self.decisions.entry(student).due
+        read = [dataclasses.replace(self._submission(student, one.tree, usable), due=due) for one in hand_ins]
         asked = [unit for unit in read[-1].units if self.unit in (None, unit)]
         times = self._times(student, hand_ins, read, asked)
         given = {answers_digest(one, unit) for one in read for unit in asked} if before else ()
         if len(read) > 1 and self.course.late.counts == "last":
             last, chosen = combined(read, times)
-            return Work(student, before, usable, [(last, {unit: times[chosen[unit]][unit] for unit in asked})], given)
-        return Work(student, before, usable, [(one, times[number]) for number, one in comparable(read)], given)
+            candidates = [Candidate(last, {unit: times[chosen[unit]][unit] for unit in asked})]
+        else:
+            candidates = [Candidate(one, times[number]) for number, one in comparable(read)]
+        return StudentWork(student, before, usable, candidates, given)
+
+    def _submission(self, student: str, tree: Path | Files, report: Report | None) -> Submission:
+        """Read a submission, with the units of an earlier report to keep if one unit is graded."""
+        names = [one for one in self.course.units if self.unit in (None, one)]
+        others = [one for one in self.course.units if report and one in report.units and one not in names]
+        submission = self._submission_of(student, tree, [*names, *others])
+        if not report or not others:
+            return submission
+        earlier = up_to_date_part(report, others, submission, self.course, self.quizzes, self.now)
+        lost = [one for one in others if earlier is None or one not in earlier.units]
+        for one in lost:
+            self.changed.setdefault(one, []).append(student)
+        if lost:
+            submission = self._submission_of(student, tree, [one for one in [*names, *others] if one not in lost])
+        return dataclasses.replace(submission, kept=earlier)
+
+    def _submission_of(self, student: str, tree: Path | Files, units: Collection[str]) -> Submission:
+        asked = [unit for unit in self.course.units if unit in units]
+        sheets = [unit for unit in asked if unit in self.quizzes]
+        return read_submission(student, tree, asked, self.course.exercises, self.course.units, sheets, self.unit)
 
     def _times(
         self, student: str, hand_ins: Sequence[HandIn], read: Sequence[Submission], units: Iterable[str]
@@ -268,21 +227,73 @@ class Batch:
                 times[number][unit] = time
         return times
 
-    def _submission(self, name: str, folder: Path | Files, report: Report | None) -> Submission:
-        names = [one for one in self.course.units if self.unit in (None, one)]
-        others = [one for one in self.course.units if report and one in report.units and one not in names]
-        submission = self._read(name, folder, [*names, *others])
-        if not report or not others:
-            return submission
-        earlier = up_to_date_part(report, others, submission, self.course, self.quizzes, self.now)
-        lost = [one for one in others if earlier is None or one not in earlier.units]
-        for one in lost:
-            self.changed.setdefault(one, []).append(name)
-        if lost:
-            submission = self._read(name, folder, [one for one in [*names, *others] if one not in lost])
-        return dataclasses.replace(submission, kept=earlier)
+    # Decide what is kept.
 
-    def _read(self, name: str, folder: Path | Files, units: list[str]) -> Submission:
-        asked = [unit for unit in self.course.units if unit in units]
-        sheets = [unit for unit in asked if unit in self.quizzes]
-        return read_submission(name, folder, asked, self.course.exercises, self.course.units, sheets, self.unit)
+    def _is_up_to_date(self, work: StudentWork) -> bool:
+        """Return whether nothing of a student has to be run."""
+        # Of several that are compared, one report says too little.
+        if self.force or not work.usable or len(work.candidates) > 1:
+            return False
+        return is_up_to_date(work.usable, work.candidates[0].submission, self.course, self.quizzes, self.now)
+
+    # Decide on points, and write.
+
+    def _finish(self, group: Sequence[StudentWork], advance: Callable[[str, str], None]) -> None:
+        """Keep or write the reports on a group, mostly of one student, when all its submissions are graded."""
+        if any(work.waiting for work in group):
+            return
+        reports = decided(group, self.decisions)
+        for work, report in reports:
+            if work.is_kept and report == work.usable:
+                self.skipped.append(report)
+            else:
+                self.redated += work.is_kept
+                new = NewReport(report, work.pytest, () if work.is_kept else work.kept_units, work.before, work.given)
+                if self.writes:
+                    self._write(new)
+                    new = new._replace(pytest=None)  # it is large, and a class may be too
+                self.graded.append(new)
+            advance(work.student, "skipped" if work.is_kept else "graded")
+        for student in [work.student for work in group if work.student not in {one.student for one, _ in reports}]:
+            advance(student, "could not grade")
+
+    def write(self) -> None:
+        """Write all new reports. Raises FolderInUse or OSError."""
+        with reports_folder(self.into):
+            for new in self.graded:
+                self._write(new)
+            self._record_reasons()
+
+    def _write(self, new: NewReport) -> None:
+        if new.before:
+            keep_earlier(new.before, new.report, self.into)
+        write_report(new.report, new.pytest, self.into, new.kept)
+
+    def _record_reasons(self) -> None:
+        """Write why students have no new report, for the gradebook."""
+        self.reasons = {**dict.fromkeys(self.missed, _STOPPED), **self.reasons}
+        if self._is_own_folder:
+            done = {report.student for report in self.reports} | self.absent.settled
+            record_not_graded(self.into, self.reasons, done - self.reasons.keys())
+
+    # What came of it.
+
+    @property
+    def reports(self) -> list[Report]:
+        """All reports on these submissions."""
+        return [*self.skipped, *(new.report for new in self.graded)]
+
+    @property
+    def missed(self) -> set[str]:
+        """The students who were not graded."""
+        return {*self.found, *self.reasons} - {report.student for report in self.reports}
+
+    def others(self) -> list[str]:
+        """Return the students with a report in the folder and without a submission here."""
+        return reports_of_others(self.into, self.found) if self._is_own_folder else []
+
+    @functools.cached_property
+    def _is_own_folder(self) -> bool:
+        """Whether the reports are outside of all submissions. Inside one, the student could have written them."""
+        folders = [one.tree.resolve() for own in self.found.values() for one in own if isinstance(one.tree, Path)]
+        return not any(self.into.resolve().is_relative_to(folder) for folder in folders)

@@ -59,7 +59,10 @@ class Dating:
         """
         self.notes: list[str] = []
         self._course, self._times = decisions.course, decisions.times
-        self._paths, self._found, self._units = paths, found, units
+        self._paths, self._units = paths, units
+        self._here: dict[Path, list[HandIn]] = {path: [] for path in paths}
+        for one in itertools.chain.from_iterable(found.values()):
+            self._here.setdefault(one.path, []).append(one)
         self._worksheets: dict[tuple[Path, str], Worksheet] = {}
         for unit in units:
             self._assign(unit)
@@ -138,17 +141,16 @@ class Dating:
 
     def _numbers(self, path: Path) -> set[str]:
         """Return Moodle's numbers of the submissions in a download."""
-        return {one.number for own in self._found.values() for one in own if one.path == path} - {""}
+        return {one.number for one in self._here[path]} - {""}
 
     def _may_hold(self, path: Path, unit: str) -> bool:
         """Return whether submissions of a download may have a unit: by a name, or by names that say nothing."""
-        trees = [one.tree for own in self._found.values() for one in own if one.path == path]
-        for tree in trees:
+        for tree in [one.tree for one in self._here[path]]:
             files = [file.path for file in walk(Folder(tree) if isinstance(tree, Path) else tree).files]
             parts = {part for file in files for part in file.split("/")}
-            named = {
+            named = [
                 one for one in self._course.units if one in parts or any(intended_name(part, [one]) for part in parts)
-            }
+            ]
             if unit in named or (files and not named):
                 return True
         return False
@@ -176,7 +178,8 @@ class Dating:
     def _note_undated(self, path: Path, unit: str) -> None:
         """Note once that nothing says the times of a download, if something says those of another one."""
         dated = {one for one, _ in self._worksheets} | {one for one, name in self._of_nbgrader if name == unit}
-        dated |= self._of_gradescope | {one for one in self._paths if is_collected(one)} | self._of_canvas
+        dated |= self._of_gradescope | {one for one in self._paths if is_collected(one)}
+        dated |= {one for one, own in self._here.items() if any(hand_in.is_late for hand_in in own)}  # in Canvas
         sentence = (
             f"Nothing says when the submissions of {unit} in {quoted(path)} came, so they count as in time: write "
             f"{TIMES}, or save its grading worksheet as times_{stem(path)}.csv beside the roster."
@@ -245,18 +248,14 @@ class Dating:
 
     @functools.cached_property
     def _of_gradescope(self) -> set[Path]:
-        return {one.path for own in self._found.values() for one in own if one.at}
-
-    @functools.cached_property
-    def _of_canvas(self) -> set[Path]:
-        return {one.path for own in self._found.values() for one in own if one.is_late}
+        return {path for path, own in self._here.items() if any(one.at for one in own)}
 
     @functools.cached_property
     def _of_nbgrader(self) -> set[tuple[Path, str]]:
         """The folders and units in which most submissions have nbgrader's time. One student could have written it."""
         found = set()
         for path, unit in itertools.product(self._paths, self._units):
-            trees = [one.tree for own in self._found.values() for one in own if one.path == path]
+            trees = [one.tree for one in self._here[path]]
             stamps = [stamped_time(tree, unit) for tree in trees if isinstance(tree, Path)]
             if sum(stamp is not None for stamp in stamps) * 2 > len(trees):
                 found.add((path, unit))

@@ -11,7 +11,7 @@ import datetime
 import functools
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from grader.classes.matcher import Matcher
 from grader.classes.roster import RosterEntry, read_roster
-from grader.classes.tables import TableRow, read_table
+from grader.classes.tables import Table, TableRow, read_table
 from grader.classes.times import Time, Times, read_times
 from grader.course.model import Course
 from grader.documents import nearest
@@ -60,9 +60,8 @@ class Decisions:
     def folders(self) -> dict[str, list[str]]:
         """The students of folders and archives that the roster names, several of a group."""
         folders: dict[str, list[str]] = {}
-        for entry in self.entries:
-            if entry.folder:
-                folders.setdefault(entry.folder, []).append(entry.student)
+        for entry in [one for one in self.entries if one.folder]:
+            folders.setdefault(entry.folder, []).append(entry.student)
         return folders
 
     def adjusted(self, student: str, unit: str) -> list[Change]:
@@ -79,24 +78,18 @@ class Decisions:
         """
         entry = self.entry(report.student)
         units = {name: self._unit(name, unit, entry, found) for name, unit in report.units.items()}
-        decided = {
-            "name": entry.name,
-            "timezone": self.course.timezone or "UTC",
-            "comments": self.adjusted(report.student, ""),
-        }
+        comments = self.adjusted(report.student, "")
+        decided = {"name": entry.name, "timezone": self.course.timezone or "UTC", "comments": comments}
         return report.with_units(units).model_copy(update=decided)
 
     def _unit(self, name: str, unit: Unit, entry: RosterEntry, found: Mapping[str, Time | None]) -> Unit:
         earned = earned_points(unit)
         due = entry.due.get(name, self.course.units[name].due)
-        time = found[name] if name in found else self.times.kept(entry.student, name, _remembered(unit))
+        time = found[name] if name in found else self.times.kept(entry.student, name, remembered(unit))
         changes = self.adjusted(entry.student, name)
         if time and (late := self._late(earned, time, due)):
             changes.insert(0, late)
-        received = time and Received(
-            at=time.at.isoformat(timespec="seconds") if time.at else None,
-            source=time.source,
-        )
+        at = time.at.isoformat(timespec="seconds") if time and time.at else None
         # Exact, so that rounding cannot cost a point, and rounded once.
         points = math.floor(earned + sum(Fraction(str(change.points)) for change in changes))
         return unit.model_copy(
@@ -104,7 +97,7 @@ class Decisions:
                 "earned": earned,
                 "changes": changes,
                 "points": max(0, points),
-                "received": received,
+                "received": time and Received(at=at, source=time.source),
                 "due": due.isoformat(timespec="seconds"),
                 "extended": name in entry.due,
                 "exempt": name in entry.exempt,
@@ -122,13 +115,12 @@ class Decisions:
             return None
         many = "1 day has" if days == 1 else f"{days} days have"
         most = ", the most that is taken off" if percent == Fraction(str(late.most_percent)) else ""
-        reason = (
-            f"Late: {many} begun since it was due, {in_zone(due, self.course.timezone)}. {float(percent):g} %{most}."
-        )
+        was_due = in_zone(due, self.course.timezone)
+        reason = f"Late: {many} begun since it was due, {was_due}. {float(percent):g} %{most}."
         return Change(kind="late", points=-float(earned * percent / 100), reason=reason, exercise=None, by=None)
 
 
-def _remembered(unit: Unit) -> Time | None:
+def remembered(unit: Unit) -> Time | None:
     """Return the time in a report."""
     if unit.received is None:
         return None
@@ -150,15 +142,12 @@ def read_decisions(roster: Path | None, course: Course, downloads: Iterable[Path
         return Decisions(course)
     entries = read_roster(roster, course.units)
     times = read_times(roster.parent, entries, course, downloads)
-    students = {entry.student for entry in entries}
-    adjustments = read_adjustments(roster.parent, students, course)
+    adjustments = read_adjustments(roster.parent, {entry.student for entry in entries}, course)
     return Decisions(course, entries, times, adjustments, entries.staff, entries.notes)
 
 
 ADJUSTMENTS = "adjustments.csv"
 _COLUMNS = ("student", "unit", "exercise", "points", "comment", "by")
-_Problem = tuple[str, str]
-"""A column, and what is wrong in it."""
 
 
 class Adjustment(NamedTuple):
@@ -205,61 +194,64 @@ def read_adjustments(folder: Path, students: Collection[str], course: Course) ->
             table.report(row, "student", f"{row['student']!r} is not in the roster: correct the name.{near}")
         if not row["by"]:
             table.report(row, "by", "it is empty: write who decided, because the student reads it.")
-        deduction = rubric.get(row["deduction"])
-        adjustment = _adjustment(row, deduction, course)
-        problems = [*_place_problems(row, adjustment, deduction, course), *_text_problems(row, adjustment, rubric)]
         name = row["deduction"]
+        deduction = rubric.get(name)
+        adjustment = _adjustment(row, deduction, course)
+        _check_place(table, row, adjustment, deduction, course)
+        _check_text(table, row, adjustment, rubric)
         # A deduction counts once; without one, only what is the same in all cells can be a mistake.
         first = seen.setdefault((*adjustment[:3], name) if name else adjustment, row.line)
         if first != row.line:
-            problems.append(("deduction" if name else "comment", f"line {first} says the same: remove one."))
-        for column, sentence in problems:
-            table.report(row, column, sentence)
+            table.report(row, "deduction" if name else "comment", f"line {first} says the same: remove one.")
         adjustments.append(adjustment)
     table.require_sound()
     return adjustments
 
 
 def _adjustment(row: TableRow, deduction: Deduction | None, course: Course) -> Adjustment:
-    units = {exercise: name for name, unit in course.units.items() for exercise in unit.exercises}
     exercise = row["exercise"] or (deduction.exercise if deduction else None) or None
-    unit = row["unit"] or units.get(exercise or "", "")
+    unit = row["unit"] or _units(course).get(exercise or "", "")
     points = deduction.points if deduction else number(row["points"] or "0")
     comment = " ".join(filter(None, [deduction.text if deduction else "", row["comment"]]))
     return Adjustment(row["student"], unit, exercise, points or Fraction(0), comment, row["by"])
 
 
-def _place_problems(
-    row: TableRow, adjustment: Adjustment, deduction: Deduction | None, course: Course
-) -> Iterator[_Problem]:
-    """Yield what is wrong about the unit and the exercise."""
+def _units(course: Course) -> dict[str, str]:
+    """Return the unit of each exercise."""
+    return {exercise: name for name, unit in course.units.items() for exercise in unit.exercises}
+
+
+def _check_place(
+    table: Table, row: TableRow, adjustment: Adjustment, deduction: Deduction | None, course: Course
+) -> None:
+    """Report what is wrong about the unit and the exercise."""
     unit, exercise = adjustment.unit, adjustment.exercise
     if row["exercise"] and deduction and deduction.exercise not in (None, exercise):
-        yield "exercise", f"{RUBRIC} has {row['deduction']!r} for {deduction.exercise}: leave this cell empty."
+        sentence = f"{RUBRIC} has {row['deduction']!r} for {deduction.exercise}: leave this cell empty."
+        table.report(row, "exercise", sentence)
     elif exercise and unit in course.units and exercise not in course.units[unit].exercises:
         near = nearest(exercise, course.units[unit].exercises)
-        yield "exercise", f"there is no exercise {exercise!r} in {unit}.{near}"
+        table.report(row, "exercise", f"there is no exercise {exercise!r} in {unit}.{near}")
     elif exercise and not unit:
-        known = [name for described in course.units.values() for name in described.exercises]
-        yield "exercise", f"there is no exercise {exercise!r}.{nearest(exercise, known)}"
+        table.report(row, "exercise", f"there is no exercise {exercise!r}.{nearest(exercise, _units(course))}")
     elif unit and unit not in course.units:
-        yield "unit", f"{unit!r} is not a unit: autograder.yml has {', '.join(course.units)}."
+        table.report(row, "unit", f"{unit!r} is not a unit: autograder.yml has {', '.join(course.units)}.")
     elif not unit and adjustment.points:
-        yield "unit", "it is empty: points belong to a unit. A comment without points needs none."
+        table.report(row, "unit", "it is empty: points belong to a unit. A comment without points needs none.")
 
 
-def _text_problems(row: TableRow, adjustment: Adjustment, rubric: Mapping[str, Deduction]) -> Iterator[_Problem]:
-    """Yield what is wrong about the points, the name of a deduction and the comment."""
+def _check_text(table: Table, row: TableRow, adjustment: Adjustment, rubric: Mapping[str, Deduction]) -> None:
+    """Report what is wrong about the points, the name of a deduction and the comment."""
     name = row["deduction"]
     if name and name not in rubric:
         near = nearest(name, rubric)
-        yield "deduction", f"{name!r} is not in {RUBRIC}: add a line there, or correct the name.{near}"
+        table.report(row, "deduction", f"{name!r} is not in {RUBRIC}: add a line there, or correct the name.{near}")
     elif name and row["points"]:
-        yield "points", f"the points of {name!r} are in {RUBRIC}: leave this cell empty."
+        table.report(row, "points", f"the points of {name!r} are in {RUBRIC}: leave this cell empty.")
     elif row["points"] and number(row["points"]) is None:
-        yield "points", f"{row['points']!r} is no number of points: write 2, -1 or 0.5."
+        table.report(row, "points", f"{row['points']!r} is no number of points: write 2, -1 or 0.5.")
     elif not name and not adjustment.comment:
-        yield "comment", "it is empty: write why, because the student reads it."
+        table.report(row, "comment", "it is empty: write why, because the student reads it.")
 
 
 RUBRIC = "rubric.csv"
@@ -282,7 +274,7 @@ def read_rubric(folder: Path, course: Course) -> Mapping[str, Deduction]:
         return {}
     table = read_table(path, ",".join(_RUBRIC_COLUMNS))
     table.require_known(_RUBRIC_COLUMNS, ["exercise"])
-    exercises = [exercise for unit in course.units.values() for exercise in unit.exercises]
+    exercises = _units(course)
     found: dict[str, Deduction] = {}
     lines: dict[str, int] = {}
     for row in table.rows:

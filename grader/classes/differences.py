@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
-from grader.classes.decisions import Decisions
+from grader.classes.decisions import Decisions, remembered
 from grader.classes.matcher import was_others
 from grader.classes.roster import RosterEntry
-from grader.classes.times import TIMES, Time
-from grader.classes.work import Graded
+from grader.classes.times import TIMES
+from grader.classes.work import NewReport
 from grader.course.model import Course
 from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.fingerprint import key_digest, tests_digest
-from grader.reports.model import UNKNOWN, Change, Exercise, Quiz, Report, Unit
+from grader.reports.model import UNKNOWN, Exercise, Quiz, Report, Unit
 from grader.reports.scoring import quiz_points
 from grader.text import listed
 
@@ -74,31 +74,17 @@ def _unit_lines(name: str, old: Unit | None, new: Unit | None) -> Iterator[str]:
     parts = [line for exercise in new.exercises | old.exercises for line in _exercise_lines(name, exercise, old, new)]
     if _quiz_points(old.quiz) != _quiz_points(new.quiz):
         parts.append(f"{name}/quiz: {_quiz_points(old.quiz)} → {_quiz_points(new.quiz)}")
-    if (old.exempt and new.exempt) or (_grade(old) == _grade(new) and not parts):
+    grades = [(one.points, one.possible, one.exempt) for one in (old, new)]
+    if (old.exempt and new.exempt) or (grades[0] == grades[1] and not parts):
         return
     yield f"{name}: {old.points} of {old.possible} → {new.points} of {new.possible}"
     yield from parts
-    yield from (f"{_place(name, one)}: no longer {_words(one)}" for one in old.changes if _is_new(one, new))
-    yield from (f"{_place(name, one)}: {_words(one)}" for one in new.changes if _is_new(one, old))
+    gone = [("no longer ", one) for one in old.changes if one not in new.changes]
+    for prefix, one in [*gone, *(("", one) for one in new.changes if one not in old.changes)]:
+        if one.kind != "comment":
+            yield f"{name}{f'/{one.exercise}' if one.exercise else ''}: {prefix}{one.points:+g}, {one.reason}"
     if old.exempt != new.exempt:
         yield f"{name}: {'exempt now' if new.exempt else 'no longer exempt'}"
-
-
-def _place(name: str, change: Change) -> str:
-    return f"{name}/{change.exercise}" if change.exercise else name
-
-
-def _words(change: Change) -> str:
-    return f"{change.points:+g}, {change.reason}"
-
-
-def _grade(unit: Unit) -> tuple[int, int, bool]:
-    return unit.points, unit.possible, unit.exempt
-
-
-def _is_new(change: Change, other: Unit) -> bool:
-    """Return whether another report on the unit has no such change of the points."""
-    return change.kind != "comment" and change not in other.changes
 
 
 def _exercise_lines(unit: str, name: str, old: Unit, new: Unit) -> Iterator[str]:
@@ -106,14 +92,14 @@ def _exercise_lines(unit: str, name: str, old: Unit, new: Unit) -> Iterator[str]
     if first is None or second is None:
         yield f"{unit}/{name}: {'not in the course any more' if first else 'new in the course'}"
         return
-    if (first.points, first.possible) == (second.points, second.possible) and _outcomes(first) == _outcomes(second):
+    before, after = _outcomes(first), _outcomes(second)
+    if (first.points, first.possible, before) == (second.points, second.possible, after):
         return
     yield f"{unit}/{name}: {first.points} of {first.possible} → {second.points} of {second.possible}"
-    outcomes = _outcomes(first)
-    for test, outcome in _outcomes(second).items():
-        if outcomes.get(test) != outcome:
-            yield f"  {test.replace('_', ' ')}: {outcomes.get(test, 'new')} → {outcome}"
-    yield from (f"  {test.replace('_', ' ')}: removed" for test in outcomes if test not in _outcomes(second))
+    for test, outcome in after.items():
+        if before.get(test) != outcome:
+            yield f"  {test.replace('_', ' ')}: {before.get(test, 'new')} → {outcome}"
+    yield from (f"  {test.replace('_', ' ')}: removed" for test in before if test not in after)
 
 
 def _outcomes(exercise: Exercise) -> dict[str, str]:
@@ -135,8 +121,7 @@ def _reasons(old: Unit | None, new: Unit | None, before: Report, after: Report) 
     yield from _of_late_work(old, new)
     if old.exempt != new.exempt:
         yield "exemptions"
-    adjusted = [[(one.points, one.exercise) for one in unit.changes if one.kind == "adjustment"] for unit in (old, new)]
-    if adjusted[0] != adjusted[1]:
+    if _points(old, "adjustment") != _points(new, "adjustment"):
         yield "adjustments"
 
 
@@ -206,7 +191,7 @@ def _of_late_work(old: Unit, new: Unit) -> Iterator[str]:
 
 def _late_share(unit: Unit) -> Fraction:
     """Return what is taken off for late work, as a share of what was earned."""
-    late = sum((Fraction(str(one.points)) for one in unit.changes if one.kind == "late"), Fraction(0))
+    late = sum((Fraction(str(points)) for points, _ in _points(unit, "late")), Fraction(0))
     return round(late / (unit.earned or 1), 6)
 
 
@@ -215,7 +200,7 @@ def _quiz_points(quiz: Quiz | None) -> str:
     return f"{quiz.points} of {quiz.possible}" if quiz and quiz.points is not None else "not counted"
 
 
-def outranked(graded: Iterable[Graded], counts: Literal["best", "last"]) -> str:
+def outranked(graded: Iterable[NewReport], counts: Literal["best", "last"]) -> str:
     """Return a sentence on new reports on other submissions than before, if one that is missing now would count.
 
     Args:
@@ -226,12 +211,11 @@ def outranked(graded: Iterable[Graded], counts: Literal["best", "last"]) -> str:
     for report, _, kept, before, given in graded:
         for name, now in report.units.items():
             was = before.units.get(name) if before and name not in kept else None
-            if was is None or (was.answers != now.answers and was.answers in given):
+            if was is None or (was.answers != now.answers and was.answers in given) or was.possible != now.possible:
                 continue
-            if was.possible == now.possible and _is_of_another(was, now):
-                is_higher = was.points > now.points if counts == "best" else _came(was) > _came(now) > ""
-                if is_higher:
-                    found.append(f"{report.student} ({name}: {was.points}, now {now.points})")
+            is_higher = was.points > now.points if counts == "best" else _came(was) > _came(now) > ""
+            if is_higher and _is_of_another(was, now):
+                found.append(f"{report.student} ({name}: {was.points}, now {now.points})")
     if not found:
         return ""
     why = "has more points" if counts == "best" else "came later"
@@ -246,8 +230,8 @@ def _is_of_another(was: Unit, now: Unit) -> bool:
 
 def _came(unit: Unit) -> str:
     """Return when a unit came, as text that can be compared; "" if it is not known."""
-    at = unit.received.at if unit.received else None
-    return datetime.datetime.fromisoformat(at).astimezone(datetime.UTC).isoformat() if at else ""
+    time = remembered(unit)
+    return time.at.astimezone(datetime.UTC).isoformat() if time and time.at else ""
 
 
 @dataclass
@@ -290,11 +274,8 @@ class Current:
         if was_others(report.name, entry):
             yield f"its student's name, {report.name}"
         unit = report.units[name]
-        received = unit.received
-        at = datetime.datetime.fromisoformat(received.at) if received and received.at else None
-        time = Time(at, received.source) if received else None
         alone = report.with_units({name: unit})
-        found = {} if self.decisions.entries else {name: time}
+        found = {} if self.decisions.entries else {name: remembered(unit)}
         again = replace(self.decisions, entries=[entry]).applied(alone, found).units[name]
         if _points(unit, "late") != _points(again, "late"):
             dates = "its extension" if unit.extended or again.extended else "its due date"

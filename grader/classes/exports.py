@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from grader.classes.collected import alike
 from grader.classes.gradebook import Gradebook, StudentRow
 from grader.errors import GraderError
 from grader.reports.exporters.job_summary import markdown
@@ -91,32 +92,26 @@ def require_points(gradebook: Gradebook) -> None:
         )
 
 
-def notes(gradebook: Gradebook, row: StudentRow) -> str:
+def _notes(gradebook: Gradebook, row: StudentRow) -> str:
     """Return what an instructor has to know about a student's grades."""
     is_stranger = any(row.entry.student == one.entry.student for one in gradebook.strangers)
-    by_text: dict[str, list[str]] = {}
-    for unit, grade in row.grades.items():
-        if grade.note and grade.state != "not due":
-            by_text.setdefault(grade.note, []).append(unit)
     about = ["Not in the roster."] if is_stranger else []
-    return " ".join([*about, *(f"{', '.join(units)}: {text}" for text, units in by_text.items()), *row.noticed])
+    about += alike({unit: grade.note for unit, grade in row.grades.items() if grade.state != "not due"})
+    return " ".join([*about, *row.noticed])
 
 
 def cells(gradebook: Gradebook, grades: Sequence[Column]) -> list[list[Value]]:
     """Return the table: who, the grades, the total and what is noticed."""
-    has_total = [one.heading for one in grades] != [TOTAL]
     headings = [one.heading for one in grades]
-    table: list[list[Value]] = [
-        ["student", "name", "email", *headings, *([TOTAL, "possible"] if has_total else []), "noticed"]
-    ]
+    sums = [] if headings == [TOTAL] else [TOTAL, "possible"]
+    table: list[list[Value]] = [["student", "name", "email", *headings, *sums, "noticed"]]
     for number, row in enumerate(gradebook.rows):
-        total = gradebook.total(row)
-        sums: list[Value] = ["" if total is None else total, "" if gradebook.unknown else gradebook.total_possible(row)]
-        own = [one.values[number] for one in grades]
-        entry = row.entry
-        table.append(
-            [entry.student, entry.name, entry.email, *own, *(sums if has_total else []), notes(gradebook, row)]
-        )
+        line: list[Value] = [row.entry.student, row.entry.name, row.entry.email]
+        line += [one.values[number] for one in grades]
+        if sums:
+            total = gradebook.total(row)
+            line += ["" if total is None else total, "" if gradebook.unknown else gradebook.total_possible(row)]
+        table.append([*line, _notes(gradebook, row)])
     return table
 
 
@@ -177,16 +172,12 @@ def markdown_text(gradebook: Gradebook, grades: Sequence[Column]) -> str:
         f"| *of* | {' | '.join(f'*{one}*' for one in possible)} |",
     ]
     for number, row in enumerate(gradebook.rows):
-        own = [str(one.values[number]) or row_state(row, one.heading) for one in grades]
+        states = {unit: grade.state for unit, grade in row.grades.items()}
+        own = [str(one.values[number]) or states.get(one.heading, "not graded") for one in grades]
         total = gradebook.total(row)
         sums = ["not graded" if total is None else f"**{total}**"] if has_total else []
         lines.append(f"| {markdown(str(row.entry))} | {' | '.join([*own, *sums])} |")
-    by_row = [(str(row.entry), notes(gradebook, row)) for row in gradebook.rows]
+    by_row = [(str(row.entry), _notes(gradebook, row)) for row in gradebook.rows]
     noticed = [f"- **{markdown(name)}**: {markdown(text, 2000)}" for name, text in by_row if text]
     meaning = "It is for you to judge: no points were taken off for it, and nobody gets a zero for what is not graded."
     return "\n".join([*lines, *(["", "### What was noticed", "", meaning, "", *noticed] if noticed else [])]) + "\n"
-
-
-def row_state(row: StudentRow, unit: str) -> str:
-    """Return why a student has no grade in a unit, in words."""
-    return row.grades[unit].state if unit in row.grades else "not graded"

@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal
 
 from grader.classes.collected import CollectedClass
@@ -22,7 +21,8 @@ from grader.reports.reading import entries_of, in_zone, is_late, undated
 from grader.reports.reading import is_handed_in as has_files
 from grader.text import in_words
 
-_NO_REPORT = "There is no report: grade again."
+Reports = dict[str, dict[str, Report | str]]
+"""The report on each unit of each student, or why it cannot be read."""
 State = Literal["graded", "not handed in", "exempt", "not due", "not graded"]
 
 
@@ -76,7 +76,7 @@ class UnitGrader:
     def grade(self, entry: RosterEntry, name: str, own: Mapping[str, Report | str]) -> UnitGrade:
         """Return a student's grade in a unit."""
         course = self.current.decisions.course
-        found = own.get(name, _NO_REPORT)
+        found = own.get(name, "There is no report: grade again.")
         report = found if isinstance(found, Report) else None
         if name in entry.exempt:
             return UnitGrade("exempt", report)
@@ -110,7 +110,7 @@ class UnitGrader:
         return ""
 
 
-def comparable(column: list[UnitGrade]) -> list[UnitGrade]:
+def _comparable(column: list[UnitGrade]) -> list[UnitGrade]:
     """Return the grades in a unit, without those that have other possible points than the newest report."""
     made = [(one.report.started, one.unit.possible) for one in column if one.report and one.unit]
     possible = max(made)[1] if made else 0
@@ -119,13 +119,6 @@ def comparable(column: list[UnitGrade]) -> list[UnitGrade]:
         UnitGrade("not graded", one.report, note=note) if one.unit and one.unit.possible != possible else one
         for one in column
     ]
-
-
-UNTOUCHED = ("not written yet", "not handed in")
-"""The states of exercises that a student has not begun."""
-NO_RECORDS: Mapping[str, Grade] = MappingProxyType({})
-Reports = dict[str, dict[str, Report | str]]
-"""The report on each unit of each student, or why it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -174,12 +167,9 @@ class Gradebook:
     @property
     def unknown(self) -> list[str]:
         """The units with nobody's points, because all wait to be graded, so that the possible points are not known."""
-        grades = {unit: [row.grades[unit] for row in (*self.rows, *self.strangers)] for unit in self.possible}
-        return [
-            unit
-            for unit, own in grades.items()
-            if not any(grade.unit for grade in own) and any(grade.state == "not graded" for grade in own)
-        ]
+        rows = [*self.rows, *self.strangers]
+        waiting = [unit for unit in self.possible if any(row.grades[unit].state == "not graded" for row in rows)]
+        return [unit for unit in waiting if not any(row.grades[unit].unit for row in rows)]
 
     def hand_ins(self, unit: str) -> list[StudentRow]:
         """Return a row for each submission of a unit that is graded: of students who handed in together, the first."""
@@ -212,8 +202,7 @@ def read_gradebook(
         GraderError: There are no reports.
     """
     found = read_reports(decisions.course, reports)
-    of_record = {grade.student.student: grade for grade in grades(collected, reports)} if collected else {}
-    return gradebook_of(decisions, found, now, [unit] if unit else [], of_record)
+    return gradebook_of(decisions, found, now, [unit] if unit else [], grades(collected, reports) if collected else ())
 
 
 def gradebook_of(
@@ -221,7 +210,7 @@ def gradebook_of(
     found: Reports,
     now: datetime.datetime,
     asked: Sequence[str] = (),
-    of_record: Mapping[str, Grade] = NO_RECORDS,
+    collected: Sequence[Grade] = (),
     graded: Collection[str] = (),
 ) -> Gradebook:
     """Make the gradebook from reports that were read.
@@ -231,7 +220,7 @@ def gradebook_of(
         found: The reports.
         now: Only units that are over count.
         asked: Only these units, even if they are not over.
-        of_record: What `grader collect` found of each student.
+        collected: The grades of the students that `grader collect` found.
         graded: Units whose submissions were graded, whether or not somebody has handed them in.
     """
     course, entries = decisions.course, decisions.entries
@@ -242,16 +231,16 @@ def gradebook_of(
         unit for unit in course.units if any(course.with_due(one.due).is_over(unit, now) for one in members)
     ]
     grader = UnitGrader(Current(decisions), now, bool(asked), {*graded, *_graded_units(found)})
-    reports: Reports = {**found, **{name: one.reports for name, one in of_record.items()}}
+    reports: Reports = {**found, **{one.student.student: one.reports for one in collected}}
+    noticed = {one.student.student: one.student.noticed for one in collected}
     listed = [*members, *strangers]
     columns = {
-        unit: comparable([grader.grade(one, unit, reports.get(one.student, {})) for one in listed]) for unit in units
+        unit: _comparable([grader.grade(one, unit, reports.get(one.student, {})) for one in listed]) for unit in units
     }
-    rows = []
-    for number, entry in enumerate(listed):
-        record = of_record.get(entry.student)
-        cells = {unit: column[number] for unit, column in columns.items()}
-        rows.append(StudentRow(entry, cells, record.student.noticed if record else ()))
+    rows = [
+        StudentRow(entry, {unit: columns[unit][number] for unit in units}, noticed.get(entry.student, ()))
+        for number, entry in enumerate(listed)
+    ]
     possible = {
         unit: next((grade.unit.possible for grade in column if grade.unit), 0) for unit, column in columns.items()
     }
@@ -279,17 +268,12 @@ def units_begun(reports: Iterable[Report]) -> list[str]:
     """Return the units that somebody has begun; all units of the reports if nobody has."""
     reports = list(reports)
     units = list(dict.fromkeys(name for report in reports for name in report.units))
-    begun = [
-        name
-        for name in units
-        if any(
-            entry.state not in UNTOUCHED
-            for report in reports
-            if name in report.units
-            for entry in entries_of(report, name)
-        )
-    ]
-    return begun or units
+    return [name for name in units if any(is_begun(one, name) for one in reports if name in one.units)] or units
+
+
+def is_begun(report: Report, name: str) -> bool:
+    """Return whether a student has begun an exercise of a unit."""
+    return any(entry.state not in ("not written yet", "not handed in") for entry in entries_of(report, name))
 
 
 def _entry_of(student: str, own: Mapping[str, Report | str]) -> RosterEntry:

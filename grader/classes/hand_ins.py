@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import hashlib
 import re
@@ -14,11 +13,11 @@ from grader.classes.collected import LATE
 from grader.classes.decisions import Decisions
 from grader.classes.matcher import is_plain
 from grader.classes.roster import RosterEntry
-from grader.classes.times import Time, bare, is_collected, late_work, stem
+from grader.classes.times import bare, is_collected, late_work, stem
 from grader.errors import GraderError
 from grader.submissions.find import Found, Submissions
 from grader.submissions.layouts import is_anonymous, moodle_number
-from grader.submissions.submission import Submission, UnitSource, folded, quoted, student_id
+from grader.submissions.submission import folded, quoted, student_id
 from grader.submissions.tree import Files
 from grader.text import in_words, listed
 
@@ -255,46 +254,6 @@ def _ties(one: Found, entry: RosterEntry) -> Iterator[str]:
     for team in map(str.casefold, entry.teams):
         if (one.written or one.student).casefold().startswith((f"{team}-", f"{student_id(team)}-")):
             yield f"team {team} {one.path}"
-
-
-def comparable(submissions: Sequence[Submission]) -> list[tuple[int, Submission]]:
-    """Return the submissions that have one of the units, with their numbers; the last one if none has.
-
-    Each may import the units of those before it: a download often holds one unit, which builds on an earlier one.
-    """
-    found: list[tuple[int, Submission]] = []
-    before: dict[str, UnitSource] = {}
-    for number, one in enumerate(submissions):
-        before |= one.siblings
-        found.append((number, dataclasses.replace(one, siblings=dict(before))))
-        before |= one.sources
-    having = [(number, one) for number, one in found if any(unit.code or unit.quiz for unit in one.units.values())]
-    number, last = (having or found)[-1]
-    ignored = tuple(dict.fromkeys(name for one in submissions for name in one.ignored))
-    return [*having[:-1], (number, dataclasses.replace(last, ignored=ignored))]
-
-
-def combined(
-    submissions: Sequence[Submission], times: Sequence[Mapping[str, Time | None]] = ()
-) -> tuple[Submission, dict[str, int]]:
-    """Return each unit from the last submission that has it, and the number of that submission.
-
-    Args:
-        submissions: A student's submissions, in the order in which they were given.
-        times: When each unit of each came. It decides if it is known of all that have the unit.
-    """
-    last = submissions[-1]
-    chosen: dict[str, int] = {}
-    for unit in last.units:
-        having = [number for number, one in enumerate(submissions) if one.units[unit].code or one.units[unit].quiz]
-        known = [(time.at, number) for number in having if times and (time := times[number].get(unit)) and time.at]
-        last_given = having[-1] if having else len(submissions) - 1
-        chosen[unit] = max(known)[1] if known and len(known) == len(having) else last_given
-    units = {unit: submissions[number].units[unit] for unit, number in chosen.items()}
-    siblings = {name: source for one in submissions for name, source in one.siblings.items()}
-    ignored = tuple(dict.fromkeys(name for one in submissions for name in one.ignored))
-    handed_in = any(one.handed_in for one in submissions)
-    return dataclasses.replace(last, units=units, siblings=siblings, ignored=ignored, handed_in=handed_in), chosen
 
 
 _MOST = 50

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from grader.classes.gradebook import Gradebook, StudentRow, UnitGrade
+from grader.classes.gradebook import Gradebook, StudentRow
 from grader.course.model import Course
 from grader.reports.folder import suite_faults
 from grader.reports.model import Unit
@@ -112,6 +112,16 @@ def _names(rows: Sequence[StudentRow]) -> list[str]:
 
 LOW, FALL = 50, 30
 """In percent of the points."""
+RULES = (
+    "at least half of the units are not handed in",
+    f"less than {LOW} % of the points in what is handed in",
+    f"the newest unit is at least {FALL} percentage points below the one before",
+    "the quiz of a unit is answered, and no exercise is handed in",
+    "a file could not be read",
+    "the time of a unit is unknown: it may be late",
+    "a unit is not graded",
+)
+"""By which a student needs help."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +149,7 @@ def needs_help(gradebook: Gradebook) -> list[NeedsHelp]:
     """Return the students whom a rule fits: the lowest total first, then the most reasons, then by name."""
     found = []
     for row in gradebook.rows:
-        reasons = {rule: text for rule, find in RULES.items() if (text := find(row))}
+        reasons = {rule: text for rule, text in zip(RULES, _reasons(row), strict=True) if text}
         if reasons:
             found.append(NeedsHelp(row, total_percent(gradebook, row), reasons))
     return sorted(found, key=_urgency)
@@ -149,22 +159,34 @@ def _urgency(one: NeedsHelp) -> tuple[float, int, str]:
     return (-1.0 if one.percent is None else one.percent, -len(one.reasons), one.row.entry.student.casefold())
 
 
-def _missing(row: StudentRow) -> str:
-    if handed_in_nothing(row):
-        return "Nothing is handed in."
-    due = [grade for grade in row.grades.values() if grade.state in ("graded", "not handed in")]
-    missing = _units(row, lambda grade: grade.state == "not handed in")
-    if not missing or 2 * len(missing) < len(due):
-        return ""
-    return f"{in_words(missing)}: not handed in."
+def _reasons(row: StudentRow) -> Iterator[str]:
+    """Yield for each rule why it fits a student; "" if it does not."""
+    graded = {name: one.unit for name, one in row.grades.items() if one.state == "graded" and one.unit}
+    missing = [name for name, one in row.grades.items() if one.state == "not handed in"]
+    without_file = {name: unit for name, unit in graded.items() if unit.path is None}
+    answered = [name for name, unit in without_file.items() if _has_answers(unit)]
+    is_half = len(missing) >= len(graded)
+    yield "Nothing is handed in." if handed_in_nothing(row) else _sentence(missing, "not handed in") if is_half else ""
+    yield _low(graded.values())
+    yield _falling(row)
+    yield _sentence(answered, "only the quiz, no exercise")
+    yield _sentence([name for name in without_file if name not in answered], "the file could not be read")
+    yield _sentence([name for name, unit in graded.items() if undated(unit)], "time unknown, perhaps late")
+    yield _sentence([name for name, one in row.grades.items() if one.state == "not graded"], "not graded")
 
 
-def _low(row: StudentRow) -> str:
-    done = [grade.unit for grade in row.grades.values() if grade.state == "graded" and grade.unit]
-    points, possible = sum(unit.points for unit in done), sum(unit.possible for unit in done)
-    if not possible or handed_in_nothing(row) or 100 * points >= LOW * possible:
-        return ""
-    return f"{points} of {possible} points in what is handed in."
+def _has_answers(unit: Unit) -> bool:
+    return unit.quiz is not None and any(item.answered for item in unit.quiz.items.values())
+
+
+def _sentence(units: Sequence[str], what: str) -> str:
+    return f"{in_words(units)}: {what}." if units else ""
+
+
+def _low(graded: Collection[Unit]) -> str:
+    points, possible = sum(unit.points for unit in graded), sum(unit.possible for unit in graded)
+    is_low = possible and 100 * points < LOW * possible
+    return f"{points} of {possible} points in what is handed in." if is_low else ""
 
 
 def _falling(row: StudentRow) -> str:
@@ -177,47 +199,3 @@ def _falling(row: StudentRow) -> str:
         if first - last >= FALL:
             return f"{name}: {last:.0f} %, after {first:.0f} % in {before}."
     return ""
-
-
-def _quiz_only(row: StudentRow) -> str:
-    units = _of_units(row, lambda unit: unit.path is None and _answered(unit))
-    return f"{in_words(units)}: only the quiz, no exercise." if units else ""
-
-
-def _unreadable(row: StudentRow) -> str:
-    units = _of_units(row, lambda unit: unit.path is None and not _answered(unit))
-    return f"{in_words(units)}: the file could not be read." if units else ""
-
-
-def _undated(row: StudentRow) -> str:
-    units = _of_units(row, lambda unit: bool(undated(unit)))
-    return f"{in_words(units)}: time unknown, perhaps late." if units else ""
-
-
-def _not_graded(row: StudentRow) -> str:
-    units = _units(row, lambda grade: grade.state == "not graded")
-    return f"{in_words(units)}: not graded." if units else ""
-
-
-def _units(row: StudentRow, fits: Callable[[UnitGrade], bool]) -> list[str]:
-    return [name for name, grade in row.grades.items() if fits(grade)]
-
-
-def _of_units(row: StudentRow, fits: Callable[[Unit], bool]) -> list[str]:
-    return _units(row, lambda grade: grade.state == "graded" and grade.unit is not None and fits(grade.unit))
-
-
-def _answered(unit: Unit) -> bool:
-    return unit.quiz is not None and any(item.answered for item in unit.quiz.items.values())
-
-
-RULES: dict[str, Callable[[StudentRow], str]] = {
-    "at least half of the units are not handed in": _missing,
-    f"less than {LOW} % of the points in what is handed in": _low,
-    f"the newest unit is at least {FALL} percentage points below the one before": _falling,
-    "the quiz of a unit is answered, and no exercise is handed in": _quiz_only,
-    "a file could not be read": _unreadable,
-    "the time of a unit is unknown: it may be late": _undated,
-    "a unit is not graded": _not_graded,
-}
-"""Each rule in words, and a function that says why it fits a student, or "" if it does not."""

@@ -18,7 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.classes.hand_ins import HandIn, combined, groups
+from grader.classes.hand_ins import HandIn, groups
+from grader.classes.work import combined
 from grader.course.model import Course
 from grader.errors import GraderError
 from grader.files import write_atomically

@@ -12,19 +12,16 @@ from functools import cache
 from pathlib import Path
 
 from grader.classes.collected import CollectedClass, CollectedStudent, CollectError, alike
-from grader.classes.decisions import Decisions
+from grader.classes.decisions import Decisions, remembered
 from grader.classes.differences import Current
 from grader.course.model import Course
 from grader.errors import GraderError
-from grader.reports import model
 from grader.reports.exporters.html import Record, page
 from grader.reports.exporters.job_summary import MOST_BYTES, markdown, sentence, summary
 from grader.reports.folder import not_graded, read_report
-from grader.reports.model import Report
+from grader.reports.model import Report, Unit
 from grader.reports.reading import in_zone
 from grader.text import who
-
-_WHY = "not graded"
 
 
 @dataclass(frozen=True)
@@ -32,28 +29,28 @@ class Grade:
     """One student's report of record on each unit, or why there is none; and whether a group has the repository."""
 
     student: CollectedStudent
-    reports: dict[str, model.Report | str]
+    reports: dict[str, Report | str]
     is_shared: bool = False
 
     @property
-    def units(self) -> dict[str, model.Unit | str]:
+    def units(self) -> dict[str, Unit | str]:
         """The grade in each unit, or why there is none."""
         return {name: one if isinstance(one, str) else one.units[name] for name, one in self.reports.items()}
 
     @property
-    def graded(self) -> list[model.Unit]:
+    def graded(self) -> list[Unit]:
         """The units that have a grade."""
-        return [unit for unit in self.units.values() if isinstance(unit, model.Unit)]
+        return [unit for unit in self.units.values() if isinstance(unit, Unit)]
 
     @property
     def missing(self) -> list[str]:
         """Why something is not graded."""
         if self.student.problem:
             return [self.student.problem]
-        return alike({unit: f"{_WHY}: {why}" for unit, why in self.units.items() if isinstance(why, str)})
+        return alike({unit: f"not graded: {why}" for unit, why in self.units.items() if isinstance(why, str)})
 
 
-def grades_in(reports: Mapping[str, Mapping[str, model.Report | str]]) -> list[Grade]:
+def grades_in(reports: Mapping[str, Mapping[str, Report | str]]) -> list[Grade]:
     """Return the grade of every student of a class that is not on GitHub, from the reports on each unit."""
     return [Grade(CollectedStudent(student=student, repository=""), dict(own)) for student, own in reports.items()]
 
@@ -85,7 +82,7 @@ def grades(collected: CollectedClass, reports: Path) -> list[Grade]:
     ]
 
 
-def _report(student: CollectedStudent, name: str, folder: Path, reasons: Mapping[str, str]) -> model.Report | str:
+def _report(student: CollectedStudent, name: str, folder: Path, reasons: Mapping[str, str]) -> Report | str:
     """Return the report on a unit in the collected commit, or why there is none."""
     if student.student in reasons:
         return reasons[student.student]
@@ -182,11 +179,11 @@ def _current(course: Course) -> Current:
 
 def _row(name: str, report: Report, course: Course) -> list[str]:
     unit = report.units[name]
-    at = unit.received.at if unit.received else None
+    time = remembered(unit)
     return [
         f"{course.units[name].title} (`{name}`)",
         f"`{report.commit[:12]}`" if report.commit else "–",
-        in_zone(datetime.datetime.fromisoformat(at), course.timezone) if at else "–",
+        in_zone(time.at, course.timezone) if time and time.at else "–",
         in_zone(_dated(name, report, course).units[name].due, course.timezone),
         in_zone(report.started, course.timezone),
         f"version {report.versions.get('course', 'unknown')}",

@@ -110,14 +110,13 @@ def read_roster(
     entries = []
     for row in rows:
         entry = _entry(row, units, is_exported=not own)
-        for column, sentence in _problems(entry, reserved, needs_repository) if own or entry.student else ():
-            table.report(row, column, sentence)
+        if own or entry.student:
+            _check_names(table, row, entry, reserved, needs_repository)
         for unit in units:
-            is_points = not own and _POINTS.fullmatch(row[unit])
-            if (cell := row[unit]) and cell.casefold() != EXEMPT and unit not in entry.due and not is_points:
-                table.report(
-                    row, unit, f"{cell!r} is no extension: write a time such as 2027-02-03T23:59+01:00, or exempt."
-                )
+            cell, is_points = row[unit], not own and _POINTS.fullmatch(row[unit])
+            if cell and unit not in {*entry.exempt, *entry.due} and not is_points:
+                sentence = f"{cell!r} is no extension: write a time such as 2027-02-03T23:59+01:00, or exempt."
+                table.report(row, unit, sentence)
         entries.append(entry)
     if own:
         _report_doubles(table, entries)
@@ -142,29 +141,25 @@ def _entry(row: TableRow, units: Iterable[str], is_exported: bool = True) -> Ros
     return RosterEntry(**{column: row[column] for column in COLUMNS}, due=due, exempt=exempt, is_exported=is_exported)
 
 
-def _problems(entry: RosterEntry, reserved: Collection[str], needs_repository: bool) -> Iterable[tuple[str, str]]:
-    """Yield the columns that are wrong in a row, each with what is wrong and what to do."""
-    student = entry.student
+def _check_names(
+    table: Table, row: TableRow, entry: RosterEntry, reserved: Collection[str], needs_repository: bool
+) -> None:
+    """Report what is wrong in the name in reports and that of the repository."""
+    student, problem = entry.student, ""
     if not STUDENT.fullmatch(student):
-        yield (
-            "student",
-            f"{student!r} cannot be a student's name: use letters, digits, '.', '_' and '-' only, and a letter or a "
-            "digit first.",
-        )
+        allowed = "use letters, digits, '.', '_' and '-' only, and a letter or a digit first"
+        problem = f"{student!r} cannot be a student's name: {allowed}."
     elif len(student) > _LONGEST_NAME:
-        yield (
-            "student",
-            f"the name has {len(student)} characters: write {_LONGEST_NAME} at most, for use in file names.",
-        )
+        problem = f"the name has {len(student)} characters: write {_LONGEST_NAME} at most, for use in file names."
     elif _NOT_A_FOLDER.fullmatch(student):
-        yield "student", f"{student!r} cannot be the name of a folder on Windows: give the student another name."
+        problem = f"{student!r} cannot be the name of a folder on Windows: give the student another name."
     elif student.casefold() in {name.casefold() for name in reserved}:
-        yield "student", f"{student!r} is the name of a folder of the course: give the student another name."
+        problem = f"{student!r} is the name of a folder of the course: give the student another name."
+    if problem:
+        table.report(row, "student", problem)
     if (entry.repository or needs_repository) and not _REPOSITORY.fullmatch(entry.repository):
-        yield (
-            "repository",
-            f"{entry.repository!r} is not a repository on GitHub: write OWNER/NAME, such as our-course/attention-ada.",
-        )
+        right = "write OWNER/NAME, such as our-course/attention-ada"
+        table.report(row, "repository", f"{entry.repository!r} is not a repository on GitHub: {right}.")
 
 
 def _report_doubles(table: Table, entries: list[RosterEntry]) -> None:
@@ -256,9 +251,14 @@ def read_exported(table: Table) -> Exported:
         if not any(row[column] for column in ("name", *_IDENTIFIERS)):
             table.report(row, "name", "nothing says who this is: add a name, an address or a login, or remove it.")
     people = _merged(table, rows)
-    staff = [row for row in people if _is_staff(row)]
+    # Who is a student as well is no staff.
+    staff = [row for row in people if (roles := _roles(row)) and roles <= _STAFF]
     students = [row for row in people if row not in staff]
-    return Exported(_named(table, students), staff, _notes(staff, students))
+    unknown = [row for row in students if row["role"] and not _roles(row) & _STUDENTS]
+    said = {"Left out of the class by their role": staff, "Counted as students, with another role": unknown}
+    named = {what: [f"{_called(row)} ({row['role']})" for row in some] for what, some in said.items() if some}
+    notes = [f"{what}: {listed(names, 50)}." for what, names in named.items()]
+    return Exported(_named(table, students), staff, notes)
 
 
 def _is_of_canvas(row: TableRow) -> bool:
@@ -335,23 +335,6 @@ def _heading(table: Table, column: str) -> str:
 
 def _roles(row: TableRow) -> set[str]:
     return {re.sub(r"[-_\s]+", " ", one).strip().casefold() for one in re.split(r"[,;/|]", row["role"]) if one.strip()}
-
-
-def _is_staff(row: TableRow) -> bool:
-    """Return whether somebody is only a teacher or an assistant. Who is a student as well stays."""
-    roles = _roles(row)
-    return bool(roles) and roles <= _STAFF
-
-
-def _notes(staff: Iterable[TableRow], students: Iterable[TableRow]) -> list[str]:
-    """Return who is left out, and who counts as a student although the role is not known."""
-    unknown = [row for row in students if row["role"] and not _roles(row) & _STUDENTS]
-    said = {"Left out of the class by their role": staff, "Counted as students, with another role": unknown}
-    return [f"{what}: {listed([_with_role(row) for row in rows], 50)}." for what, rows in said.items() if rows]
-
-
-def _with_role(row: TableRow) -> str:
-    return f"{_called(row)} ({row['role']})"
 
 
 def _called(row: TableRow) -> str:

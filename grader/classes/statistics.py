@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from grader.classes.gradebook import UNTOUCHED, Gradebook, StudentRow
+from grader.classes.gradebook import Gradebook, StudentRow, is_begun
 from grader.quizzes.items import BugItem, ChoiceItem, Columns, Item, NumberItem, ShapeItem
 from grader.quizzes.questions import fill
 from grader.quizzes.quiz_source import Quiz
@@ -117,8 +117,11 @@ def exercise_rows(gradebook: Gradebook) -> Iterator[ExerciseRow]:
     for unit in gradebook.possible:
         by_name: dict[str, list[ExerciseEntry]] = {}
         for row in gradebook.hand_ins(unit):
-            for entry in _begun(row, unit):
-                by_name.setdefault(entry.name, []).append(entry)
+            report = row.grades[unit].report
+            # Where nothing is begun, it says nothing about the exercises.
+            if report and report.units[unit].path is not None and is_begun(report, unit):
+                for entry in entries_of(report, unit):
+                    by_name.setdefault(entry.name, []).append(entry)
         for name, entries in by_name.items():
             # The share of passed tests is that of the points, also where these are worth nothing.
             tests = [one.exercise.tests for one in entries]
@@ -133,15 +136,6 @@ def exercise_rows(gradebook: Gradebook) -> Iterator[ExerciseRow]:
                 states.count("not written yet"),
                 states.count("waiting"),
             )
-
-
-def _begun(row: StudentRow, unit: str) -> list[ExerciseEntry]:
-    """Return a student's exercises of a unit; nothing if none is begun, because that says nothing about them."""
-    grade = row.grades[unit]
-    if grade.state != "graded" or grade.report is None or grade.report.units[unit].path is None:
-        return []
-    found = list(entries_of(grade.report, unit))
-    return found if any(entry.state not in UNTOUCHED for entry in found) else []
 
 
 def misconception_rows(gradebook: Gradebook) -> list[MisconceptionRow]:
@@ -204,9 +198,8 @@ class _Option(NamedTuple):
     sentences: set[str]
 
 
-def item_rows(gradebook: Gradebook, quizzes: Mapping[str, Quiz]) -> list[ItemRow]:
-    """Return each item of the quizzes that count and are worth points, in the order of the course."""
-    rows = []
+def item_rows(gradebook: Gradebook, quizzes: Mapping[str, Quiz]) -> Iterator[ItemRow]:
+    """Yield each item of the quizzes that count and are worth points, in the order of the course."""
     for unit in gradebook.possible:
         by_name: dict[str, list[QuizItem]] = {}
         for row in gradebook.hand_ins(unit):
@@ -218,20 +211,16 @@ def item_rows(gradebook: Gradebook, quizzes: Mapping[str, Quiz]) -> list[ItemRow
                         by_name.setdefault(name, []).append(item)
         source = quizzes.get(unit)
         for name, given in by_name.items():
-            answers = _answers([one for one in given if one.answered], source.items.get(name) if source else None)
-            rows.append(
-                ItemRow(
-                    unit,
-                    name,
-                    len(given),
-                    sum(not one.answered and not one.problem for one in given),
-                    sum(bool(one.problem) for one in given),
-                    mean_share([float(_is_right(one)) for one in given]),
-                    mean_share([(one.points or 0) / one.possible for one in given]),
-                    list(answers),
-                )
+            yield ItemRow(
+                unit,
+                name,
+                len(given),
+                sum(not one.answered and not one.problem for one in given),
+                sum(bool(one.problem) for one in given),
+                mean_share([float(_is_right(one)) for one in given]),
+                mean_share([(one.points or 0) / one.possible for one in given]),
+                list(_answers([one for one in given if one.answered], source.items.get(name) if source else None)),
             )
-    return rows
 
 
 def _is_right(item: QuizItem) -> bool:

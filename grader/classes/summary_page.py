@@ -23,7 +23,7 @@ from grader.quizzes.sheet import heading
 from grader.reports.exporters import html
 from grader.reports.exporters.html import STYLE, environment, style
 from grader.reports.folder import earlier_report
-from grader.reports.model import UNKNOWN, Exercise, Report, Unit
+from grader.reports.model import UNKNOWN, Report, Unit
 from grader.reports.reading import in_zone
 from grader.text import printable
 
@@ -117,25 +117,23 @@ class Summary:
         """The units that count."""
         return list(self.gradebook.possible)
 
-    def unit_rows(self) -> list[UnitRow]:
-        """Return the units that count."""
-        return [self._unit_row(name) for name in self.units]
-
-    def _unit_row(self, name: str) -> UnitRow:
-        grades = [row.grades[name] for row in self.rows]
-        graded = [grade for grade in grades if grade.state == "graded"]
-        counted = [row.grades[name].unit for row in self.gradebook.hand_ins(name)]
-        percents = [100 * unit.points / unit.possible for unit in counted if unit and unit.possible]
-        return UnitRow(
-            name,
-            self.course.units[name].title,
-            self.gradebook.possible[name],
-            len(graded),
-            sum(grade.state not in ("exempt", "not due") for grade in grades),
-            sum(percents) / len(percents) if percents else None,
-            quartiles(percents),
-            sum(grade.is_late for grade in graded),
-        )
+    def unit_rows(self) -> Iterator[UnitRow]:
+        """Yield the units that count."""
+        for name in self.units:
+            grades = [row.grades[name] for row in self.rows]
+            graded = [grade for grade in grades if grade.state == "graded"]
+            counted = [row.grades[name].unit for row in self.gradebook.hand_ins(name)]
+            percents = [100 * unit.points / unit.possible for unit in counted if unit and unit.possible]
+            yield UnitRow(
+                name,
+                self.course.units[name].title,
+                self.gradebook.possible[name],
+                len(graded),
+                sum(grade.state not in ("exempt", "not due") for grade in grades),
+                sum(percents) / len(percents) if percents else None,
+                quartiles(percents),
+                sum(grade.is_late for grade in graded),
+            )
 
 
 def read_class(decisions: Decisions, reports: Path, unit: str | None = None) -> Summary:
@@ -151,14 +149,14 @@ def read_class(decisions: Decisions, reports: Path, unit: str | None = None) -> 
     """
     course = decisions.course
     found = read_reports(course, reports)
-    made = newest(found)
-    if made is None:
+    every = {id(report): report for own in found.values() for report in own.values() if isinstance(report, Report)}
+    if not every:
         raise GraderError(f"{reports} holds no report of this version: grade again.")
+    made = max(report.started for report in every.values())
     now = max(made, datetime.datetime.now(datetime.UTC))
     gradebook = gradebook_of(decisions, found, now, [unit] if unit else [])
     is_early = not gradebook.possible
     if is_early:
-        every = {id(report): report for own in found.values() for report in own.values() if isinstance(report, Report)}
         begun = units_begun(every.values())
         gradebook = gradebook_of(decisions, found, now, [name for name in course.units if name in begun])
     quizzes = load_quizzes(course.solutions, [name for name in course.quizzes if name in gradebook.possible])
@@ -172,7 +170,8 @@ def page(summary: Summary, hides_names: bool = False) -> str:
         summary: The class.
         hides_names: Whether students are counted only: no name, and nothing that a student wrote, is on the page.
     """
-    exercises, items = list(exercise_rows(summary.gradebook)), item_rows(summary.gradebook, summary.quizzes)
+    exercises = list(exercise_rows(summary.gradebook))
+    items = list(item_rows(summary.gradebook, summary.quizzes))
     idle = {row.entry.student for row in summary.idle}
     busy = [row for row in summary.rows if row.entry.student not in idle]
     percents = [one for row in busy if (one := total_percent(summary.gradebook, row)) is not None]
@@ -274,12 +273,6 @@ class WeekChange:
         return sum(unit.points for unit in self.units.values())
 
 
-def newest(found: Reports) -> datetime.datetime | None:
-    """Return when the newest report was made; None if no report can be read."""
-    times = [report.started for own in found.values() for report in own.values() if isinstance(report, Report)]
-    return max(times, default=None)
-
-
 def change(found: Reports, folder: Path, until: datetime.datetime) -> WeekChange:
     """Compare each student's report with the one that was current a week before.
 
@@ -291,10 +284,18 @@ def change(found: Reports, folder: Path, until: datetime.datetime) -> WeekChange
     result = WeekChange(until - WEEK)
     for student, own in found.items():
         pairs = list(_pairs(student, own, folder, result.since))
+        changed = [(name, before, after) for name, before, after in pairs if _is_active(before, after)]
         result.compared += bool(pairs)
-        changed = [name for name, before, after in pairs if _add(result, name, before, after)]
         result.active += bool(changed)
-    result.units = {name: result.units[name] for name in _order(found) if name in result.units}
+        for name, before, after in changed:
+            unit = result.units.setdefault(name, UnitChange())
+            unit.active += 1
+            unit.points += sum(one.points for one in after.exercises.values())
+            unit.points -= sum(one.points for one in before.exercises.values())
+            unit.done += len(_done(after) - _done(before))
+    # In the order of the reports, which is that of the course.
+    order = dict.fromkeys(name for own in found.values() for name in own)
+    result.units = {name: result.units[name] for name in order if name in result.units}
     return result
 
 
@@ -302,45 +303,30 @@ def _pairs(
     student: str, own: Mapping[str, Report | str], folder: Path, since: datetime.datetime
 ) -> Iterator[tuple[str, Unit, Unit]]:
     """Yield each unit of a student that was graded by then, as it was then and as it is."""
-
-    @cache
-    def earlier(directory: Path) -> Report | None:
-        return earlier_report(student, directory, since)
-
+    earlier: dict[Path, Report | None] = {}
     for name, report in own.items():
         if isinstance(report, str):
             continue
-        if report.started <= since:
-            yield name, report.units[name], report.units[name]
-        else:
-            has_own_folder = (folder / name / f"{student}.json").is_file()
-            before = earlier(folder / name if has_own_folder else folder)
-            if before and name in before.units:
-                yield name, before.units[name], report.units[name]
+        before: Report | None = report
+        if report.started > since:
+            place = folder / name if (folder / name / f"{student}.json").is_file() else folder
+            if place not in earlier:
+                earlier[place] = earlier_report(student, place, since)
+            before = earlier[place]
+        if before and name in before.units:
+            yield name, before.units[name], report.units[name]
 
 
-def _add(result: WeekChange, name: str, before: Unit, after: Unit) -> bool:
-    """Add what a student changed in a unit, and return whether anything was."""
+def _is_active(before: Unit, after: Unit) -> bool:
+    """Return whether a student changed something in a unit."""
     if UNKNOWN in (before.answers, after.answers):
-        is_active = before.exercises != after.exercises
-    else:
-        is_active = before.answers != after.answers
-    if not is_active:
-        return False
-    unit = result.units.setdefault(name, UnitChange())
-    unit.active += 1
-    unit.points += sum(one.points for one in after.exercises.values())
-    unit.points -= sum(one.points for one in before.exercises.values())
-    unit.done += len(_done(after.exercises) - _done(before.exercises))
-    return True
+        return before.exercises != after.exercises
+    return before.answers != after.answers
 
 
-def _done(exercises: Mapping[str, Exercise]) -> set[str]:
+def _done(unit: Unit) -> set[str]:
     return {
-        name for name, one in exercises.items() if one.tests and all(test.outcome == "passed" for test in one.tests)
+        name
+        for name, one in unit.exercises.items()
+        if one.tests and all(test.outcome == "passed" for test in one.tests)
     }
-
-
-def _order(found: Reports) -> Iterator[str]:
-    """Yield the units in the order of the reports, which is that of the course."""
-    yield from dict.fromkeys(name for own in found.values() for name in own)

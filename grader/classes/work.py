@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from grader.classes.decisions import Decisions
 from grader.classes.matcher import was_others
 from grader.classes.roster import RosterEntry
 from grader.classes.times import Time
 from grader.engine.engine_client import request_for
 from grader.engine.engine_messages import to_line
+from grader.engine.grading import Graded
 from grader.reports.folder import SUITE_FAULTS, not_graded, read_report
 from grader.reports.model import Report
 from grader.reports.reading import not_handed_in, undated
-from grader.submissions.submission import Submission, quoted
+from grader.submissions.submission import Submission, UnitSource, quoted
 
 
-class Graded(NamedTuple):
+class NewReport(NamedTuple):
     """What came of the submissions of one student.
 
     Attributes:
@@ -37,9 +38,18 @@ class Graded(NamedTuple):
     given: Collection[str]
 
 
-@dataclasses.dataclass
-class Work:
-    """One student: the submissions to grade, with the time of each unit, and what came of them so far.
+@dataclass
+class Candidate:
+    """A submission that may be graded, with the time of each unit; then its report, or why it was not graded."""
+
+    submission: Submission
+    times: dict[str, Time | None]
+    outcome: Graded | str | None = None
+
+
+@dataclass
+class StudentWork:
+    """One student: the submissions to grade, and what came of them so far.
 
     Attributes:
         student: The name in reports.
@@ -47,74 +57,104 @@ class Work:
         usable: The same, unless its code was not isolated and had to be.
         candidates: The submissions. Of several, the best counts.
         given: The digests of the units of all submissions that are given.
-        group: The work on all students who may have handed in together, this one included.
-        kept: The report so far, with the decisions of now, if nothing has to be run.
-        done: By the number of the candidate, the report and pytest's own; without a report if it was not graded.
+        is_kept: Whether the report so far is kept, with the decisions of now, because nothing has to be run.
     """
 
     student: str
     before: Report | None
     usable: Report | None
-    candidates: list[tuple[Submission, dict[str, Time | None]]]
+    candidates: list[Candidate]
     given: Collection[str]
-    group: list[Work] = dataclasses.field(default_factory=list)
-    kept: Report | None = None
-    done: dict[int, tuple[Report | None, dict[str, Any] | None]] = dataclasses.field(default_factory=dict)
-
-    def number(self, submission: Submission) -> int:
-        """Return which of the candidates a submission is."""
-        return next(number for number, (one, _) in enumerate(self.candidates) if one is submission)
+    is_kept: bool = False
 
     @property
-    def is_open(self) -> bool:
-        """Whether something is still being graded."""
-        return self.kept is None and len(self.done) < len(self.candidates)
+    def waiting(self) -> list[Candidate]:
+        """The submissions that are still to be graded."""
+        return [] if self.is_kept else [one for one in self.candidates if one.outcome is None]
 
-    @property
-    def report(self) -> Report | None:
-        """The report on the student; None if something was not graded. The group is not in it yet."""
-        if self.kept:
-            return self.kept
-        found = [self.done[number][0] for number in range(len(self.candidates))]
-        reports = [report for report in found if report]
-        return best_of(reports) if len(reports) == len(found) else None
+    def report(self, decisions: Decisions) -> Report | None:
+        """Return the report with the decisions; None if something was not graded. The group is not in it yet."""
+        if self.is_kept and self.usable:
+            return decisions.applied(self.usable, self.candidates[0].times)
+        found = [(one.outcome.report, one.times) for one in self.candidates if isinstance(one.outcome, Graded)]
+        reports = [decisions.applied(report, times) for report, times in found]
+        return best_of(reports) if len(reports) == len(self.candidates) else None
 
     @property
     def pytest(self) -> dict[str, Any] | None:
         """What pytest reported on the last candidate, and what suites raised with any of them."""
-        found = [self.done[number][1] for number in range(len(self.candidates)) if number in self.done]
+        found = [one.outcome.pytest if isinstance(one.outcome, Graded) else None for one in self.candidates]
         faults: dict[str, list[str]] = {}
         for unit, lines in [pair for one in found if one for pair in one.get(SUITE_FAULTS, {}).items()]:
             faults[unit] = list(dict.fromkeys([*faults.get(unit, []), *lines]))
-        last = found[-1] if found else None
-        return {**last, SUITE_FAULTS: faults} if last and faults else last
+        return {**found[-1], SUITE_FAULTS: faults} if found[-1] and faults else found[-1]
 
     @property
     def kept_units(self) -> Collection[str]:
         """The units that were not graded again."""
-        kept = self.candidates[-1][0].kept
+        kept = self.candidates[-1].submission.kept
         return kept.units if kept else ()
 
 
-def once(works: Iterable[Work]) -> Iterator[Submission]:
-    """Yield the submissions of a group that are not the same to the engine. The others are their copies."""
-    same: dict[bytes, list[tuple[Work, int]]] = {}
-    for work in works:
-        for number, (one, _) in enumerate(work.candidates):
-            same.setdefault(to_line(request_for(0, one)), []).append((work, number))
-    for (work, number), *others in same.values():
-        copies = tuple(other.candidates[place][0] for other, place in others)
-        one, times = work.candidates[number]
-        work.candidates[number] = dataclasses.replace(one, copies=copies), times
-        yield work.candidates[number][0]
+def comparable(submissions: Sequence[Submission]) -> list[tuple[int, Submission]]:
+    """Return the submissions that have one of the units, with their numbers; the last one if none has.
+
+    Each may import the units of those before it: a download often holds one unit, which builds on an earlier one.
+    """
+    found: list[tuple[int, Submission]] = []
+    before: dict[str, UnitSource] = {}
+    for number, one in enumerate(submissions):
+        before |= one.siblings
+        found.append((number, replace(one, siblings=dict(before))))
+        before |= one.sources
+    having = [(number, one) for number, one in found if any(unit.code or unit.quiz for unit in one.units.values())]
+    number, last = (having or found)[-1]
+    ignored = tuple(dict.fromkeys(name for one in submissions for name in one.ignored))
+    return [*having[:-1], (number, replace(last, ignored=ignored))]
 
 
-def settled(group: Sequence[Work]) -> Iterator[tuple[Work, Report]]:
-    """Yield the report on each member of a group that is graded, with those whose answers are the same."""
-    reports = [(work, report) for work in group if (report := work.report)]
+def combined(
+    submissions: Sequence[Submission], times: Sequence[Mapping[str, Time | None]] = ()
+) -> tuple[Submission, dict[str, int]]:
+    """Return each unit from the last submission that has it, and the number of that submission.
+
+    Args:
+        submissions: A student's submissions, in the order in which they were given.
+        times: When each unit of each came. It decides if it is known of all that have the unit.
+    """
+    last = submissions[-1]
+    chosen: dict[str, int] = {}
+    for unit in last.units:
+        having = [number for number, one in enumerate(submissions) if one.units[unit].code or one.units[unit].quiz]
+        known = [(time.at, number) for number in having if times and (time := times[number].get(unit)) and time.at]
+        last_given = having[-1] if having else len(submissions) - 1
+        chosen[unit] = max(known)[1] if known and len(known) == len(having) else last_given
+    units = {unit: submissions[number].units[unit] for unit, number in chosen.items()}
+    siblings = {name: source for one in submissions for name, source in one.siblings.items()}
+    ignored = tuple(dict.fromkeys(name for one in submissions for name in one.ignored))
+    handed_in = any(one.handed_in for one in submissions)
+    return replace(last, units=units, siblings=siblings, ignored=ignored, handed_in=handed_in), chosen
+
+
+def different(group: Iterable[StudentWork]) -> list[Submission]:
+    """Return the submissions of a group that are not the same to the engine. The others become their copies."""
+    same: dict[bytes, list[Candidate]] = {}
+    for work in group:
+        for one in work.candidates:
+            same.setdefault(to_line(request_for(0, one.submission)), []).append(one)
+    for first, *others in same.values():
+        first.submission = replace(first.submission, copies=tuple(one.submission for one in others))
+    return [first.submission for first, *_ in same.values()]
+
+
+def decided(group: Sequence[StudentWork], decisions: Decisions) -> list[tuple[StudentWork, Report]]:
+    """Return the report on each member of a group that is graded, with those whose answers are the same."""
+    reports = [(work, report) for work in group if (report := work.report(decisions))]
+    found = []
     for work, report in reports:
         same = sorted(other.student for other, theirs in reports if _has_same_answers(report, theirs))
-        yield work, report.model_copy(update={"together": same if len(same) > 1 else []})
+        found.append((work, report.model_copy(update={"together": same if len(same) > 1 else []})))
+    return found
 
 
 def _has_same_answers(report: Report, other: Report) -> bool:

@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import itertools
 import queue
 import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from grader.cluster.cluster_messages import RemoteResult, Task, read_answer
+from grader.cluster.cluster_messages import Answer, RemoteResult, Task, read_answer
 from grader.cluster.cluster_worker import grade, installed
 from grader.cluster.connection import INSTALL, connect, start_worker
+from grader.course.model import Course
 from grader.engine.engine_client import Engine, in_turn, request_for
-from grader.engine.engine_messages import EngineReply
+from grader.engine.engine_messages import EngineReply, EngineRequest
 from grader.engine.grading import Graded, SandboxUnavailable
 from grader.errors import InternalError
+from grader.quizzes.quiz_source import Quiz
+from grader.reports.model import Described, Result
 from grader.reports.scoring import Rubric, make_report
 from grader.sandbox.protocol import ProtocolError
+from grader.submissions.submission import Submission
 
 if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from types import TracebackType
-
     from distributed import Future
 
-    from grader.cluster.cluster_messages import Answer
-    from grader.course.model import Course
-    from grader.engine.engine_messages import EngineRequest
-    from grader.quizzes.quiz_source import Quiz
-    from grader.reports.model import Described, Result
-    from grader.submissions.submission import Submission
+# Between two looks at the workers.
+LOOK_SECONDS = 10
+# For each thread of the workers: one that is graded, and one that waits at the worker.
+SENT_AHEAD = 2
 
 
-class ClusterGrading:
-    """Makes reports of submissions, as `Grading` does, from what workers return."""
+class ClusterGrading(contextlib.ExitStack):
+    """Makes reports of submissions, as `Grading` does, from what workers return. At the end it disconnects."""
 
     def __init__(self, course: Course, quizzes: Mapping[str, Quiz], allow_unisolated: bool, scheduler: str) -> None:
         """Prepare; nothing is started or connected yet.
@@ -46,108 +46,54 @@ class ClusterGrading:
             allow_unisolated: Run student code even on workers that cannot isolate it.
             scheduler: The scheduler's address, or `local`.
         """
-        self._course = course
-        self._quizzes = quizzes
-        self._allow_unisolated = allow_unisolated
+        super().__init__()
+        self._course, self._quizzes, self._allow_unisolated = course, quizzes, allow_unisolated
         self._scheduler = scheduler
-
-    def __enter__(self) -> ClusterGrading:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Do nothing: the connection ends with the reports."""
+        self._finished: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
+        self._sent: dict[Any, tuple[int, EngineRequest, Future[bytes]]] = {}  # by the key of the task
+        self._threads, self._looked = 0, 0.0
 
     def reports(
         self, submissions: Iterable[Submission], workers: int, now: datetime.datetime
     ) -> Iterator[tuple[Submission, Graded | str]]:
         """Yield each submission with its report, or with the reason why there is none, in the order of completion.
 
-        A local cluster grades this many at once. Raises GraderError.
+        Args:
+            submissions: The submissions; each is taken from the iterable when there is room for it.
+            workers: How many a local cluster grades at once.
+            now: The time of grading.
+
+        Raises:
+            GraderError: The address is refused, or nothing answers there.
+            InternalError: A worker refuses to grade, or there is no worker or scheduler any more.
+            SandboxUnavailable: A worker cannot isolate student code.
         """
         submissions = iter(submissions)
         first = next(submissions, None)
         if first is None:  # no cluster is needed
             return
-        with Cluster(self._scheduler, self._course, workers) as cluster:
-            # What earns points comes from this machine, whatever a worker says.
-            with Engine(self._course) as engine:
-                criteria = engine.handshake().criteria
-            rubric = Rubric(criteria, self._quizzes)
-            everyone = itertools.chain([first], submissions)
-            graded = cluster.grade(everyone, installed(self._course), criteria, self._allow_unisolated)
-            for submission, result in graded:
-                for one in (submission, *submission.copies):
-                    if isinstance(result, RemoteResult):
-                        report = make_report(one, result, rubric, self._course, result.missing, result.versions, now)
-                        yield one, Graded(report, result.pytest)
-                    else:
-                        yield one, str(result)
+        self._scheduler, self._client = self.enter_context(connect(self._scheduler, self._course, workers))
+        # What earns points comes from this machine, whatever a worker says.
+        with Engine(self._course) as engine:
+            criteria = engine.handshake().criteria
+        rubric = Rubric(criteria, self._quizzes)
+        for submission, result in self._results(itertools.chain([first], submissions), criteria):
+            for one in (submission, *submission.copies):
+                if isinstance(result, RemoteResult):
+                    report = make_report(one, result, rubric, self._course, result.missing, result.versions, now)
+                    yield one, Graded(report, result.pytest)
+                else:
+                    yield one, str(result)
 
-
-# Between two looks at the workers.
-LOOK_SECONDS = 10
-# For each thread of the workers: one that is graded, and one that waits at the worker.
-SENT_AHEAD = 2
-
-
-class Cluster:
-    """A connection to a scheduler, or a cluster on this machine that ends with it."""
-
-    def __init__(self, scheduler: str, course: Course, workers: int) -> None:
-        """Connect.
-
-        Args:
-            scheduler: The scheduler's address, or `local`.
-            course: The course to grade.
-            workers: How many submissions a local cluster grades at once.
-
-        Raises:
-            GraderError: The address is refused, or nothing answers there.
-        """
-        self._finished: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
-        self._sent: dict[Any, tuple[int, EngineRequest, Future[bytes]]] = {}  # by the key of the task
-        self._threads, self._looked = 0, 0.0
-        self._connection = connect(scheduler, course, workers)
-        self._client = self._connection.client
-        self.scheduler = self._connection.name
-
-    def __enter__(self) -> Cluster:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Disconnect. The scheduler drops what is not graded yet; a local cluster ends."""
-        self._connection.close()
-
-    def grade(
-        self,
-        submissions: Iterable[Submission],
-        needed: Mapping[str, str],
-        criteria: Sequence[Described],
-        allow_unisolated: bool,
+    def _results(
+        self, submissions: Iterable[Submission], criteria: Sequence[Described]
     ) -> Iterator[tuple[Submission, Result | str]]:
-        """Grade submissions, those that failed once more (see `in_turn`).
-
-        Args:
-            submissions: The submissions; each is taken from the iterable when there is room for it.
-            needed: The versions that the workers must have.
-            criteria: The criteria that a result must have.
-            allow_unisolated: Run student code even on workers that cannot isolate it.
-
-        Yields:
-            Each submission with a `RemoteResult`, or with the reason why there is none, in the order of completion.
-
-        Raises:
-            InternalError: A worker refuses to grade, or there is no worker or scheduler any more.
-            SandboxUnavailable: A worker cannot isolate student code.
-        """
+        """Yield each submission with its result; those that failed are graded once more (see `in_turn`)."""
+        needed = installed(self._course)
 
         def send(number: int, submission: Submission) -> None:
             request = request_for(number, submission)
-            task = Task(dict(needed), allow_unisolated, request).to_bytes()
+            task = Task(needed, self._allow_unisolated, request).to_bytes()
             # Not pure: otherwise the scheduler would return the result of an equal submission.
             with self._connected():
                 future = self._client.submit(grade, task, pure=False)
@@ -185,7 +131,7 @@ class Cluster:
         # What goes wrong while a worker grades is an answer, so Dask itself failed, and would fail again.
         reason = str(error).partition("\n")[0]
         raise InternalError(
-            f"Dask could not run the grader at {self.scheduler} ({type(error).__name__}: {reason}): the scheduler and "
+            f"Dask could not run the grader at {self._scheduler} ({type(error).__name__}: {reason}): the scheduler and "
             f"each worker need the grader of this machine, with {INSTALL}. Start them with its Python."
         ) from None
 
@@ -201,9 +147,8 @@ class Cluster:
             with contextlib.suppress(queue.Empty):
                 return self._finished.get(timeout=LOOK_SECONDS)
             if not self._look():
-                raise InternalError(
-                    f"The scheduler {self.scheduler} has no worker any more: start one, {start_worker(self.scheduler)}."
-                )
+                start = start_worker(self._scheduler)
+                raise InternalError(f"The scheduler {self._scheduler} has no worker any more: start one, {start}.")
 
     def _at_once(self) -> int:
         """Return how many submissions to send at once. Workers may come and go."""
@@ -228,7 +173,7 @@ class Cluster:
         except (OSError, RuntimeError, CancelledError, ClosedClientError) as error:
             reason = " ".join(str(error).split())
             raise InternalError(
-                f"The scheduler {self.scheduler} does not answer any more, or was restarted ({reason})."
+                f"The scheduler {self._scheduler} does not answer any more, or was restarted ({reason})."
             ) from None
 
 

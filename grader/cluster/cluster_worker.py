@@ -13,7 +13,6 @@ import os
 import queue
 import socket
 import threading
-from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -94,7 +93,7 @@ class SharedEngine:
             self._engine.__exit__(InternalError, error, None)
 
 
-class _Worker:
+class WorkerProcess:
     """This process: its engine, and the course that it grades."""
 
     def __init__(self) -> None:
@@ -109,7 +108,11 @@ class _Worker:
             if self._course is None:
                 named = os.environ.get(COURSE_VARIABLE)
                 self.use(find_course(Path(named) if named else None))
-        return differences(needed, self._installed)
+        return [
+            f"its {name} is {self._installed.get(name, 'unknown')}, and this machine's is {version}"
+            for name, version in needed.items()
+            if self._installed.get(name) != version
+        ]
 
     def use(self, course: Course) -> None:
         """Grade with this course."""
@@ -130,7 +133,7 @@ class _Worker:
             return self._engine
 
 
-WORKER = _Worker()
+WORKER = WorkerProcess()
 """The worker that this process is; with `--scheduler local`, the command's own process is one."""
 
 
@@ -205,12 +208,3 @@ def installed(course: Course) -> dict[str, str]:
         "course": f"{course.version} ({digest([course.root / FILENAME, *files], course.root).hex()[:_SHOWN]})",
         "torch": version("torch"),
     }
-
-
-def differences(needed: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
-    """Return words for each part of `needed` that is `found` in another version."""
-    return [
-        f"its {name} is {found.get(name, 'unknown')}, and this machine's is {needed[name]}"
-        for name in needed
-        if found.get(name) != needed[name]
-    ]

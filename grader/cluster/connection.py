@@ -9,20 +9,17 @@ import contextlib
 import ipaddress
 import logging
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.cluster.cluster_worker import WORKER
+from grader.course.model import Course
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from distributed import Client, SpecCluster
-
-    from grader.course.model import Course
 
 
 INSTALL = "pip install 'attention-from-scratch[cluster]'"
@@ -31,57 +28,52 @@ CONNECT_SECONDS = 10
 WORKER_SECONDS = 60
 
 
-@dataclass(frozen=True)
-class Connection:
-    """A connection to a scheduler; `local` ends a cluster of this process."""
-
-    name: str
-    client: Client
-    local: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
-
-    def close(self) -> None:
-        """Disconnect. The scheduler drops what is not graded yet; a local cluster ends."""
-        with self.local, contextlib.suppress(OSError, TimeoutError):  # the scheduler may be gone
-            self.client.close()
-
-
-def connect(scheduler: str, course: Course, workers: int) -> Connection:
-    """Connect to a scheduler with a worker.
+@contextlib.contextmanager
+def connect(scheduler: str, course: Course, workers: int) -> Iterator[tuple[str, Client]]:
+    """Connect to a scheduler with a worker; at the end it drops what is not graded yet, and a local cluster ends.
 
     Args:
         scheduler: The scheduler's address, or `local`.
         course: The course to grade.
         workers: How many submissions a local cluster grades at once.
 
+    Yields:
+        The name of the scheduler for messages, and the connection.
+
     Raises:
         GraderError: Dask is missing, the address is refused, or no scheduler or no worker is there.
     """
     try:
-        import distributed  # noqa: F401 - before anything else
+        from distributed import Client  # before anything else
     except ModuleNotFoundError as error:
         raise GraderError(f"--scheduler needs {error.name}, which is not installed: {INSTALL}.") from None
-    if scheduler == LOCAL:
-        from distributed import Client
+    with contextlib.ExitStack() as stack:
+        if scheduler == LOCAL:
+            name = "of this process"
+            client = Client(stack.enter_context(_cluster(course, workers)), set_as_default=False)
+            stack.callback(_close, client)
+        else:
+            address = read_address(scheduler)
+            name, client = str(address), _client(address)
+            stack.callback(_close, client)
+            _require_worker(client, address)
+        yield name, client
 
-        local = contextlib.ExitStack()
-        cluster = local.enter_context(_cluster(course, workers))
-        return Connection("of this process", Client(cluster, set_as_default=False), local)
-    address = read_address(scheduler)
-    if address.is_encrypted:
-        require_certificates()
-    client = _client(address)
+
+def _close(client: Client) -> None:
+    with contextlib.suppress(OSError, TimeoutError):  # the scheduler may be gone
+        client.close()
+
+
+def _require_worker(client: Client, address: Address) -> None:
+    """Wait for a worker. Raises GraderError if there is none, or if others could reach a cluster without encryption."""
+    if not address.is_encrypted:
+        info = client.scheduler_info()
+        require_private([("scheduler", info["address"]), *(("worker", worker) for worker in info["workers"])])
     try:
-        if not address.is_encrypted:
-            info = client.scheduler_info()
-            require_private([("scheduler", info["address"]), *(("worker", worker) for worker in info["workers"])])
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError:
-        client.close()
         raise GraderError(f"--scheduler: {address} has no worker: start one, {start_worker(str(address))}.") from None
-    except BaseException:
-        client.close()
-        raise
-    return Connection(str(address), client)
 
 
 def start_worker(scheduler: str) -> str:
@@ -120,8 +112,11 @@ def _cluster(course: Course, workers: int) -> Iterator[SpecCluster]:
 
 
 def _client(address: Address) -> Client:
+    """Connect to a scheduler. Raises GraderError if it is not there, or if Dask has no certificates for it."""
     from distributed import Client, Security
 
+    if address.is_encrypted:
+        require_certificates()
     security = Security(require_encryption=address.is_encrypted)
     try:
         return Client(str(address), timeout=CONNECT_SECONDS, set_as_default=False, security=security)

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import Any
 
 from grader.errors import InternalError
+from grader.files import module_command
 from grader.sandbox import lockdown, protocol
-from grader.sandbox.command import module_command
 from grader.sandbox.protocol import Exited, M, ProtocolError, Request
 
 # The whole environment of the grader's processes and their children. One thread and one hash seed: a forked child

@@ -9,9 +9,10 @@ import pytest
 from courses import COURSE, hand_in
 
 from grader.classes.decisions import Decisions
-from grader.classes.hand_ins import HandIns, combined, comparable, described_matches, hand_ins
+from grader.classes.hand_ins import HandIns, described_matches, hand_ins
 from grader.classes.roster import RosterEntry
 from grader.classes.times import Stamp, Time, Times, Worksheet
+from grader.classes.work import combined, comparable
 from grader.submissions.find import find_submissions
 from grader.submissions.reader import read_submission
 

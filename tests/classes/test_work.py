@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.classes.work import Work
+from grader.classes.work import Candidate, StudentWork
+from grader.engine.grading import Graded
 from grader.reports.folder import SUITE_FAULTS
 
 
@@ -14,6 +15,7 @@ def test_pytests_report_is_on_the_last_submission_and_keeps_what_suites_raised_w
         {"tests": [2], SUITE_FAULTS: {"a": ["first", "third"]}},
         {"tests": [3]},
     ]
-    candidates: list[Any] = [(None, {})] * len(results)
-    work = Work("ada", None, None, candidates, (), done={number: (None, one) for number, one in enumerate(results)})
+    nothing: Any = None
+    candidates = [Candidate(nothing, {}, Graded(nothing, one)) for one in results]
+    work = StudentWork("ada", None, None, candidates, ())
     assert work.pytest == {"tests": [3], SUITE_FAULTS: {"a": ["first", "third"], "b": ["second"]}}

@@ -254,17 +254,14 @@ def test_nobody_can_connect_to_a_local_cluster_which_ends_without_a_word(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before, path = listening([os.getpid(), *descendants(os.getpid())]), [*sys.path]
-    connected = connection.connect("local", load_course(course), 1)
-    try:
-        assert connected.client.submit(os.getpid).result() == os.getpid()
+    with connection.connect("local", load_course(course), 1) as (_, client):
+        assert client.submit(os.getpid).result() == os.getpid()
         assert listening([os.getpid(), *descendants(os.getpid())]) == before
-        address = connected.client.scheduler_info()["address"]
+        address = client.scheduler_info()["address"]
         command = [sys.executable, "-c", INTRUDER, address]
         assert subprocess.run(command, capture_output=True, check=False).returncode
         [scratch] = tmp_path.iterdir()
         assert scratch.stat().st_mode & 0o777 == 0o700
-    finally:
-        connected.close()
     assert not scratch.exists()
     assert sys.path == path
     assert capfd.readouterr() == ("", "")
@@ -292,5 +289,6 @@ def test_a_scheduler_that_is_stopped_ends_the_batch_with_what_is_graded(
 
 def test_without_dask_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(GraderError, match=r"needs distributed, which is not installed: pip install .*\[cluster\]"):
-        connection.connect("local", courses.COURSE, 1)
+    missing = pytest.raises(GraderError, match=r"needs distributed, which is not installed: pip install .*\[cluster\]")
+    with missing, connection.connect("local", courses.COURSE, 1):
+        pass

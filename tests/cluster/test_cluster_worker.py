@@ -25,7 +25,7 @@ STUB = (courses.REPOSITORY / "exercises" / f"{UNIT}.py").read_text(encoding="utf
 @pytest.fixture(autouse=True)
 def new_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cluster_worker.COURSE_VARIABLE, str(courses.REPOSITORY))
-    monkeypatch.setattr(cluster_worker, "WORKER", cluster_worker._Worker())
+    monkeypatch.setattr(cluster_worker, "WORKER", cluster_worker.WorkerProcess())
 
 
 @pytest.fixture(scope="module")

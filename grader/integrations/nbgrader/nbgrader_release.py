@@ -31,6 +31,10 @@ from grader.quizzes.sheet_reader import WHAT_TO_WRITE
 from grader.reports.scoring import Rubric, quiz_points
 
 CONFIGURATION = "nbgrader_config.py"
+_METADATA = {
+    "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+    "language_info": {"name": "python"},
+}
 _ABOUT_THE_NOTEBOOK = """\
 **About this notebook.** Hand in the whole notebook; it is graded afterwards. The cell below each exercise will show its
 points; there is nothing to do there. You may add cells anywhere, but keep the ones that are here. To check your work,
@@ -60,12 +64,17 @@ assert os.environ.get("NBGRADER_EXECUTION") != "autograde", "graded by `grader` 
 
 def notebooks_of(course: Course, rubric: Rubric) -> dict[str, NotebookNode]:
     """Return the notebook of every unit. Raises ReleaseError if the units do not match their sources."""
-    notebooks = {}
+    notebooks: dict[str, NotebookNode] = {}
     for unit, points in rubric.possible(course).items():
         cells = _unit_cells(course.solutions / f"{unit}.py", course, points)
         if isinstance(quiz := rubric.quizzes.get(unit), Quiz):
             cells += _quiz_cells(quiz, quiz_points(quiz, course))
-        notebooks[unit] = _notebook(cells)
+        for position, cell in enumerate(cells):
+            # These ids are the same in each release; jupytext's are random.
+            cell.id = cell.metadata.get("nbgrader", {}).get("grade_id", f"text-{position}")
+            cell.metadata.pop("lines_to_next_cell", None)
+        notebooks[unit] = nbformat.v4.new_notebook(cells=cells, metadata=_METADATA)
+        nbformat.validate(notebooks[unit])
     return notebooks
 
 
@@ -91,21 +100,6 @@ def is_configured(directory: Path) -> bool:
         return False
     calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
     return any("configure" in (getattr(call, "id", ""), getattr(call, "attr", "")) for call in calls)
-
-
-def _notebook(cells: list[NotebookNode]) -> NotebookNode:
-    """Return a notebook with these cells."""
-    for position, cell in enumerate(cells):
-        # These ids are the same in each release; jupytext's are random.
-        cell.id = cell.metadata.get("nbgrader", {}).get("grade_id", f"text-{position}")
-        cell.metadata.pop("lines_to_next_cell", None)
-    metadata = {
-        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-        "language_info": {"name": "python"},
-    }
-    notebook: NotebookNode = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-    nbformat.validate(notebook)
-    return notebook
 
 
 def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[NotebookNode]:

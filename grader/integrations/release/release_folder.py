@@ -36,7 +36,16 @@ def replaced(directory: Path, course: Course, ours: Collection[str]) -> Iterator
         ReleaseError: The folder holds something else, is not a folder, or lies in the course. Nothing is written.
         OSError: A file cannot be written.
     """
-    _require_free(directory, course, ours)
+    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
+        raise ReleaseError(f"{directory} is not a folder: name one that is empty or not there yet.")
+    if directory.resolve().is_relative_to(course.root):
+        raise ReleaseError(f"{directory} lies in the course's own repository: name a folder outside it.")
+    for name in sorted(path.name for path in directory.iterdir()) if directory.exists() else ():
+        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in ours):
+            raise ReleaseError(
+                f"{directory} holds {name!r}, which is from no release: name an empty folder, or one that is not there "
+                "yet."
+            )
     target = directory.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
@@ -77,20 +86,6 @@ def copy(source: Path, target: Path, *left_out: str) -> None:
                 f"{path} is of no type that a course or the grader has, so nothing was written: remove it."
             )
         copy(path, target / path.name, *left_out)
-
-
-def _require_free(directory: Path, course: Course, ours: Collection[str]) -> None:
-    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
-        raise ReleaseError(f"{directory} is not a folder: name one that is empty or not there yet.")
-    if directory.resolve().is_relative_to(course.root):
-        raise ReleaseError(f"{directory} lies in the course's own repository: name a folder outside it.")
-    names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
-    for name in names:
-        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in ours):
-            raise ReleaseError(
-                f"{directory} holds {name!r}, which is from no release: name an empty folder, or one that is not there "
-                "yet."
-            )
 
 
 def release_solutions(directory: Path, course: Course, units: Sequence[str], now: datetime.datetime) -> list[Path]:

@@ -150,7 +150,8 @@ class Secrets:
         finder = Finder(solutions | others)
         public = finder.known(_public_texts(course, self._quizzes))
         # Visible tests share lines with hidden ones, but must have none of a solution.
-        shared = public | finder.known(_visible_tests(course))
+        visible = (content.decode() for name, content in received(course).items() if name.endswith((".py", ".json")))
+        shared = public | finder.known(form for text in visible for form in forms(text))
         self.solutions = {text: place for text, place in solutions.items() if text not in public}
         self._texts = self.solutions | {text: place for text, place in others.items() if text not in shared}
         self._finder = Finder(self._texts)
@@ -298,10 +299,3 @@ def _public_texts(course: Course, quizzes: Quizzes) -> Iterator[str]:
     for quiz in quizzes.values():
         for question in quiz.questions.items.values():
             yield from (question.question, *question.choices, *question.steps, question.code)
-
-
-def _visible_tests(course: Course) -> Iterator[str]:
-    """Yield the visible tests, and the data that they read."""
-    for name, content in received(course).items():
-        if name.endswith((".py", ".json")):
-            yield from forms(content.decode("utf-8"))

@@ -11,7 +11,6 @@ import html
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -153,10 +152,7 @@ class Record(NamedTuple):
     notes: Sequence[str]
 
 
-NO_PICTURES: Mapping[str, Picture] = MappingProxyType({})
-
-
-def page(report: Report, pictures: Mapping[str, Picture] = NO_PICTURES, record: Record | None = None) -> str:
+def page(report: Report, pictures: Mapping[str, Picture] | None = None, record: Record | None = None) -> str:
     """Return the page: the points and what to look at next, then each unit with its exercises and its quiz.
 
     The same arguments give the same page. It has less than MOST_BYTES bytes, unless there are large pictures: long
@@ -174,7 +170,7 @@ def page(report: Report, pictures: Mapping[str, Picture] = NO_PICTURES, record: 
             report=report,
             entries=found,
             next=job_summary.next_entry(found),
-            pictures=pictures,
+            pictures=pictures or {},
             record=record,
             style=style(STYLE),
             who=who(report.student, report.name),
