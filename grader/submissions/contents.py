@@ -6,22 +6,24 @@ import contextlib
 import functools
 import itertools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from grader.submissions.file_text import as_notebook, read_text, refuse_others
 from grader.submissions.notebook import NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, source_of
 from grader.submissions.submission import (
     DEFINITION,
+    MOST_FRONT_LINES,
     RELEASED,
     SHEET_LIMIT,
-    CourseFiles,
     filenames,
+    front_matter,
     intended_name,
     is_code,
     is_published,
     missing_file,
-    quiz_of,
     quoted_name,
     written_lines,
 )
@@ -47,6 +49,39 @@ NEVER_READ = (
     "conftest.py", "sitecustomize.py", "usercustomize.py", "autograder.yml",
     *(f"{library}{suffix}" for library in ("torch", "numpy", "pytest", "grader") for suffix in (".py", "")),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CourseFiles:
+    """The course's own files by name: those in the folder of stubs and in its parent folder."""
+
+    stubs: Path
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether the course has a file of that name."""
+        return name in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the name of each file."""
+        return iter(self._paths)
+
+    def text(self, name: str) -> str | None:
+        """Return the text of the course's file of that name; None if there is none."""
+        paths = self._paths.get(name)
+        return paths[0].read_text(encoding="utf-8") if paths else None
+
+    def has(self, name: str, text: str) -> bool:
+        """Return whether the course has a file of that name with that text."""
+        return any(_words(path) == text.split() for path in self._paths.get(name, ()))
+
+    @functools.cached_property
+    def _paths(self) -> dict[str, list[Path]]:
+        """The paths of each file; that in the folder of stubs comes first."""
+        folders = [folder for folder in (self.stubs, self.stubs.parent) if folder.is_dir()]
+        found: dict[str, list[Path]] = {}
+        for path in (path for folder in folders for path in folder.iterdir() if path.is_file()):
+            found.setdefault(path.name, []).append(path)
+        return found
 
 
 class Wrong(NamedTuple):
@@ -188,9 +223,16 @@ class SubmissionFiles:
         return set(DEFINITION.findall(self.course_files.text(filenames(unit)[0]) or ""))
 
     def quiz_in(self, file: Part, text: str) -> str:
-        """Return the unit whose quiz a file is; "" if it is no sheet."""
-        is_sheet = text.startswith("---") or not is_code(file.name)
-        return quiz_of(text, self.units, self.course_files) if is_sheet else ""
+        """Return the unit whose quiz a sheet is, by the lines above its title or by the title; "" if by neither."""
+        if is_code(file.name) and not text.startswith("---"):
+            return ""
+        lines = text.removeprefix("\ufeff").split("\n", MOST_FRONT_LINES)[:MOST_FRONT_LINES]
+        named, title = front_matter(lines).get("quiz", ("", 0))[0], _title(lines)
+        if named or not title:
+            return named if named in self.units else ""
+        sheets = {unit: self.course_files.text(filenames(unit)[2]) or "" for unit in self.units}
+        same = [unit for unit, sheet in sheets.items() if _title(sheet.split("\n", MOST_FRONT_LINES)) == title]
+        return same[0] if len(same) == 1 else ""
 
     def _found(self, unit: str, is_quiz: bool) -> list[Wrong]:
         """Return what was handed in that is no answer to a unit, or to its quiz, without the course's own files."""
@@ -299,3 +341,14 @@ def _what(error: UnreadableError, path: str) -> str:
 
 def _name(path: str) -> str:
     return path if re.fullmatch(r"[\w.-]+", path, re.ASCII) else quoted_name(path)
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split()
+    except UnicodeDecodeError:
+        return []
+
+
+def _title(lines: Sequence[str]) -> str:
+    return next((line.rstrip() for line in lines if line.startswith("# ")), "")
