@@ -28,7 +28,7 @@ from grader.submissions.submission import (
     quoted_name,
     written_lines,
 )
-from grader.submissions.tree import Files, Ignored, Part, UnreadableError, View, refuse_beyond, renamed
+from grader.submissions.tree import Files, Ignored, TreePart, UnreadableError, View, refuse_beyond, renamed
 
 # So many of the files that have one name are read.
 _MOST_TRIED = 10
@@ -71,7 +71,7 @@ class Wanted:
     def _renamed(self, tree: Files, path: str, own_path: str | None, misnamed: MisnamedError) -> Candidate | None:
         """Read a file of another kind than its name says under the name that it should have."""
         try:
-            found = self.candidate(View({misnamed.right: Part(tree, path, path)}), misnamed.right, own_path or path)
+            found = self.candidate(View({misnamed.right: TreePart(tree, path, path)}), misnamed.right, own_path or path)
         except UnreadableError as error:
             raise UnreadableError(renamed(str(error), misnamed.right, path)) from None
         if found is None or own_path:  # then a remark names it already
@@ -168,7 +168,7 @@ class Wanted:
                         candidates.append(candidate)
         return candidates, unreadable + problems
 
-    def _candidate(self, file: Part, name: str, taken: Collection[str]) -> Candidate | None:
+    def _candidate(self, file: TreePart, name: str, taken: Collection[str]) -> Candidate | None:
         path = f"{file.folder}{name}"
         while path in taken:  # each gets a path of its own, which ends in the course's name
             path = f"_/{path}"
@@ -177,10 +177,10 @@ class Wanted:
         except UnreadableError as error:
             raise UnreadableError(renamed(str(error), path, quoted_name(file.path))) from None
 
-    def _own_name(self, file: Part) -> str:
+    def _own_name(self, file: TreePart) -> str:
         return file.name
 
-    def _near_name(self, file: Part) -> str | None:
+    def _near_name(self, file: TreePart) -> str | None:
         """Return the name that a misnamed file should have. In the folder of a unit, any notebook is the unit's."""
         if file.path in self.files.sheets:
             return filenames(self.files.sheets[file.path])[2]
@@ -189,12 +189,12 @@ class Wanted:
         is_the_units = file.path.startswith(f"{self.unit}/") and file.name.lower().endswith(".ipynb")
         return intended_name(file.name, self.files.units) or (f"{self.unit}.ipynb" if is_the_units else None)
 
-    def _only_name(self, file: Part) -> str | None:
+    def _only_name(self, file: TreePart) -> str | None:
         """Return the name that a file of any name should have, if one unit is graded and no other file fits."""
         suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
         return f"{self.unit}.{suffix}" if self.unit == self.files.only and file in self.files.unnamed else None
 
-    def _exported_name(self, file: Part) -> str | None:
+    def _exported_name(self, file: TreePart) -> str | None:
         """Return the name of what a document was made of, so that a sentence says what it is."""
         is_known = file.name in self.files.course_files or file.path in self.files.sheets
         return None if is_known else exported_name(file.name, self.files.units)
