@@ -55,7 +55,7 @@ class Wanted:
     def candidate(self, tree: Files, path: str, own_path: str | None = None) -> Candidate | None:
         """Read a file as a candidate; None if there is none, or it has no cells of the quiz. Raises UnreadableError."""
         try:
-            source = self._answers(tree, path) if self.is_quiz else self._code(tree, path)
+            source = self._answers(tree, path) if self.is_quiz else self._code(tree, path, own_path or path)
         except MisnamedError as error:
             if self.is_quiz:
                 raise
@@ -87,13 +87,13 @@ class Wanted:
             return [[]] if self.is_quiz else []
         return [[], written_lines(stub)] if self.is_quiz else [code_lines([stub])]
 
-    def _code(self, tree: Files, path: str) -> UnitSource | None:
+    def _code(self, tree: Files, path: str, own_path: str) -> UnitSource | None:
         """Read the code in a script or a notebook; None if there is no file. Raises UnreadableError."""
         if path.endswith(".ipynb"):
             notebook = self.files.notebook(tree, path)
             source, fault = notebook and notebook.code, "has no code in it"
         else:
-            source, fault = self._script(tree, path), "is empty"
+            source, fault = self._script(tree, path, own_path), "is empty"
         if source is None:
             return None
         if not code_lines(source.cells):
@@ -105,14 +105,13 @@ class Wanted:
         stub = self.files.course_files.text(self.name) or ""
         return repaired(source, stub) if source.is_notebook else source
 
-    def _script(self, tree: Files, path: str) -> UnitSource | None:
+    def _script(self, tree: Files, path: str, own_path: str) -> UnitSource | None:
         read = read_remarked(tree, path, NOTEBOOK_LIMIT)  # it may be a notebook, or an export of one
         if read is None:
             return None
         require_script(read.text, path)
         refuse_beyond(CODE_LIMIT, len(read.text), path)
-        own = tree.mounts[path].path if isinstance(tree, View) and path in tree.mounts else path
-        text, remarks = code_of(read, path, own)
+        text, remarks = code_of(read, path, own_path)
         return UnitSource(path, (text,), remarks)
 
     def _answers(self, tree: Files, path: str) -> UnitSource | None:
@@ -149,8 +148,7 @@ class Wanted:
             if any(one.has_answers for one in candidates):
                 break
             known = {*places, *(one.own_path for one in candidates)}
-            named = [(file, name_of(file)) for file in files if file.path not in known]
-            found = [(file, name) for file, name in named if name in names]
+            found = [(file, name) for file in files if file.path not in known and (name := name_of(file)) in names]
             found.sort(key=lambda one: (one[0].folder, one[1].endswith(".ipynb")))
             for file, name in found[:_MOST_TRIED]:
                 self.files.seen.add(file.path)

@@ -153,12 +153,13 @@ class SubmissionFiles:
         assert self.only
         known = {*self.sheets, *(one.path for one in self.walked.files if intended_name(one.name, self.units))}
         names = {*NEVER_READ, *self.course_files}
-        others = [file for file in self.walked.files if file.path not in known and file.name not in names]
-        others = [file for file in others if not RELEASED.fullmatch(file.name)]
-        scripts = [file for file in others if is_code(file.name)]
-        texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
+        others = [one for one in self.walked.files if one.path not in known and one.name not in names]
+        others = [one for one in others if not RELEASED.fullmatch(one.name)]
+        scripts = [one for one in others if is_code(one.name)]
+        texts = [one for one in others if _TEXT.fullmatch(one.name) and not is_code(one.name)]
+        own = self._exercises(self.only)
         most = [*scripts[:_MOST_UNNAMED], *texts[:_MOST_TEXTS]]
-        found = [file for file in most if self.defines(code_in(file), self.only)]
+        found = [one for one in most if not own.isdisjoint(DEFINITION.findall(code_in(one)))]
         if found or len(scripts) != 1:
             return found
         return [one for one in scripts if not self.other_unit(code_in(one), self.only)]
@@ -214,10 +215,6 @@ class SubmissionFiles:
         if not fitting or any(re.search(rf"\b{name}\b", code) for name in own):
             return ""
         return fitting[0]
-
-    def defines(self, code: str, unit: str) -> bool:
-        """Return whether code defines an exercise of a unit."""
-        return not self._exercises(unit).isdisjoint(DEFINITION.findall(code))
 
     def _exercises(self, unit: str) -> set[str]:
         return set(DEFINITION.findall(self.course_files.text(filenames(unit)[0]) or ""))
