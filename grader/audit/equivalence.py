@@ -119,6 +119,8 @@ def _deadline(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
+# -- probes that are derived from hidden tests -------------------------------------------------------------------
+
 DRAWS = 20
 """The draws of each criterion. They differ from those of the course's version."""
 

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 from grader.course.model import Late
-from grader.reports.model import NOT_WRITTEN, Change, Exercise, Message, Quiz, Received, Report, Test, Unit
+from grader.reports.model import NOT_WRITTEN, Change, Exercise, Message, Quiz, Report, Test, Unit
 from grader.submissions.submission import missing_file
 from grader.text import ended, listed, log_line, who
 
@@ -308,7 +308,11 @@ def change_sentences(unit: Unit, timezone: str = "UTC") -> list[str]:
     """
     sentences = ["You are exempt from this unit: it does not count."] if unit.exempt else []
     if unit.due and (unit.received or unit.extended):
-        sentences.append(_received(unit.received, timezone))
+        if unit.received and unit.received.at:
+            at = in_zone(datetime.datetime.fromisoformat(unit.received.at), timezone)
+            sentences.append(f"Handed in: {at} ({unit.received.source}).")
+        else:
+            sentences.append("It is not known when this was handed in, so nothing is taken off for now.")
         due = in_zone(datetime.datetime.fromisoformat(unit.due), timezone)
         sentences.append(f"Due: {due}{', with your extension' if unit.extended else ''}.")
     changes = [one for one in unit.changes if one.kind != "comment"]
@@ -376,9 +380,3 @@ def undated(unit: Unit) -> str:
     if source == "Canvas":
         return "Time unknown: Canvas marked it as late, and does not say when it came: add the time to times.csv."
     return f"Time unknown: {source} does not say when it came, so it may be late: add the time to times.csv."
-
-
-def _received(received: Received | None, timezone: str) -> str:
-    if received is None or received.at is None:
-        return "It is not known when this was handed in, so nothing is taken off for now."
-    return f"Handed in: {in_zone(datetime.datetime.fromisoformat(received.at), timezone)} ({received.source})."

@@ -272,6 +272,8 @@ def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
+# -- results in another order ------------------------------------------------------------------------------------
+
 # How a sentence on results in another order ends, also that of a check which sees it by the shapes.
 ANOTHER_ORDER = re.compile(
     r"; (?:your \w+ result is what the \w+ should be|yours returns them in the reverse order)\.$"
@@ -299,6 +301,8 @@ def _is_close(value: Any, expected: torch.Tensor, within: float) -> bool:
     is_alike = isinstance(value, torch.Tensor) and value.shape == expected.shape
     return is_alike and torch.allclose(value.double(), expected.double(), RELATIVE, within)
 
+
+# -- linear layers -----------------------------------------------------------------------------------------------
 
 # By the names of a module's parameters.
 Weights = dict[str, "torch.Tensor"]

@@ -20,6 +20,11 @@ from grader.integrations.github.github_release import checksum
 from grader.submissions.submission import FOLDER, filenames
 from grader.text import listed
 
+# Clocks differ a little, and a student may commit offline and push days later.
+_CLOCKS_DIFFER = datetime.timedelta(minutes=10)
+_LONG_BEFORE = datetime.timedelta(days=7)
+_MOST_LISTED = 3
+
 
 class Snapshot(Model):
     """What a default branch pointed to when an earlier run looked at it."""
@@ -177,12 +182,6 @@ def _own_files(store: Store, commit: str, unit: str) -> dict[str, str]:
     store.fetch(commit)
     paths = [f"{folder}{name}" for folder in ("", f"{FOLDER}/", f"{unit}/") for name in filenames(unit)]
     return {path: checksum(content) for path, content in store.read(commit, paths, FILE_LIMIT).items()}
-
-
-# Clocks differ a little, and a student may commit offline and push days later.
-_CLOCKS_DIFFER = datetime.timedelta(minutes=10)
-_LONG_BEFORE = datetime.timedelta(days=7)
-_MOST_LISTED = 3
 
 
 def anomalies(

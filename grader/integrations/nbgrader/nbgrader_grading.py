@@ -39,6 +39,19 @@ from grader.submissions.submission import Submission
 AT_ONCE = 2
 """The submission that nbgrader waits for or works on, and the next one."""
 
+TEMPLATE = "feedback.html.j2"
+_OUTPUTS = {
+    "printed": "Your code printed",
+    "raised": "Your code raised",
+    "not run": "What could not be run",
+    "attempted": "What your code was seen to try",
+}
+# Two kinds of links in the index of nbgrader's page of feedback: to a score, and to a comment on an answer.
+_SCORE = re.compile(r'(<a href="#test_([\w-]+)">)Test cell(?=</a>)')
+_COMMENT = re.compile(r'(<a href="#comment-([\w-]+)">Comment)(?=</a>)')
+WHOLE = "about_the_notebook"
+WHOLE_SOURCE = "# Notes from `grader` on the whole notebook."
+
 
 class NotGraded(GraderError):
     """A problem that the instructor must fix before anything is graded; one sentence with the problem and the fix."""
@@ -149,20 +162,6 @@ def cells_with_points(notebook: NotebookNode) -> dict[str, NotebookNode]:
 def _not_graded(error: SandboxUnavailable | InternalError) -> NotGraded:
     fix = " To grade without isolation: c.SubmissionExporter.allow_unisolated = True in nbgrader_config.py."
     return NotGraded(" ".join(f"{error}{fix if isinstance(error, SandboxUnavailable) else ''}".splitlines()))
-
-
-TEMPLATE = "feedback.html.j2"
-
-_OUTPUTS = {
-    "printed": "Your code printed",
-    "raised": "Your code raised",
-    "not run": "What could not be run",
-    "attempted": "What your code was seen to try",
-}
-
-# Two kinds of links in the index of nbgrader's page of feedback: to a score, and to a comment on an answer.
-_SCORE = re.compile(r'(<a href="#test_([\w-]+)">)Test cell(?=</a>)')
-_COMMENT = re.compile(r'(<a href="#comment-([\w-]+)">Comment)(?=</a>)')
 
 
 @dataclass(frozen=True)
@@ -289,10 +288,6 @@ class FeedbackExporter(HTMLExporter):
 def _title(grade_id: str) -> str:
     """Return what a reader calls an exercise or a quiz item."""
     return f"Quiz: {heading(grade_id.removeprefix(QUIZ_MARK))}" if grade_id.startswith(QUIZ_MARK) else grade_id
-
-
-WHOLE = "about_the_notebook"
-WHOLE_SOURCE = "# Notes from `grader` on the whole notebook."
 
 
 class GradeSubmission(NbGraderPreprocessor):

@@ -39,6 +39,10 @@ from grader.text import listed, log_line
 MOST_CELLS = 1000
 """nbgrader processes each cell many times, and its pages show all cells."""
 
+# The files that ExtractSubmissions writes, <student>/<file>.
+_EXTRACTED = r".*[/\\](?P<student_id>[^/\\]+)[/\\](?P<file_id>[^/\\]+)$"
+_MOST_IGNORED = 50
+
 
 class SubmissionExporter(NotebookExporter):
     """Reads submitted notebooks; an unreadable one counts as the unchanged release. Its parent is Autograde.
@@ -219,12 +223,6 @@ def _clean(cells: list[Any]) -> list[NotebookNode]:
         }
         clean.append(nbformat.from_dict(own | ({"outputs": [], "execution_count": None} if kind == "code" else {})))
     return clean
-
-
-# The files that ExtractSubmissions writes, <student>/<file>.
-_EXTRACTED = r".*[/\\](?P<student_id>[^/\\]+)[/\\](?P<file_id>[^/\\]+)$"
-
-_MOST_IGNORED = 50
 
 
 class ExtractSubmissions(ExtractorPlugin):

@@ -29,12 +29,9 @@ from grader.quizzes.quiz_source import Quiz
 from grader.quizzes.sheet import heading, kind_line
 from grader.quizzes.sheet_reader import WHAT_TO_WRITE
 from grader.reports.scoring import Rubric, quiz_points
+from grader.submissions.notebook import METADATA
 
 CONFIGURATION = "nbgrader_config.py"
-_METADATA = {
-    "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-    "language_info": {"name": "python"},
-}
 _ABOUT_THE_NOTEBOOK = """\
 **About this notebook.** Hand in the whole notebook; it is graded afterwards. The cell below each exercise will show its
 points; there is nothing to do there. You may add cells anywhere, but keep the ones that are here. To check your work,
@@ -61,6 +58,11 @@ import os
 assert os.environ.get("NBGRADER_EXECUTION") != "autograde", "graded by `grader` alone"
 ### END HIDDEN TESTS"""
 
+HISTORY = "source_history"
+"""The folder of earlier notebooks. It is beside source/, whose files students receive."""
+AS_RELEASED = "as_released"
+"""The folder in HISTORY with each notebook as the last release made it. What differs from it is the instructor's."""
+
 
 def notebooks_of(course: Course, rubric: Rubric) -> dict[str, NotebookNode]:
     """Return the notebook of every unit. Raises ReleaseError if the units do not match their sources."""
@@ -73,7 +75,7 @@ def notebooks_of(course: Course, rubric: Rubric) -> dict[str, NotebookNode]:
             # These ids are the same in each release; jupytext's are random.
             cell.id = cell.metadata.get("nbgrader", {}).get("grade_id", f"text-{position}")
             cell.metadata.pop("lines_to_next_cell", None)
-        notebooks[unit] = nbformat.v4.new_notebook(cells=cells, metadata=_METADATA)
+        notebooks[unit] = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
         nbformat.validate(notebooks[unit])
     return notebooks
 
@@ -226,12 +228,6 @@ def _cell(source: str, **marks: str | int) -> NotebookNode:
     metadata = {"nbgrader": {"schema_version": 3, "task": False, **marks}}
     made: NotebookNode = nbformat.v4.new_code_cell(source, metadata=metadata)
     return made
-
-
-HISTORY = "source_history"
-"""The folder of earlier notebooks. It is beside source/, whose files students receive."""
-AS_RELEASED = "as_released"
-"""The folder in HISTORY with each notebook as the last release made it. What differs from it is the instructor's."""
 
 
 @dataclass

@@ -18,6 +18,9 @@ Cells = dict[str, "NotebookNode"]
 
 MARKS = ("grade", "solution", "locked", "task")
 
+_TEST = "test_"
+_MOST_SHOWN = 50
+
 
 def name_of(cell: NotebookNode) -> str | None:
     """Return the grade_id of a cell that nbgrader knows; None of any other, such as a text."""
@@ -94,10 +97,6 @@ def _match(
         if place not in names and (found := next((one for one in free if is_match(cell, reference[one])), None)):
             names[place] = found
             free.remove(found)
-
-
-_TEST = "test_"
-_MOST_SHOWN = 50
 
 
 class Merge:

@@ -47,6 +47,25 @@ _BASE64 = re.compile(r"(?:[\w+/-]{24,}={0,2}\s*)+", re.ASCII)
 _READABLE = re.compile(rb"[\t\n\r -~]{20,}")
 _ONLY_BASE64 = re.compile(r"[\w+/-]{200,}", re.ASCII)  # longer than any name
 
+SHORTEST_PART = 26
+"""A secret of fewer signs is only found alone: sentences have some words in common with code."""
+COPIED = 10
+"""So many lines of hidden tests or solutions in a row are a copy, even if students receive each of them elsewhere."""
+KNOWN_ANSWERS = 3
+"""So many right answers of one quiz, in a sheet or each after the name of its item, are a key."""
+BETWEEN = 3
+"""The most words between a name and its answer, such as `points: 1, answer:`."""
+_BESIDE = re.compile("`|#")  # around code in a text, and before a comment
+# An item's heading and kind in a sheet or a notebook: no answer is there.
+_ASKED = re.compile(r'## \d+\. [\w ]*\w(?:\\n|[",\s])*\*[^*]+\bpoints?\*')
+_PARAMETER = re.compile(r"\[\[\w+\]\]")
+_NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sentence for reports, or an import
+_SENTENCE = re.compile(r'def test_\w+\([^)]*\).*:\n\s+"""([^"]*)"""')  # a test's docstring
+Passage = tuple[str, str]
+"""A place in the course, and the text there."""
+Quizzes = Mapping[str, Quiz]
+"""The quizzes by the place of their source."""
+
 
 def signs(text: str) -> str:
     """Return what is compared of a text: the same for other spaces, line ends, hidden signs and forms of letters."""
@@ -111,27 +130,6 @@ def _of_base64(text: str) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return b"\n".join(_READABLE.findall(content)).decode("ascii")
-
-
-SHORTEST_PART = 26
-"""A secret of fewer signs is only found alone: sentences have some words in common with code."""
-COPIED = 10
-"""So many lines of hidden tests or solutions in a row are a copy, even if students receive each of them elsewhere."""
-KNOWN_ANSWERS = 3
-"""So many right answers of one quiz, in a sheet or each after the name of its item, are a key."""
-BETWEEN = 3
-"""The most words between a name and its answer, such as `points: 1, answer:`."""
-
-_BESIDE = re.compile("`|#")  # around code in a text, and before a comment
-# An item's heading and kind in a sheet or a notebook: no answer is there.
-_ASKED = re.compile(r'## \d+\. [\w ]*\w(?:\\n|[",\s])*\*[^*]+\bpoints?\*')
-_PARAMETER = re.compile(r"\[\[\w+\]\]")
-_NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sentence for reports, or an import
-_SENTENCE = re.compile(r'def test_\w+\([^)]*\).*:\n\s+"""([^"]*)"""')  # a test's docstring
-Passage = tuple[str, str]
-"""A place in the course, and the text there."""
-Quizzes = Mapping[str, "Quiz"]
-"""The quizzes by the place of their source."""
 
 
 class Secrets:

@@ -29,6 +29,12 @@ LONGEST_FORMULA = 500
 # Links, classes and styles are not among them.
 _ATTRIBUTES = {"display", "stretchy", "mathvariant", "linethickness", "columnalign", "width", "accent", "fence"}
 
+MOST_BYTES = 1_000_000
+# The most characters of a text from the student; the first of these that makes the page small enough is taken.
+_MOST_OF_A_TEXT = (20_000, 4000, 400, 100)
+_FOLDER = Path(__file__).parent
+STYLE = _FOLDER / "page.css"
+
 
 def inline(text: str) -> Markup:
     """Return a sentence as HTML: `code` in it is code, and all else is text, because a star may be a product."""
@@ -109,13 +115,6 @@ def environment(folder: Path) -> Environment:
 def _visible(value: Any) -> Any:
     """Make the text of an expression printable; what is HTML already was made so before."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-MOST_BYTES = 1_000_000
-# The most characters of a text from the student; the first of these that makes the page small enough is taken.
-_MOST_OF_A_TEXT = (20_000, 4000, 400, 100)
-_FOLDER = Path(__file__).parent
-STYLE = _FOLDER / "page.css"
 
 
 class Picture(NamedTuple):

@@ -24,6 +24,23 @@ _LINKS = re.compile(r"@(?=\w)|#(?=\w)|(?<![^\W_])(?:GH-(?=\d)|www(?=\.))|:(?=//)
 _BREAK = "\u200b"
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
+MOST_BYTES = 200_000
+"""GitHub accepts a mebibyte per step, but nobody reads that much."""
+MOST_ATTEMPTS = 20
+MOST_OF_AN_EXPLANATION = 2000
+MARKS: dict[reading.State, str] = {
+    "done": "✔",
+    "in progress": "◐",
+    "waiting": "◌",
+    "not written yet": "○",
+    "no answer found": "✘",
+    "not handed in": "–",
+    "exempt": "–",
+}
+_NEXT: tuple[reading.State, ...] = ("in progress", "no answer found", "not written yet", "waiting", "not handed in")
+MOST_ANNOTATIONS = 10
+"""GitHub shows at most this many errors of one step."""
+
 
 def command(name: str, message: str, **properties: str | int | None) -> str:
     """Return one workflow command, such as `::error file=a.py,line=3::message`.
@@ -63,24 +80,6 @@ def _escaped(line: str) -> str:
     broken = _LINKS.sub(lambda found: found[0] + _BREAK, line)
     entities = _MARKUP.sub(lambda found: "".join(f"&#{ord(one)};" for one in found[0]), broken)
     return entities.replace(_BREAK, "&#8203;")
-
-
-MOST_BYTES = 200_000
-"""GitHub accepts a mebibyte per step, but nobody reads that much."""
-MOST_ATTEMPTS = 20
-MOST_OF_AN_EXPLANATION = 2000
-
-MARKS: dict[reading.State, str] = {
-    "done": "✔",
-    "in progress": "◐",
-    "waiting": "◌",
-    "not written yet": "○",
-    "no answer found": "✘",
-    "not handed in": "–",
-    "exempt": "–",
-}
-
-_NEXT: tuple[reading.State, ...] = ("in progress", "no answer found", "not written yet", "waiting", "not handed in")
 
 
 def summary(report: Report, most: int = MOST_BYTES) -> str:
@@ -274,10 +273,6 @@ def _where(entry: reading.ExerciseEntry, message: Message | None) -> str:
 def _rows(rows: list[list[str]]) -> str:
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
-
-
-MOST_ANNOTATIONS = 10
-"""GitHub shows at most this many errors of one step."""
 
 
 class _Error(NamedTuple):
