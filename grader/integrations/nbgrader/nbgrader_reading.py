@@ -32,7 +32,7 @@ from grader.submissions.layouts import is_marked
 from grader.submissions.notebook import CODE_LIMIT, NO_TEXT, NOTEBOOK_LIMIT, grade_id_of, read_all_cells, source_of
 from grader.submissions.reader import find_files
 from grader.submissions.submission import intended_name
-from grader.submissions.tree import Files, Part, UnreadableError, walk
+from grader.submissions.tree import Files, TreePart, UnreadableError, walk
 from grader.text import listed, log_line
 
 MOST_CELLS = 1000
@@ -274,7 +274,7 @@ class ExtractSubmissions(ExtractorPlugin):
         if not own_paths:
             self._warn(f"{student}: nothing was collected. {chosen.problem}")
         for name, own_path in own_paths.items():
-            file = files.get(own_path) or Part(tree, own_path, own_path)
+            file = files.get(own_path) or TreePart(tree, own_path, own_path)
             try:
                 content = file.tree.read_bytes(file.relative, NOTEBOOK_LIMIT)
             except UnreadableError as error:
