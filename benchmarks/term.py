@@ -36,7 +36,7 @@ import compare_reports
 import moodle_importer
 from courses import copy_course
 
-from grader.reports.folder import earlier_reports, read_report
+from grader.reports.folder import EARLIER, read_report
 from grader.reports.model import Report
 
 YEAR = "2025"
@@ -162,7 +162,8 @@ def results(term: Term) -> Iterator[tuple[str, bytes]]:
         folder = term.folder / "reports" / unit
         for student in sorted(path.stem for path in folder.glob("*.json")):
             # An earlier report that differs from the next only in what is left out here need not be in both runs.
-            history = [*earlier_reports(student, folder), read_report(student, folder)]
+            earlier = sorted((folder / EARLIER / student).glob("*.json"))
+            history = [*(read_report(path.stem, path.parent) for path in earlier), read_report(student, folder)]
             contents = itertools.groupby(canonical(one, student in hostile) for one in history if one)
             yield f"{unit}/{student}", b"\n".join(content for content, _ in contents)
     for path in sorted((term.folder / "originality").rglob("*")):

@@ -1,4 +1,4 @@
-"""Atomic writes, folder locks, the digest of files, and texts that nobody reads by chance."""
+"""Atomic writes, folder locks, the digest of files, texts that nobody reads by chance, and the package as a program."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ _OPEN_FILE = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,9})")
 
 class FolderInUse(GraderError):
     """Another program holds the folder; the text is its process id, or empty if it has just started."""
+
+
+def module_command(module: str, *arguments: object) -> list[str]:
+    """Return the command that runs `module` of this package, without a student's file on its path."""
+    path = f"sys.path.insert(0, {str(PACKAGE.parent)!r})"
+    code = f"import sys, runpy; {path}; runpy.run_module({module!r}, run_name='__main__')"
+    return [sys.executable, "-P", "-s", "-c", code, *map(str, arguments)]
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

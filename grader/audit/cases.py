@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from grader.audit.mutation.mutants import Mutant, mutants_of
+from grader.audit.mutation import Mutant, mutants_of
 from grader.course.left_out import left_out
 from grader.course.model import Course
 from grader.course.modules import shown

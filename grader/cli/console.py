@@ -152,8 +152,9 @@ def can_ask(console: Console) -> bool:
     return console.is_terminal and sys.stdin.isatty() and "CI" not in os.environ
 
 
-def say(*texts: str, console: Console = out) -> None:
+def say(*texts: str, console: Console | None = None) -> None:
     """Print a line of each of these texts, whatever is in them."""
+    console = console or out
     for text in texts:
         console.print(safe(text, console), soft_wrap=True)
 

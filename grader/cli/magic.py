@@ -132,7 +132,8 @@ class NotebookFinder(abc.MetaPathFinder, abc.Loader):
         source = self._source(module.__name__)
         assert source
         labels = [f"{source.filename}, cell {number}" for number in range(1, len(source.cells) + 1)]
-        loader.run(list(source.cells), labels, module, True, lambda _, piece: _defines(piece.tree), lambda *_: None)
+        run = loader.Run(list(source.cells), labels, module, True, lambda _, one: _defines(one.tree), lambda *_: None)
+        run.run()
 
     def _source(self, unit: str) -> UnitSource | None:
         return read_submission("student", Path.cwd(), [unit], self.course.exercises).units[unit].code

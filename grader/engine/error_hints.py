@@ -9,7 +9,7 @@ import ast
 import difflib
 import keyword
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from grader.engine import name_hints
 from grader.engine.definition_hints import WITHOUT_SELF, on_stray_forward, written
@@ -167,17 +167,14 @@ OWNERS = {
 
 
 def hint_for(outcome: Outcome, place: SourceLine, lost: Sequence[FailedStatement] = ()) -> str:
-    """Return a sentence on what to do about an error, or "".
+    """Return a sentence on what to do about an error in this line, or "".
 
-    Args:
-        outcome: What was raised.
-        place: Its line.
-        lost: The statements that failed in the unit of the line.
+    lost: The statements that failed in the unit of the line.
     """
     if outcome.kind != "raised":
         return ""
     detail = outcome.detail
-    if hint := on_refusal(outcome.reason, detail, place.number, place.around):
+    if hint := on_refusal(outcome, place):
         return hint
     if missing := name_hints.MISSING_NAME.match(detail):
         return name_hints.on_missing_name(missing[1], place, lost)
@@ -185,12 +182,12 @@ def hint_for(outcome: Outcome, place: SourceLine, lost: Sequence[FailedStatement
         return f"Did you mean `{near}`?"
     if unbound := UNBOUND.search(detail):
         return f"Give `{unbound[1]}` a value before this line, on every way to it."
-    if (refused := ARGUMENTS.match(detail)) and refused[1] in _numpy_calls(place.number, place.around):
+    if (refused := ARGUMENTS.match(detail)) and refused[1] in _numpy_calls(place):
         return NUMPY
     if takes := unnamed_generator(detail, place.text) or on_combination(detail):
         return takes
     if "NoneType" in detail and not refused:
-        return _on_none(place.number, place.around)
+        return _on_none(place)
     hint = hint_on_tensors(outcome, place) or _on_definition(outcome, place)
     return hint or name_hints.on_missing_attribute(detail, place.lines)
 
@@ -207,25 +204,25 @@ def _on_definition(outcome: Outcome, place: SourceLine) -> str:
     return by_rule(TEXTS, detail, "")
 
 
-def on_refusal(reason: str, detail: str, line: int, around: list[ast.AST]) -> str:
+def on_refusal(outcome: Outcome, place: SourceLine) -> str:
     """Return a sentence on what ends Python, or on the call that the sandbox refused, or "".
 
     A breakpoint stops at the line below it.
     """
-    if ENDS.match(reason):
+    if ENDS.match(outcome.reason):
         return END
-    if not REFUSED_CALLS.match(reason) and CLOSED not in detail:
+    if not REFUSED_CALLS.match(outcome.reason) and CLOSED not in outcome.detail:
         return ""
-    names = [_called(call) for call in _calls(line, around)]
-    names += [name for call in _calls(None, around[:1]) if CALLS.get(name := _called(call)) == BREAKPOINT]
+    names = [_called(call) for call in _calls(place)]
+    around = [node for top in place.around[:1] for node in ast.walk(top) if isinstance(node, ast.Call)]
+    names += [name for call in around if CALLS.get(name := _called(call)) == BREAKPOINT]
     return next((CALLS[name] for name in names if name in CALLS), "")
 
 
-def _calls(line: int | None, around: list[ast.AST]) -> Iterator[ast.Call]:
-    """Yield the calls in the innermost of these nodes, by default in all of its lines."""
-    for node in ast.walk(around[-1]) if around else ():
-        if isinstance(node, ast.Call) and (line is None or node.lineno <= line <= (node.end_lineno or 0)):
-            yield node
+def _calls(place: SourceLine) -> list[ast.Call]:
+    """Return the calls in a line."""
+    nodes = [node for inner in place.around[-1:] for node in ast.walk(inner) if isinstance(node, ast.Call)]
+    return [node for node in nodes if node.lineno <= place.number <= (node.end_lineno or 0)]
 
 
 def _called(call: ast.Call) -> str:
@@ -235,17 +232,17 @@ def _called(call: ast.Call) -> str:
     return ""
 
 
-def _numpy_calls(line: int, around: list[ast.AST]) -> set[str]:
+def _numpy_calls(place: SourceLine) -> set[str]:
     """Return the functions of numpy that a line calls."""
-    functions = [call.func for call in _calls(line, around) if isinstance(call.func, ast.Attribute)]
+    functions = [call.func for call in _calls(place) if isinstance(call.func, ast.Attribute)]
     return {one.attr for one in functions if written(one.value) in ("np", "numpy")}
 
 
-def _on_none(line: int, around: list[ast.AST]) -> str:
+def _on_none(place: SourceLine) -> str:
     """Return a sentence on a None in a line: which argument it may be, or else that a function may return it."""
-    nodes = ast.walk(around[-1]) if around else ()
-    used = {node.id for node in nodes if isinstance(node, ast.Name) and node.lineno == line}
-    for function in around:
+    nodes = (node for inner in place.around[-1:] for node in ast.walk(inner) if isinstance(node, ast.Name))
+    used = {node.id for node in nodes if node.lineno == place.number}
+    for function in place.around:
         if isinstance(function, ast.FunctionDef):
             given = function.args
             pairs = [*zip(given.args[::-1], given.defaults[::-1], strict=False)]

@@ -293,12 +293,9 @@ def attributes_of(owner: ast.AST) -> set[str]:
 
 
 def hint_on_characters(hint: str, detail: str, place: SourceLine) -> str:
-    """Return what to type, if an error is about a character or a name that only looks right; otherwise the hint.
+    """Return what to type, if an error in this line is about a character or a name that only looks right.
 
-    Args:
-        hint: What to do about the error otherwise.
-        detail: The text of the error.
-        place: Its line.
+    hint: What to do about the error otherwise.
     """
     if (invalid := _INVALID.fullmatch(detail)) and not place.is_text:
         character = chr(int(invalid[1], 16))

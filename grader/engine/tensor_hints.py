@@ -308,13 +308,10 @@ def _product(detail: str, code: str, tensors: Sequence[_Tensor]) -> str:
 
 
 def by_rule(rules: Iterable[tuple[str, ...]], detail: str, code: str) -> str:
-    """Return the hint of the first rule that fits, or "".
+    """Return the hint of the first rule that fits an error and the code of its line, or "".
 
-    Args:
-        rules: For each a pattern of the error's text, the hint, which may have the groups of the patterns in braces,
-            and perhaps a pattern of the line's code.
-        detail: The error's text.
-        code: The text of the line.
+    rules: For each a pattern of the error's text, the hint, and perhaps a pattern of the code. The hint may have the
+        groups of the patterns in braces.
     """
     for pattern, hint, *in_code in rules:
         if (error := re.search(pattern, detail)) and (found := re.search("".join(in_code), code)):

@@ -1,5 +1,8 @@
-"""`configure` under the name that nbgrader courses released before December 2026 have in their nbgrader_config.py."""
+"""The name of `grader.integrations.nbgrader` before December 2026: stops nbgrader, which would grade without it."""
 
-from grader.integrations.nbgrader import configure
+import sys
 
-__all__ = ["configure"]
+sys.exit(
+    "nbgrader_config.py: `grader.nbgrader` is `grader.integrations.nbgrader` now. Run this in the course's folder: "
+    "sed -i.bak s/grader.nbgrader/grader.integrations.nbgrader/ nbgrader_config.py"
+)

@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from platformdirs import user_cache_path
 
-from grader.files import PACKAGE
-from grader.sandbox.command import module_command
+from grader.files import PACKAGE, module_command
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -21,7 +21,7 @@ from grader.practice.exercise_code import NotFound, NotPython, added, definition
 from grader.practice.progress import state_folder
 from grader.submissions.archives import Folder
 from grader.submissions.file_text import unix_lines
-from grader.submissions.notebook import CHECK_MAGIC, NOTEBOOK_LIMIT, code_lines, is_check, source_of
+from grader.submissions.notebook import CHECK_MAGIC, METADATA, NOTEBOOK_LIMIT, code_lines, is_check, source_of
 from grader.submissions.reader import read_submission
 from grader.submissions.submission import DEFINITION, FOLDER, filenames, places
 from grader.submissions.tree import UnreadableError, read_bytes
@@ -172,10 +172,6 @@ _LOAD = f"""\
 # Run this cell first. After that, each cell with %{CHECK_MAGIC} runs the visible tests on the code that you have run.
 # %hint EXERCISE shows a hint, and %show EXERCISE draws what your code computes.
 %load_ext grader"""
-_KERNEL = {
-    "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-    "language_info": {"name": "python"},
-}
 
 
 class Converted(NamedTuple):
@@ -248,7 +244,7 @@ def to_notebook(script: str, unit: str, exercises: Collection[str]) -> str:
     is_titled = bool(cells) and cells[0].cell_type == "markdown"
     cells.insert(int(is_titled), nbformat.v4.new_code_cell(_LOAD))
     cells.append(_check_cell(unit))
-    return f"{nbformat.writes(nbformat.v4.new_notebook(cells=cells, metadata=_KERNEL))}\n"
+    return f"{nbformat.writes(nbformat.v4.new_notebook(cells=cells, metadata=METADATA))}\n"
 
 
 def to_script(notebook: str, path: Path) -> str:

@@ -128,27 +128,17 @@ def keep_earlier(before: Report, after: Report, directory: Path) -> None:
     write_atomically(folder / f"{stem}{f'-{taken + 1}' if taken else ''}.json", before.to_json())
 
 
-def earlier_reports(student: str, directory: Path) -> list[Report]:
-    """Return the student's reports that later ones have replaced, the oldest first."""
-    folder = directory / EARLIER / student
-    return [report for name in _earlier_names(folder) if (report := read_report(name, folder))]
-
-
 def earlier_report(student: str, directory: Path, time: datetime.datetime) -> Report | None:
     """Return the newest of the student's earlier reports that was made by some time; None if there is none."""
     folder = directory / EARLIER / student
-    names = [name for name in _earlier_names(folder) if name[:_LENGTH] <= _stem(time)]
-    return next((report for name in reversed(names) if (report := read_report(name, folder))), None)
+    names = [path.stem for path in folder.glob("*.json") if path.stem[:_LENGTH] <= _stem(time)]
+    # Those of one second are numbered.
+    names.sort(key=lambda name: (name[:_LENGTH], len(name), name), reverse=True)
+    return next((report for name in names if (report := read_report(name, folder))), None)
 
 
 def _stem(time: datetime.datetime) -> str:
     return f"{time.astimezone(datetime.UTC):%Y%m%dT%H%M%SZ}"
-
-
-def _earlier_names(folder: Path) -> list[str]:
-    """Return the names of a student's earlier reports, the oldest first; those of one second are numbered."""
-    names = (path.stem for path in folder.glob("*.json"))
-    return sorted(names, key=lambda name: (name[:_LENGTH], len(name), name))
 
 
 def _with_earlier_tests(new: dict[str, Any], path: Path, kept: Collection[str], units: list[str]) -> dict[str, Any]:

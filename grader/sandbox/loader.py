@@ -43,16 +43,56 @@ KEPT_MODULE = "kept module"
 
 
 @dataclass
-class _Run:
-    """Runs pieces of cells in a module; see `run`."""
+class Run:
+    """Runs every piece of a source in order in a module.
+
+    The cells of a notebook may have been run in another order than their positions. In a notebook, a function or class
+    that needs a name from below is therefore defined after that name.
+
+    Attributes:
+        cells: The source texts.
+        labels: The name of each cell in tracebacks.
+        module: Where their names go.
+        is_notebook: Whether they are cells of a notebook.
+        before: Called with the number of the cell before each piece; it may refuse the piece.
+        failed: Called for each failure, and with a Remark for each that there is.
+        flags: What `from __future__ import` has switched on so far.
+        early: The definitions that lack a name, each with the number of its cell and why it failed.
+    """
 
     cells: list[str]
     labels: list[str]
     module: types.ModuleType
+    is_notebook: bool
     before: Callable[[int, Piece], bool]
     failed: Callable[[int, Piece, BaseException], None]
-    flags: int = 0  # what `from __future__ import` has switched on so far
-    early: list[_Early] = field(default_factory=list)
+    flags: int = 0
+    early: list[tuple[int, Piece, NameError]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Repair the cells of a notebook."""
+        if self.is_notebook:
+            self.cells = fix_indentation(self.cells)
+
+    def run(self) -> None:
+        """Run the source."""
+        for number, (source, label) in enumerate(zip(self.cells, self.labels, strict=True)):
+            linecache.cache[label] = (len(source), None, source.splitlines(keepends=True), label)
+            is_late = False
+            for piece in split(source, self.is_notebook):
+                error = self.attempt(number, piece)
+                is_future = isinstance(piece.node, ast.ImportFrom) and piece.node.module == "__future__"
+                if is_late and error is None and is_future:
+                    error = Remark(LATE_FUTURE, piece.line)
+                is_late = is_late or not (is_future or piece.is_string)
+                if self.is_notebook and piece.is_definition and isinstance(error, NameError):
+                    self.early.append((number, piece, error))
+                elif error is not None:
+                    self.failed(number, piece, error)
+        while self.attempt_again():
+            pass
+        for number, piece, error in self.early:
+            self.failed(number, piece, error)
 
     def attempt(self, number: int, piece: Piece) -> BaseException | None:
         """Run a piece of a cell, and return why it failed."""
@@ -120,49 +160,3 @@ class _Run:
 
 def _has_annotations(tree: ast.Module) -> bool:
     return any(getattr(node, "annotation", None) or getattr(node, "returns", None) for node in ast.walk(tree))
-
-
-# The number of a cell, a piece of it, and why it failed.
-_Early = tuple[int, Piece, NameError]
-
-
-def run(
-    cells: list[str],
-    labels: list[str],
-    module: types.ModuleType,
-    is_notebook: bool,
-    before: Callable[[int, Piece], bool],
-    failed: Callable[[int, Piece, BaseException], None],
-) -> None:
-    """Run every piece in order in `module`.
-
-    The cells of a notebook may have been run in another order than their positions. In a notebook, a function or class
-    that needs a name from below is therefore defined after that name.
-
-    Args:
-        cells: The source texts.
-        labels: The name of each cell in tracebacks.
-        module: Where their names go.
-        is_notebook: Whether they are cells of a notebook.
-        before: Called with the number of the cell before each piece; it may refuse the piece.
-        failed: Called for each failure, and with a Remark for each that there is.
-    """
-    cells = fix_indentation(cells) if is_notebook else cells
-    running = _Run(cells, labels, module, before, failed)
-    for number, source in enumerate(cells):
-        linecache.cache[labels[number]] = (len(source), None, source.splitlines(keepends=True), labels[number])
-        is_late = False
-        for piece in split(source, is_notebook):
-            error = running.attempt(number, piece)
-            is_future = isinstance(piece.node, ast.ImportFrom) and piece.node.module == "__future__"
-            if is_late and error is None and is_future:
-                error = Remark(LATE_FUTURE, piece.line)
-            is_late = is_late or not (is_future or piece.is_string)
-            if is_notebook and piece.is_definition and isinstance(error, NameError):
-                running.early.append((number, piece, error))
-            elif error is not None:
-                failed(number, piece, error)
-    while running.attempt_again():
-        pass
-    for number, piece, error in running.early:
-        failed(number, piece, error)

@@ -18,13 +18,11 @@ import socket
 import sys
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.utils.data
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ONE_THREAD = "threads and processes cannot be started while grading: call the function directly"
 # Python's event for it, though not in every version.
@@ -39,7 +37,9 @@ def install() -> None:
     """Replace, for this process and those forked from it, what the seccomp filter refuses."""
     _use_one_thread_in_torch()
     _run_threads_in_the_caller()
-    _leave_uncompiled()
+    torch.compile = _compile
+    torch.jit.script = _script
+    torch.nn.Module.compile = _compile_module  # type: ignore[assignment, method-assign]
     _ignore_missing_devices()
     _describe_no_machine()
     _shorten_warnings()
@@ -50,7 +50,7 @@ def _use_one_thread_in_torch() -> None:
     for module in (torch, torch._C):
         for name in ("set_num_threads", "_set_num_threads", "set_num_interop_threads"):
             if hasattr(module, name):
-                setattr(module, name, _do_nothing)
+                setattr(module, name, lambda _count: None)
     loader = torch.utils.data.DataLoader
     make = loader.__init__
     parameters = inspect.signature(make)
@@ -68,15 +68,6 @@ def _use_one_thread_in_torch() -> None:
 
 # The arguments of DataLoader that need workers.
 _OF_WORKERS = ("num_workers", "timeout", "multiprocessing_context", "prefetch_factor", "persistent_workers")
-
-
-def _do_nothing(_count: int) -> None: ...
-
-
-def _leave_uncompiled() -> None:
-    torch.compile = _compile
-    torch.jit.script = _script
-    torch.nn.Module.compile = _compile_module  # type: ignore[assignment, method-assign]
 
 
 def _compile(model: Any = None, *_: Any, **__: Any) -> Any:

@@ -11,21 +11,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from grader.sandbox import loader
+from grader.sandbox import loader, protocol
 from grader.sandbox.audit_hook import IGNORED, MAX_OF_A_KIND, WORDS
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement, NotDefined, Raised, Refused
-from grader.sandbox.protocol import (
-    MAX_FAILURES,
-    MAX_NAME,
-    MAX_TENSORS,
-    MORE,
-    Anomaly,
-    Error,
-    Failed,
-    ProtocolError,
-    Reply,
-    checked,
-)
+from grader.sandbox.protocol import Anomaly, Error, Failed, ProtocolError, Reply
 from grader.sandbox.units import SETTINGS
 from grader.sandbox.values import Decoder
 
@@ -42,7 +31,7 @@ NOTES = {
         "grading it counts from here on."
     ),
     loader.ANNOTATION: "Python stops at an annotation here, which is left out while grading:",
-    MORE: "Too many statements failed to show each. Those from here on that did not run:",
+    protocol.MORE: "Too many statements failed to show each. Those from here on that did not run:",
     loader.KEPT_MODULE: "It was not run, because it deletes a module that functions use: delete the line.",
 }
 TO_ANNOTATIONS = "Import what it needs, or begin the file with `from __future__ import annotations`."
@@ -65,7 +54,7 @@ def values_of(reply: Reply | Error, data: bytes | bytearray) -> list[Any]:
         ProtocolError: The value is malformed, or too large.
     """
     if isinstance(reply, Reply):
-        decoder = Decoder(data, most_tensors=MAX_TENSORS)
+        decoder = Decoder(data, most_tensors=protocol.MAX_TENSORS)
         values = [decoder.decode(value) for value in reply.values]
         decoder.end()
         return values
@@ -85,26 +74,25 @@ def values_of(reply: Reply | Error, data: bytes | bytearray) -> list[Any]:
 def failed_statements(reply: Reply | Error, data: bytes | bytearray) -> list[list[FailedStatement]]:
     """Return the statements that failed when a unit was loaded, as the only value. Raises what values_of raises."""
     match values_of(reply, data):
-        case [list(found)] if len(found) <= MAX_FAILURES:
-            return [[_statement(checked(Failed, one)) for one in found]]
+        case [list(found)] if len(found) <= protocol.MAX_FAILURES:
+            return [[_statement(protocol.checked(Failed, one)) for one in found]]
     raise ProtocolError("another value than the statements that failed")
 
 
 def _statement(failed: Failed) -> FailedStatement:
-    reason = REMARKS.get(failed.types[0], "") if failed.types else ""
-    ran = bool(reason)
-    if note := NOTES.get(failed.types[0]) if failed.types else None:
-        failed = failed if failed.types[0] == MORE else failed._replace(names=(), kept=())
-        reason = note
-    elif not ran:
+    kind = failed.types[0] if failed.types else ""
+    reason = REMARKS.get(kind) or NOTES.get(kind)
+    if not reason:
         kinds = _errors(tuple(failed.types))
         reason = NOT_PYTHON if "SyntaxError" in kinds else f"It raised {kinds[0] if kinds else 'an error'}."
+    if kind in NOTES and kind != protocol.MORE:
+        failed = failed._replace(names=(), kept=())
     file = None if failed.file is None else _plain(failed.file)
     kept = tuple(name for name in failed.kept if name.isidentifier())
     trace = tuple((label, line) for label, line in failed.trace)
     names = tuple(failed.names)
-    hint = TO_ANNOTATIONS if reason == NOTES[loader.ANNOTATION] else ""
-    return FailedStatement(names, reason, failed.text, failed.line, file, kept, trace, hint, ran)
+    hint = TO_ANNOTATIONS if kind == loader.ANNOTATION else ""
+    return FailedStatement(names, reason, failed.text, failed.line, file, kept, trace, hint, ran=kind in REMARKS)
 
 
 def _errors(types: tuple[str, ...]) -> tuple[str, ...]:
@@ -147,4 +135,8 @@ def _sentence(words: str, argument: str) -> str:
     """Return an anomaly as one line for the report."""
     if words in IGNORED.values():
         return words.replace(" is", f" {argument} is", 1) if PLACE.fullmatch(argument) else words
-    return f"It tried to {words}: {' '.join(argument.split())[:MAX_NAME]}" if argument else f"It tried to {words}."
+    return (
+        f"It tried to {words}: {' '.join(argument.split())[: protocol.MAX_NAME]}"
+        if argument
+        else f"It tried to {words}."
+    )

@@ -311,11 +311,10 @@ class Units:
             failures.append(one._replace(trace=described.trace))
             places.append((cell, piece.line))
 
-        loader.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)
+        loader.Run(source["cells"], source["labels"], module, source["is_notebook"], before, failed).run()
         note_settings()
         failures[:] = [
-            one._replace(kept=_still_there(module, earlier[cell, line]))
-            for one, (cell, line) in zip(failures, places, strict=True)
+            one._replace(kept=_still_there(module, earlier[place])) for one, place in zip(failures, places, strict=True)
         ]
         labels = source["labels"]
         if more:
@@ -344,4 +343,4 @@ class Units:
 
 def _still_there(module: ModuleType, earlier: dict[str, Any]) -> tuple[str, ...]:
     """Return the names that still have their earlier values, as where a later definition of the same name failed."""
-    return tuple(protocol.cut(name for name, value in earlier.items() if module.__dict__.get(name) is value))
+    return protocol.cut(name for name, value in earlier.items() if module.__dict__.get(name) is value)

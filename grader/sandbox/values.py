@@ -51,26 +51,6 @@ def write_tensor(tensor: torch.Tensor, data: bytearray) -> list[Any]:
     return described
 
 
-def read_tensor(data: memoryview, dtype: torch.dtype, shape: list[int], order: list[Any]) -> torch.Tensor:
-    """Return the tensor of these bytes. Raises ProtocolError if `order` is not empty, and no order of its dimensions.
-
-    Args:
-        data: As many bytes as the shape and the dtype need.
-        dtype: The dtype.
-        shape: The sizes.
-        order: What `write` returned after these.
-    """
-    # A copy, because torch shares the memory of the buffer. And torch.frombuffer refuses zero bytes.
-    flat = torch.frombuffer(bytearray(data), dtype=dtype) if data else torch.empty(0, dtype=dtype)
-    tensor = flat.reshape(shape)
-    match order:
-        case []:
-            return tensor
-        case [list(dims)] if sorted(map(repr, dims)) == sorted(map(repr, range(tensor.dim()))):
-            return tensor.permute(dims)
-    raise ProtocolError("an invalid permutation")
-
-
 PLAIN = (str, int, float, type(None))
 HASHABLE = {"tuple", "frozenset", "bytes", "float", "scalar"}
 
@@ -332,11 +312,20 @@ class Decoder:
         return bytes(self._take([value[1]], 1))
 
     def _tensor(self, value: list[Any], dtypes: dict[str, torch.dtype]) -> torch.Tensor:
-        """Return the next tensor, which has one of these dtypes."""
+        """Return the next tensor, which has one of these dtypes. See `write_tensor`."""
         name, shape, *order = value[1:] if len(value) > 2 else ("", None)
         if type(name) is not str or name not in dtypes or type(shape) is not list:
             raise ProtocolError("a tensor of an unexpected dtype or shape")
-        return read_tensor(self._take(shape, dtypes[name].itemsize), dtypes[name], shape, order)
+        # A copy, because torch shares the memory of the buffer. And torch.frombuffer refuses zero bytes.
+        data = bytearray(self._take(shape, dtypes[name].itemsize))
+        flat = torch.frombuffer(data, dtype=dtypes[name]) if data else torch.empty(0, dtype=dtypes[name])
+        tensor = flat.reshape(shape)
+        match order:
+            case []:
+                return tensor
+            case [list(dims)] if sorted(map(repr, dims)) == sorted(map(repr, range(tensor.dim()))):
+                return tensor.permute(dims)
+        raise ProtocolError("an invalid permutation")
 
     def _take(self, shape: list[Any], item_bytes: int) -> memoryview:
         """Return the bytes of the next tensor, of this shape. Raises ProtocolError if there are fewer."""

@@ -280,7 +280,10 @@ class Worker:
         The gradient of a tensor that does not affect the result is None.
         """
         function = self.resolve(target)
-        leaves = [self._leaf(argument) for argument in arguments]
+        leaves = [
+            one.detach().requires_grad_() if isinstance(one, torch.Tensor) and one.is_floating_point() else one
+            for one in arguments
+        ]
         parameters = function.named_parameters(remove_duplicate=False) if isinstance(function, nn.Module) else ()
         result = function(*leaves, **options)
         outputs = result if isinstance(result, tuple | list) else (result,)
@@ -295,12 +298,6 @@ class Worker:
             raise Unsupported("no gradient flows through it")
         found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
         return result, dict(zip(wanted, found, strict=True))
-
-    @staticmethod
-    def _leaf(value: Any) -> Any:
-        if isinstance(value, torch.Tensor) and value.is_floating_point():
-            return value.detach().requires_grad_()
-        return value
 
     def do_torch_functions(self, target: Any, arguments: tuple[Any, ...]) -> list[str]:
         """Return the names of the torch functions and methods that a call uses."""

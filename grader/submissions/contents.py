@@ -6,26 +6,28 @@ import contextlib
 import functools
 import itertools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from grader.submissions.file_text import as_notebook, read_text, refuse_others
 from grader.submissions.notebook import NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, source_of
 from grader.submissions.submission import (
     DEFINITION,
+    MOST_FRONT_LINES,
     RELEASED,
     SHEET_LIMIT,
-    CourseFiles,
     filenames,
+    front_matter,
     intended_name,
     is_code,
     is_published,
     missing_file,
-    quiz_of,
     quoted_name,
     written_lines,
 )
-from grader.submissions.tree import Files, Ignored, Part, UnreadableError, View, Walked, walk
+from grader.submissions.tree import Files, Ignored, TreePart, UnreadableError, View, Walked, walk
 from grader.text import in_words
 
 # So many exercises of another unit make code an answer to that one, if it has so many.
@@ -47,6 +49,39 @@ NEVER_READ = (
     "conftest.py", "sitecustomize.py", "usercustomize.py", "autograder.yml",
     *(f"{library}{suffix}" for library in ("torch", "numpy", "pytest", "grader") for suffix in (".py", "")),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CourseFiles:
+    """The course's own files by name: those in the folder of stubs and in its parent folder."""
+
+    stubs: Path
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether the course has a file of that name."""
+        return name in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the name of each file."""
+        return iter(self._paths)
+
+    def text(self, name: str) -> str | None:
+        """Return the text of the course's file of that name; None if there is none."""
+        paths = self._paths.get(name)
+        return paths[0].read_text(encoding="utf-8") if paths else None
+
+    def has(self, name: str, text: str) -> bool:
+        """Return whether the course has a file of that name with that text."""
+        return any(_words(path) == text.split() for path in self._paths.get(name, ()))
+
+    @functools.cached_property
+    def _paths(self) -> dict[str, list[Path]]:
+        """The paths of each file; that in the folder of stubs comes first."""
+        folders = [folder for folder in (self.stubs, self.stubs.parent) if folder.is_dir()]
+        found: dict[str, list[Path]] = {}
+        for path in (path for folder in folders for path in folder.iterdir() if path.is_file()):
+            found.setdefault(path.name, []).append(path)
+        return found
 
 
 class Wrong(NamedTuple):
@@ -113,17 +148,18 @@ class SubmissionFiles:
         return {path: unit for path, unit in found.items() if unit}
 
     @functools.cached_property
-    def unnamed(self) -> list[Part]:
+    def unnamed(self) -> list[TreePart]:
         """The files of other names that define an exercise; if there are none, the only script or notebook."""
         assert self.only
         known = {*self.sheets, *(one.path for one in self.walked.files if intended_name(one.name, self.units))}
         names = {*NEVER_READ, *self.course_files}
-        others = [file for file in self.walked.files if file.path not in known and file.name not in names]
-        others = [file for file in others if not RELEASED.fullmatch(file.name)]
-        scripts = [file for file in others if is_code(file.name)]
-        texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
+        others = [one for one in self.walked.files if one.path not in known and one.name not in names]
+        others = [one for one in others if not RELEASED.fullmatch(one.name)]
+        scripts = [one for one in others if is_code(one.name)]
+        texts = [one for one in others if _TEXT.fullmatch(one.name) and not is_code(one.name)]
+        own = self._exercises(self.only)
         most = [*scripts[:_MOST_UNNAMED], *texts[:_MOST_TEXTS]]
-        found = [file for file in most if self.defines(code_in(file), self.only)]
+        found = [one for one in most if not own.isdisjoint(DEFINITION.findall(code_in(one)))]
         if found or len(scripts) != 1:
             return found
         return [one for one in scripts if not self.other_unit(code_in(one), self.only)]
@@ -180,17 +216,20 @@ class SubmissionFiles:
             return ""
         return fitting[0]
 
-    def defines(self, code: str, unit: str) -> bool:
-        """Return whether code defines an exercise of a unit."""
-        return not self._exercises(unit).isdisjoint(DEFINITION.findall(code))
-
     def _exercises(self, unit: str) -> set[str]:
         return set(DEFINITION.findall(self.course_files.text(filenames(unit)[0]) or ""))
 
-    def quiz_in(self, file: Part, text: str) -> str:
-        """Return the unit whose quiz a file is; "" if it is no sheet."""
-        is_sheet = text.startswith("---") or not is_code(file.name)
-        return quiz_of(text, self.units, self.course_files) if is_sheet else ""
+    def quiz_in(self, file: TreePart, text: str) -> str:
+        """Return the unit whose quiz a sheet is, by the lines above its title or by the title; "" if by neither."""
+        if is_code(file.name) and not text.startswith("---"):
+            return ""
+        lines = text.removeprefix("\ufeff").split("\n", MOST_FRONT_LINES)[:MOST_FRONT_LINES]
+        named, title = front_matter(lines).get("quiz", ("", 0))[0], _title(lines)
+        if named or not title:
+            return named if named in self.units else ""
+        sheets = {unit: self.course_files.text(filenames(unit)[2]) or "" for unit in self.units}
+        same = [unit for unit, sheet in sheets.items() if _title(sheet.split("\n", MOST_FRONT_LINES)) == title]
+        return same[0] if len(same) == 1 else ""
 
     def _found(self, unit: str, is_quiz: bool) -> list[Wrong]:
         """Return what was handed in that is no answer to a unit, or to its quiz, without the course's own files."""
@@ -206,7 +245,7 @@ class SubmissionFiles:
         copies = [Wrong(name, "is hidden, or a copy that a program made") for name in hidden]
         return empty or copies
 
-    def _kind(self, file: Part, unit: str) -> Wrong | None:
+    def _kind(self, file: TreePart, unit: str) -> Wrong | None:
         """Return what a file is that is no answer to a unit; None if it is the course's own or an answer."""
         if _LINK.fullmatch(file.name):
             return Wrong(file.path, "is a link and not the file itself")
@@ -227,7 +266,7 @@ class SubmissionFiles:
         is_blank = sheet is not None and written_lines(sheet) == written_lines(text)
         return None if quiz == unit or is_blank else Wrong(file.path, _QUIZ_OF_ANOTHER, quiz)
 
-    def _kind_of_code(self, file: Part, unit: str, cells: Sequence[str]) -> Wrong | None:
+    def _kind_of_code(self, file: TreePart, unit: str, cells: Sequence[str]) -> Wrong | None:
         intended = intended_name(file.name, self.units) or ""
         named = next((one for one in self.units if intended in filenames(one)), "")
         if named == unit:
@@ -245,7 +284,7 @@ class SubmissionFiles:
         return Wrong(file.path, what)
 
 
-def code_in(file: Part) -> str:
+def code_in(file: TreePart) -> str:
     """Return the code of a script or a notebook; "" if it cannot be read."""
     try:
         return "\n".join(cells_of(text_of(file), file.path))
@@ -253,7 +292,7 @@ def code_in(file: Part) -> str:
         return ""
 
 
-def text_of(file: Part) -> str:
+def text_of(file: TreePart) -> str:
     """Return the text of a file. Raises UnreadableError."""
     return read_text(View({file.path: file}), file.path, NOTEBOOK_LIMIT) or ""
 
@@ -299,3 +338,14 @@ def _what(error: UnreadableError, path: str) -> str:
 
 def _name(path: str) -> str:
     return path if re.fullmatch(r"[\w.-]+", path, re.ASCII) else quoted_name(path)
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split()
+    except UnicodeDecodeError:
+        return []
+
+
+def _title(lines: Sequence[str]) -> str:
+    return next((line.rstrip() for line in lines if line.startswith("# ")), "")

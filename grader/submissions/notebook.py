@@ -36,6 +36,11 @@ QUIZ_MARK = "quiz_"
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
 """Characters that JSON can encode but a text file cannot contain: zero, and half of a surrogate pair."""
 
+METADATA = {
+    "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+    "language_info": {"name": "python"},
+}
+"""Of every notebook that the grader writes."""
 CHECK_MAGIC = "check"
 """The magic that runs the visible tests in a notebook: `%check EXERCISE`."""
 MAGICS = (CHECK_MAGIC, "hint", "show")

@@ -21,13 +21,12 @@ from grader.submissions.candidates import (
     choose,
     replace_untouched,
 )
-from grader.submissions.contents import NEVER_READ, SubmissionFiles
+from grader.submissions.contents import NEVER_READ, CourseFiles, SubmissionFiles
 from grader.submissions.file_text import read_text
 from grader.submissions.submission import (
     FOLDER,
     SHEET_LIMIT,
     TIMESTAMP,
-    CourseFiles,
     Submission,
     UnitSource,
     UnitSubmission,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,39 +48,6 @@ _EXPORTS = re.compile(
 
 class SubmissionError(GraderError):
     """A path given to the grader is not a submission; the text says which, and what to do."""
-
-
-@dataclass(frozen=True)
-class CourseFiles:
-    """The course's own files by name: those in the folder of stubs and in its parent folder."""
-
-    stubs: Path
-
-    def __contains__(self, name: str) -> bool:
-        """Return whether the course has a file of that name."""
-        return name in self._paths
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the name of each file."""
-        return iter(self._paths)
-
-    def text(self, name: str) -> str | None:
-        """Return the text of the course's file of that name; None if there is none."""
-        paths = self._paths.get(name)
-        return paths[0].read_text(encoding="utf-8") if paths else None
-
-    def has(self, name: str, text: str) -> bool:
-        """Return whether the course has a file of that name with that text."""
-        return any(_words(path) == text.split() for path in self._paths.get(name, ()))
-
-    @functools.cached_property
-    def _paths(self) -> dict[str, list[Path]]:
-        """The paths of each file; that in the folder of stubs comes first."""
-        folders = [folder for folder in (self.stubs, self.stubs.parent) if folder.is_dir()]
-        found: dict[str, list[Path]] = {}
-        for path in (path for folder in folders for path in folder.iterdir() if path.is_file()):
-            found.setdefault(path.name, []).append(path)
-        return found
 
 
 def student_id(name: str) -> str:
@@ -188,13 +154,6 @@ def quoted_name(path: str) -> str:
     return repr(path)[:100]
 
 
-def _words(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").split()
-    except UnicodeDecodeError:
-        return []
-
-
 def _squeezed(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
@@ -292,7 +251,7 @@ class Submission:
 
 LONGEST_LINE = 200
 """The most characters of a heading, or of a line above the title, that are read."""
-_MOST_FRONT_LINES = 20
+MOST_FRONT_LINES = 20
 
 # A formatter that does not know front matter may have turned it into `## quiz: … variant: …`.
 _FRONT = re.compile(r"\b(quiz|variant)[ \t]*:[ \t]*(\S*)", re.IGNORECASE)
@@ -304,7 +263,7 @@ def front_matter(lines: Sequence[str], is_item: Callable[[str], bool] = lambda _
     is_item: Whether a line is the heading of an item, which ends them where the title is missing.
     """
     front: dict[str, tuple[str, int]] = {}
-    for number, line in enumerate(lines[:_MOST_FRONT_LINES], start=1):
+    for number, line in enumerate(lines[:MOST_FRONT_LINES], start=1):
         if line.startswith("# ") or is_item(line):
             break
         text = line[:LONGEST_LINE].lstrip("# \t")
@@ -312,21 +271,6 @@ def front_matter(lines: Sequence[str], is_item: Callable[[str], bool] = lambda _
             for key, value in _FRONT.findall(text):
                 front.setdefault(key.casefold(), (value.strip("\"'"), number))
     return front
-
-
-def quiz_of(text: str, units: Iterable[str], course_files: CourseFiles) -> str:
-    """Return the unit whose quiz a sheet is, by the lines above its title, or else by the title; "" if by neither."""
-    lines = text.removeprefix("\ufeff").split("\n", _MOST_FRONT_LINES)[:_MOST_FRONT_LINES]
-    named, title = front_matter(lines).get("quiz", ("", 0))[0], _title(lines)
-    if named or not title:
-        return named if named in units else ""
-    sheets = {unit: course_files.text(f"{unit}{SHEET_SUFFIX}") or "" for unit in units}
-    same = [unit for unit, sheet in sheets.items() if _title(sheet.split("\n", _MOST_FRONT_LINES)) == title]
-    return same[0] if len(same) == 1 else ""
-
-
-def _title(lines: Sequence[str]) -> str:
-    return next((line.rstrip() for line in lines if line.startswith("# ")), "")
 
 
 def written_lines(text: str) -> list[str]:

@@ -28,14 +28,14 @@ def run(*cells: str, is_notebook: bool = False, without: tuple[int, ...] = ()) -
     done = Run(module.__dict__)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "answers", module)
-        loader.run(
+        loader.Run(
             list(cells) if is_notebook else [dedent(cell) for cell in cells],
             [f"cell {number}" for number in range(len(cells))],
             module,
             is_notebook,
             lambda _, piece: piece.line not in without,
             lambda cell, piece, error: done.failures.append((cell, piece.line, piece.names, error)),
-        )
+        ).run()
     return done
 
 

@@ -29,6 +29,7 @@ from grader.quizzes.quiz_source import Quiz
 from grader.quizzes.sheet import heading, kind_line
 from grader.quizzes.sheet_reader import WHAT_TO_WRITE
 from grader.reports.scoring import Rubric, quiz_points
+from grader.submissions.notebook import METADATA
 
 CONFIGURATION = "nbgrader_config.py"
 _ABOUT_THE_NOTEBOOK = """\
@@ -57,15 +58,25 @@ import os
 assert os.environ.get("NBGRADER_EXECUTION") != "autograde", "graded by `grader` alone"
 ### END HIDDEN TESTS"""
 
+HISTORY = "source_history"
+"""The folder of earlier notebooks. It is beside source/, whose files students receive."""
+AS_RELEASED = "as_released"
+"""The folder in HISTORY with each notebook as the last release made it. What differs from it is the instructor's."""
+
 
 def notebooks_of(course: Course, rubric: Rubric) -> dict[str, NotebookNode]:
     """Return the notebook of every unit. Raises ReleaseError if the units do not match their sources."""
-    notebooks = {}
+    notebooks: dict[str, NotebookNode] = {}
     for unit, points in rubric.possible(course).items():
         cells = _unit_cells(course.solutions / f"{unit}.py", course, points)
         if isinstance(quiz := rubric.quizzes.get(unit), Quiz):
             cells += _quiz_cells(quiz, quiz_points(quiz, course))
-        notebooks[unit] = _notebook(cells)
+        for position, cell in enumerate(cells):
+            # These ids are the same in each release; jupytext's are random.
+            cell.id = cell.metadata.get("nbgrader", {}).get("grade_id", f"text-{position}")
+            cell.metadata.pop("lines_to_next_cell", None)
+        notebooks[unit] = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
+        nbformat.validate(notebooks[unit])
     return notebooks
 
 
@@ -91,21 +102,6 @@ def is_configured(directory: Path) -> bool:
         return False
     calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
     return any("configure" in (getattr(call, "id", ""), getattr(call, "attr", "")) for call in calls)
-
-
-def _notebook(cells: list[NotebookNode]) -> NotebookNode:
-    """Return a notebook with these cells."""
-    for position, cell in enumerate(cells):
-        # These ids are the same in each release; jupytext's are random.
-        cell.id = cell.metadata.get("nbgrader", {}).get("grade_id", f"text-{position}")
-        cell.metadata.pop("lines_to_next_cell", None)
-    metadata = {
-        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-        "language_info": {"name": "python"},
-    }
-    notebook: NotebookNode = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-    nbformat.validate(notebook)
-    return notebook
 
 
 def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[NotebookNode]:
@@ -232,12 +228,6 @@ def _cell(source: str, **marks: str | int) -> NotebookNode:
     metadata = {"nbgrader": {"schema_version": 3, "task": False, **marks}}
     made: NotebookNode = nbformat.v4.new_code_cell(source, metadata=metadata)
     return made
-
-
-HISTORY = "source_history"
-"""The folder of earlier notebooks. It is beside source/, whose files students receive."""
-AS_RELEASED = "as_released"
-"""The folder in HISTORY with each notebook as the last release made it. What differs from it is the instructor's."""
 
 
 @dataclass

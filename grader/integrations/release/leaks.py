@@ -19,11 +19,15 @@ from grader.course.model import Course
 from grader.files import PACKAGE
 from grader.git import run_git
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.release_folder import TYPES
 from grader.integrations.release.secrets import Secrets, forms, unit_lines
 from grader.integrations.release.wheel import INSTRUCTORS
 from grader.testing.misconceptions import source_files
 
+TYPES = (
+    *(".py", ".md", ".json", ".ini", ".txt", ".yml", ".sh", ".typed", ".template"),
+    *(".j2", ".html", ".css", ".js", ".svg", "gitignore", "gitattributes", "LICENSE", "METADATA", "WHEEL", "RECORD"),
+)
+"""How the names of files of a course and of the grader end. All are text in UTF-8."""
 SEARCHED = (*TYPES, ".csv", ".ipynb")
 """How the names of files end that students can receive: nbgrader copies what is beside a notebook."""
 MOST_IN_A_WHEEL = 2**25

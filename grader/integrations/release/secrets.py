@@ -47,6 +47,25 @@ _BASE64 = re.compile(r"(?:[\w+/-]{24,}={0,2}\s*)+", re.ASCII)
 _READABLE = re.compile(rb"[\t\n\r -~]{20,}")
 _ONLY_BASE64 = re.compile(r"[\w+/-]{200,}", re.ASCII)  # longer than any name
 
+SHORTEST_PART = 26
+"""A secret of fewer signs is only found alone: sentences have some words in common with code."""
+COPIED = 10
+"""So many lines of hidden tests or solutions in a row are a copy, even if students receive each of them elsewhere."""
+KNOWN_ANSWERS = 3
+"""So many right answers of one quiz, in a sheet or each after the name of its item, are a key."""
+BETWEEN = 3
+"""The most words between a name and its answer, such as `points: 1, answer:`."""
+_BESIDE = re.compile("`|#")  # around code in a text, and before a comment
+# An item's heading and kind in a sheet or a notebook: no answer is there.
+_ASKED = re.compile(r'## \d+\. [\w ]*\w(?:\\n|[",\s])*\*[^*]+\bpoints?\*')
+_PARAMETER = re.compile(r"\[\[\w+\]\]")
+_NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sentence for reports, or an import
+_SENTENCE = re.compile(r'def test_\w+\([^)]*\).*:\n\s+"""([^"]*)"""')  # a test's docstring
+Passage = tuple[str, str]
+"""A place in the course, and the text there."""
+Quizzes = Mapping[str, Quiz]
+"""The quizzes by the place of their source."""
+
 
 def signs(text: str) -> str:
     """Return what is compared of a text: the same for other spaces, line ends, hidden signs and forms of letters."""
@@ -113,27 +132,6 @@ def _of_base64(text: str) -> str:
         return b"\n".join(_READABLE.findall(content)).decode("ascii")
 
 
-SHORTEST_PART = 26
-"""A secret of fewer signs is only found alone: sentences have some words in common with code."""
-COPIED = 10
-"""So many lines of hidden tests or solutions in a row are a copy, even if students receive each of them elsewhere."""
-KNOWN_ANSWERS = 3
-"""So many right answers of one quiz, in a sheet or each after the name of its item, are a key."""
-BETWEEN = 3
-"""The most words between a name and its answer, such as `points: 1, answer:`."""
-
-_BESIDE = re.compile("`|#")  # around code in a text, and before a comment
-# An item's heading and kind in a sheet or a notebook: no answer is there.
-_ASKED = re.compile(r'## \d+\. [\w ]*\w(?:\\n|[",\s])*\*[^*]+\bpoints?\*')
-_PARAMETER = re.compile(r"\[\[\w+\]\]")
-_NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sentence for reports, or an import
-_SENTENCE = re.compile(r'def test_\w+\([^)]*\).*:\n\s+"""([^"]*)"""')  # a test's docstring
-Passage = tuple[str, str]
-"""A place in the course, and the text there."""
-Quizzes = Mapping[str, "Quiz"]
-"""The quizzes by the place of their source."""
-
-
 class Secrets:
     """The secrets of a course. Raises CourseError if a quiz cannot be read.
 
@@ -150,7 +148,8 @@ class Secrets:
         finder = Finder(solutions | others)
         public = finder.known(_public_texts(course, self._quizzes))
         # Visible tests share lines with hidden ones, but must have none of a solution.
-        shared = public | finder.known(_visible_tests(course))
+        visible = (content.decode() for name, content in received(course).items() if name.endswith((".py", ".json")))
+        shared = public | finder.known(form for text in visible for form in forms(text))
         self.solutions = {text: place for text, place in solutions.items() if text not in public}
         self._texts = self.solutions | {text: place for text, place in others.items() if text not in shared}
         self._finder = Finder(self._texts)
@@ -298,10 +297,3 @@ def _public_texts(course: Course, quizzes: Quizzes) -> Iterator[str]:
     for quiz in quizzes.values():
         for question in quiz.questions.items.values():
             yield from (question.question, *question.choices, *question.steps, question.code)
-
-
-def _visible_tests(course: Course) -> Iterator[str]:
-    """Yield the visible tests, and the data that they read."""
-    for name, content in received(course).items():
-        if name.endswith((".py", ".json")):
-            yield from forms(content.decode("utf-8"))

@@ -13,16 +13,7 @@ from typing import Any
 
 from grader.errors import GraderError
 from grader.reports import reading
-from grader.reports.model import Message, Quiz, Report
-from grader.reports.reading import (
-    ExerciseEntry,
-    change_sentences,
-    comments,
-    counted_quizzes,
-    entries,
-    exercise_comments,
-    points,
-)
+from grader.reports.model import Quiz, Report
 from grader.text import plain
 
 # The keys of a result, each with the environment variables that may give it; the first that is set counts.
@@ -36,7 +27,6 @@ _FROM_ENVIRONMENT = {
     "release": ("RELEASE_URL",),
     "review": ("REVIEW_URL",),
 }
-_SUBMISSION = "submit/"
 
 
 class EnvironmentFault(GraderError):
@@ -60,11 +50,11 @@ def classroom50_result(
     tests = [
         _result_of_test(f"{one.unit_name}/{one.name}", one.state == "done", one.exercise.points, one.exercise.possible)
         | _why(one)
-        for one in entries(report)
+        for one in reading.entries(report)
     ]
     tests += [
         _result_of_test(f"{unit}/quiz", earned == quiz.possible, earned, quiz.possible)
-        for unit, quiz, earned in counted_quizzes(report)
+        for unit, quiz, earned in reading.counted_quizzes(report)
     ]
     return {
         "schema": "classroom50/result/v1",
@@ -85,7 +75,7 @@ def classroom50_status(report: Report) -> dict[str, str]:
     by = " by the visible tests" if report.suites == "visible" else ""
     return {
         "status": "success" if is_full else "failure",
-        "summary": f"{report.points} of {points(report.possible)}{by}",
+        "summary": f"{report.points} of {reading.points(report.possible)}{by}",
     }
 
 
@@ -100,9 +90,9 @@ def _identity(environment: Mapping[str, str]) -> dict[str, str]:
                 f"The environment variable {' or '.join(variables)} is missing: Classroom 50 sets it. Elsewhere, set "
                 "it by hand."
             )
-    if not found["submission"].startswith(_SUBMISSION):
+    if not found["submission"].startswith("submit/"):
         raise EnvironmentFault(
-            f"SUBMISSION_TAG is {found['submission']!r}: the tag of a submission begins with {_SUBMISSION}."
+            f"SUBMISSION_TAG is {found['submission']!r}: the tag of a submission begins with submit/."
         )
     return found
 
@@ -111,7 +101,7 @@ def _result_of_test(name: str, passed: bool, score: int, possible: int) -> dict[
     return {"test-name": name, "passed": passed, "score": score, "max-score": possible}
 
 
-def _why(entry: ExerciseEntry) -> dict[str, Any]:
+def _why(entry: reading.ExerciseEntry) -> dict[str, Any]:
     """Return what the report says about an exercise that lacks points."""
     if entry.state == "done":
         return {}
@@ -151,12 +141,12 @@ def gradescope_results(report: Report) -> dict[str, Any]:
 
 
 def _opening(report: Report) -> list[str]:
-    lines = [reading.meaning(report), *map(plain, comments(report.comments))]
+    lines = [reading.meaning(report), *map(plain, reading.comments(report.comments))]
     lacking = reading.not_handed_in(report)
     if lacking:
         lines.append(f"Not handed in yet: {', '.join(lacking)}.")
     for name, unit in report.units.items():
-        lines += [f"{name}: {plain(sentence)}" for sentence in change_sentences(unit, report.timezone)]
+        lines += [f"{name}: {plain(sentence)}" for sentence in reading.change_sentences(unit, report.timezone)]
         if name in lacking:
             continue
         lines += [f"{name}: {plain(remark)}" for remark in unit.remarks]
@@ -183,12 +173,10 @@ def _of_exercise(entry: reading.ExerciseEntry) -> dict[str, Any]:
         lines += entry.unit.remarks
     elif entry.state in ("not written yet", "not handed in"):
         lines.append(f"It is {entry.state.removesuffix(' yet')} yet.")
-    lines += [
-        f"{'- ' if line.is_nested else ''}{line.text}{_where(entry, line.source)}"
-        for line in entry.feedback()
-        if line.text
-    ]
-    lines += exercise_comments(entry.unit, entry.name)
+    for one in entry.feedback():
+        lines += [f"{one.text}{one.place.in_brackets()}"] if one.text else []
+        lines += [f"- {line}" for line in (*one.trace, *one.expected)]
+    lines += reading.exercise_comments(entry.unit, entry.name)
     name = f"{entry.unit_name}: {entry.name}"
     return _test(name, entry.state == "done", exercise.points, exercise.possible, lines)
 
@@ -197,10 +185,6 @@ def _of_quiz(unit: str, quiz: Quiz, earned: int) -> dict[str, Any]:
     lines = [quiz.summary, *(f"{item}: {sentence}" for item, sentence in reading.answer_feedback(quiz))]
     test = _test(f"{unit}: quiz", earned == quiz.possible, earned, quiz.possible, lines)
     return {**test, "visibility": "after_due_date"}
-
-
-def _where(entry: reading.ExerciseEntry, message: Message | None) -> str:
-    return reading.place_of(message, entry.unit).in_brackets() if message else ""
 
 
 def _test(name: str, passed: bool, score: int, possible: int, lines: list[str]) -> dict[str, Any]:

@@ -9,20 +9,6 @@ from typing import NamedTuple
 from grader.quizzes.questions import as_text
 from grader.reports import reading
 from grader.reports.model import Message, QuizItem, Report, Unit
-from grader.reports.reading import (
-    ExerciseEntry,
-    Place,
-    change_sentences,
-    comments,
-    entries,
-    exercise_comments,
-    is_missing,
-    meaning,
-    not_run,
-    own_line,
-    points,
-    sentence_of,
-)
 from grader.text import MOST_OF_A_LINE, log_line, plain
 
 MOST_OF_AN_ANNOTATION = 1000
@@ -38,16 +24,37 @@ _LINKS = re.compile(r"@(?=\w)|#(?=\w)|(?<![^\W_])(?:GH-(?=\d)|www(?=\.))|:(?=//)
 _BREAK = "\u200b"
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
+MOST_BYTES = 200_000
+"""GitHub accepts a mebibyte per step, but nobody reads that much."""
+MOST_ATTEMPTS = 20
+MOST_OF_AN_EXPLANATION = 2000
+MARKS: dict[reading.State, str] = {
+    "done": "✔",
+    "in progress": "◐",
+    "waiting": "◌",
+    "not written yet": "○",
+    "no answer found": "✘",
+    "not handed in": "–",
+    "exempt": "–",
+}
+_NEXT: tuple[reading.State, ...] = ("in progress", "no answer found", "not written yet", "waiting", "not handed in")
+MOST_ANNOTATIONS = 10
+"""GitHub shows at most this many errors of one step."""
+
 
 def command(name: str, message: str, **properties: str | int | None) -> str:
     """Return one workflow command, such as `::error file=a.py,line=3::message`.
 
     Line ends in the message stay. Properties that are None or empty are left out.
     """
-    given = {key: _property(str(value)) for key, value in properties.items() if value not in (None, "")}
-    head = " ".join([name, ",".join(f"{key}={value}" for key, value in given.items())]).rstrip()
-    lines = (log_line(line, MOST_OF_AN_ANNOTATION) for line in message.split("\n"))
-    return f"::{head}::" + "%0A".join(map(_data, lines))
+    given = {
+        key: log_line(str(value)).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
+        for key, value in properties.items()
+        if value not in (None, "")
+    }
+    head = f"{name} {','.join(f'{key}={value}' for key, value in given.items())}".rstrip()
+    lines = (log_line(line, MOST_OF_AN_ANNOTATION).replace("%", "%25") for line in message.split("\n"))
+    return f"::{head}::" + "%0A".join(lines)
 
 
 def markdown(text: str, most: int = MOST_OF_A_LINE) -> str:
@@ -71,37 +78,8 @@ def code(text: str, most: int = MOST_OF_A_LINE) -> str:
 
 def _escaped(line: str) -> str:
     broken = _LINKS.sub(lambda found: found[0] + _BREAK, line)
-    return _MARKUP.sub(lambda found: _entities(found[0]), broken).replace(_BREAK, "&#8203;")
-
-
-def _entities(text: str) -> str:
-    return "".join(f"&#{ord(character)};" for character in text)
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25")  # there are no line ends in it
-
-
-def _property(text: str) -> str:
-    return _data(log_line(text)).replace(":", "%3A").replace(",", "%2C")
-
-
-MOST_BYTES = 200_000
-"""GitHub accepts a mebibyte per step, but nobody reads that much."""
-MOST_ATTEMPTS = 20
-MOST_OF_AN_EXPLANATION = 2000
-
-MARKS: dict[reading.State, str] = {
-    "done": "✔",
-    "in progress": "◐",
-    "waiting": "◌",
-    "not written yet": "○",
-    "no answer found": "✘",
-    "not handed in": "–",
-    "exempt": "–",
-}
-
-_NEXT: tuple[reading.State, ...] = ("in progress", "no answer found", "not written yet", "waiting", "not handed in")
+    entities = _MARKUP.sub(lambda found: "".join(f"&#{ord(one)};" for one in found[0]), broken)
+    return entities.replace(_BREAK, "&#8203;")
 
 
 def summary(report: Report, most: int = MOST_BYTES) -> str:
@@ -130,7 +108,7 @@ def _opening(report: Report) -> Iterator[str]:
     full = "Full marks: nothing is left to fix. " if all(one.state == "done" for one in found) else "Full marks. "
     yield f"## {'✔ ' if is_full else ''}{report.points} of {reading.points(report.possible)}"
     yield f"{full if is_full else ''}{reading.meaning(report)}"
-    yield from (markdown(comment, MOST_OF_AN_EXPLANATION) for comment in comments(report.comments))
+    yield from (markdown(comment, MOST_OF_AN_EXPLANATION) for comment in reading.comments(report.comments))
     if entry := next_entry(found):
         yield from _pointer(entry)
         yield from _not_run(report, entry.unit_name)
@@ -231,7 +209,7 @@ def _details(report: Report) -> Iterator[str]:
 
 def _unit(report: Report, name: str, unit: Unit, own: list[reading.ExerciseEntry]) -> Iterator[str]:
     """Yield the exercises with their points, then the remarks."""
-    decided = change_sentences(unit, report.timezone)
+    decided = reading.change_sentences(unit, report.timezone)
     is_asked = not unit.exempt or reading.is_handed_in(name, unit)
     remarks = [f"- {markdown(text, MOST_OF_AN_EXPLANATION)}" for text in decided]
     remarks += [f"- {markdown(text)}" for text in unit.remarks if is_asked]
@@ -278,18 +256,15 @@ def _exercises(own: list[reading.ExerciseEntry]) -> str:
 
 
 def _exercise(entry: reading.ExerciseEntry) -> list[str]:
-    written = exercise_comments(entry.unit, entry.name)
+    written = reading.exercise_comments(entry.unit, entry.name)
     lines = [f"- {markdown(comment, MOST_OF_AN_EXPLANATION)}" for comment in written]
-    for line in entry.feedback():
-        text = sentence(line.text) if line.is_course_text else markdown(line.text or "What was expected:")
-        lines.append(f"{'  ' if line.is_nested else ''}- {text}{_where(entry, line.source)}")
+    for one in entry.feedback():
+        text = sentence(one.text) if one.is_course_text else markdown(one.text or "What was expected:")
+        # The table already shows the exercise's own line.
+        where = f" ({code(one.place.words())})" if one.place != entry.place and one.place.words() else ""
+        lines += [f"- {text}{where}", *(f"  - {markdown(line)}" for line in one.trace)]
+        lines += [f"  - {sentence(expected)}" for expected in one.expected]
     return lines
-
-
-def _where(entry: reading.ExerciseEntry, message: Message | None) -> str:
-    """Return where an error came from, unless the table already shows that line."""
-    place = reading.place_of(message, entry.unit) if message else None
-    return f" ({code(place.words())})" if place and place != entry.place and place.words() else ""
 
 
 def _rows(rows: list[list[str]]) -> str:
@@ -297,18 +272,11 @@ def _rows(rows: list[list[str]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
 
 
-# No `from __future__ import annotations` here: it would clash with the function's name.
-
-
-MOST_ANNOTATIONS = 10
-"""GitHub shows at most this many errors of one step."""
-
-
 class _Error(NamedTuple):
     rank: int
     """The most useful errors have the lowest rank."""
     title: str
-    place: Place
+    place: reading.Place
     message: str
 
 
@@ -319,7 +287,7 @@ def annotation_commands(report: Report) -> list[str]:
     last notice says so.
     """
     errors = sorted(_errors(report), key=lambda error: error.rank)
-    total = f"{report.points} of {points(report.possible)}. {meaning(report)}"
+    total = f"{report.points} of {reading.points(report.possible)}. {reading.meaning(report)}"
     commands = [command("notice", total, title="Points")]
     for error in errors[:MOST_ANNOTATIONS]:
         path, line = error.place
@@ -332,28 +300,29 @@ def annotation_commands(report: Report) -> list[str]:
 
 def _errors(report: Report) -> list[_Error]:
     errors = []
-    unread = [unit for name, unit in report.units.items() if unit.path is None and not is_missing(name, unit)]
+    unread = [unit for name, unit in report.units.items() if unit.path is None and not reading.is_missing(name, unit)]
     if unread:
         # One about the folder is in each unit.
         remarks = dict.fromkeys(remark for unit in unread for remark in unit.remarks)
-        errors.append(_Error(1, "What could not be graded", Place(None, None), "\n".join(remarks)))
+        errors.append(_Error(1, "What could not be graded", reading.Place(None, None), "\n".join(remarks)))
     for unit_name, unit in report.units.items():
-        errors += [_of_line(message, unit) for message in not_run(report, unit_name) if unit.path]
-    errors += [_of_exercise(entry) for entry in entries(report) if entry.state == "in progress"]
+        errors += [_of_line(message, unit) for message in reading.not_run(report, unit_name) if unit.path]
+    errors += [_of_exercise(entry) for entry in reading.entries(report) if entry.state == "in progress"]
     return errors
 
 
-def _of_exercise(entry: ExerciseEntry) -> _Error:
+def _of_exercise(entry: reading.ExerciseEntry) -> _Error:
     exercise = entry.exercise
     rank = 0 if exercise.misconceptions else 1 if entry.raised else 2
-    title = f"{entry.name}: {exercise.points} of {points(exercise.possible)}"
+    title = f"{entry.name}: {exercise.points} of {reading.points(exercise.possible)}"
     # Annotations cannot point into a notebook, so the text says where.
     sources = [one for one in entry.raised if one.file] if (entry.unit.path or "").endswith(".ipynb") else []
-    where = Place(sources[0].file, sources[0].line).in_brackets() if sources else ""
+    where = reading.Place(sources[0].file, sources[0].line).in_brackets() if sources else ""
     return _Error(rank, title, entry.place, entry.main_issue + where)
 
 
 def _of_line(message: Message, unit: Unit) -> _Error:
-    place = own_line(message, unit)
-    where = "" if place else Place(message.file, message.line).in_brackets()
-    return _Error(1, "This line could not be run", place or Place(unit.path, None), sentence_of(message) + where)
+    place = reading.own_line(message, unit)
+    where = "" if place else reading.Place(message.file, message.line).in_brackets()
+    text = reading.sentence_of(message) + where
+    return _Error(1, "This line could not be run", place or reading.Place(unit.path, None), text)

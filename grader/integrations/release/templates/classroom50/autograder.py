@@ -72,15 +72,8 @@ def grade(checkout: Path, work: Path) -> None:
 
     reports = work / "reports"
     grader = [python, "-I", "-m", "grader"]
-    check = [
-        *grader,
-        "check",
-        *unit_of(os.environ.get("ASSIGNMENT", ""), wheel),
-        "--student",
-        student,
-        "--out",
-        reports,
-    ]
+    unit = unit_of(os.environ.get("ASSIGNMENT", ""), wheel)
+    check = [*grader, "check", *unit, "--student", student, "--out", reports]
     # Exit 1 is a grade, too: some exercises do not pass yet.
     run(check, "Grading", end - WRITE_SECONDS, cwd=checkout, of_student=True, good=(0, 1))
     export = [*grader, "export", "classroom50", reports / f"{student}.json"]
