@@ -18,9 +18,9 @@ from grader.classes.hand_ins import HandIn, groups
 from grader.classes.times import Time
 from grader.classes.work import (
     Absent,
-    Candidate,
     NewReport,
     StudentWork,
+    SubmissionWork,
     combined,
     comparable,
     decided,
@@ -91,7 +91,7 @@ class Batch:
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     absent: Absent = dataclasses.field(default_factory=Absent)
     # The submissions that are being graded, by identity, each with the work on its group.
-    _running: dict[int, tuple[Candidate, list[StudentWork]]] = dataclasses.field(default_factory=dict)
+    _running: dict[int, tuple[SubmissionWork, list[StudentWork]]] = dataclasses.field(default_factory=dict)
 
     def add_absent(self, students: Iterable[str], paths: Collection[Path]) -> None:
         """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.
@@ -194,9 +194,9 @@ class Batch:
         given = {answers_digest(one, unit) for one in read for unit in asked} if before else ()
         if len(read) > 1 and self.course.late.counts == "last":
             last, chosen = combined(read, times)
-            candidates = [Candidate(last, {unit: times[chosen[unit]][unit] for unit in asked})]
+            candidates = [SubmissionWork(last, {unit: times[chosen[unit]][unit] for unit in asked})]
         else:
-            candidates = [Candidate(one, times[number]) for number, one in comparable(read)]
+            candidates = [SubmissionWork(one, times[number]) for number, one in comparable(read)]
         return StudentWork(student, before, usable, candidates, given)
 
     def _submission(self, student: str, tree: Path | Files, report: Report | None) -> Submission:

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from grader import __version__
-from grader.cluster.cluster_messages import MAX_TEXT, Answer, Kind, read_task
+from grader.cluster.cluster_messages import MAX_TEXT, Kind, WorkerAnswer, read_task
 from grader.course.model import FILENAME, Course, find_course
 from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineRequest
@@ -134,7 +134,7 @@ WORKER = WorkerProcess()
 
 
 def grade(content: bytes) -> bytes:
-    """Grade a task, and return an `Answer` with the reply. What goes wrong is an answer too, never an exception."""
+    """Grade a task, and return a `WorkerAnswer` with the reply. What goes wrong is an answer too, no exception."""
     try:
         return _grade(content)
     except Exception as error:  # noqa: BLE001 - an exception would reach the sender as a pickle
@@ -156,13 +156,13 @@ def _grade(content: bytes) -> bytes:
         reply = _sanitized(engine.reply(task.request))
     except InternalError as error:
         return _not_graded("failed", str(error))
-    answer = Answer(kind="graded", worker=worker_name(), reasons=[], missing=missing, versions=versions)
+    answer = WorkerAnswer(kind="graded", worker=worker_name(), reasons=[], missing=missing, versions=versions)
     return answer.to_bytes(reply)
 
 
 def _not_graded(kind: Kind, *reasons: str) -> bytes:
     cut = [printable(reason[:MAX_TEXT]) for reason in reasons]
-    return Answer(kind=kind, worker=worker_name(), reasons=cut, missing={}, versions={}).to_bytes()
+    return WorkerAnswer(kind=kind, worker=worker_name(), reasons=cut, missing={}, versions={}).to_bytes()
 
 
 def _sanitized(line: bytes) -> bytes:
