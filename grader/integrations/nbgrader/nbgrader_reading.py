@@ -12,7 +12,6 @@ import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExtractorPlugin
@@ -56,9 +55,8 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)  # type: ignore[no-untyped-call]
         autograde: Any = self.parent
-        self._autograde: Autograde = autograde
+        self._autograde, self._releases = autograde, dict[Path, NotebookNode]()
         self.coursedir: CourseDirectory = autograde.coursedir
-        self._releases: dict[Path, NotebookNode] = {}
         try:
             self.course = course_of(self.config)
             self.decisions = decisions_in(Path(self.coursedir.root), self.course)
