@@ -12,7 +12,6 @@ import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExtractorPlugin
@@ -33,7 +32,7 @@ from grader.submissions.layouts import is_marked
 from grader.submissions.notebook import CODE_LIMIT, NO_TEXT, NOTEBOOK_LIMIT, grade_id_of, read_all_cells, source_of
 from grader.submissions.reader import find_files
 from grader.submissions.submission import intended_name
-from grader.submissions.tree import Files, Part, UnreadableError, walk
+from grader.submissions.tree import Files, TreePart, UnreadableError, walk
 from grader.text import listed, log_line
 
 MOST_CELLS = 1000
@@ -56,9 +55,8 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)  # type: ignore[no-untyped-call]
         autograde: Any = self.parent
-        self._autograde: Autograde = autograde
+        self._autograde, self._releases = autograde, dict[Path, NotebookNode]()
         self.coursedir: CourseDirectory = autograde.coursedir
-        self._releases: dict[Path, NotebookNode] = {}
         try:
             self.course = course_of(self.config)
             self.decisions = decisions_in(Path(self.coursedir.root), self.course)
@@ -276,7 +274,7 @@ class ExtractSubmissions(ExtractorPlugin):
         if not own_paths:
             self._warn(f"{student}: nothing was collected. {chosen.problem}")
         for name, own_path in own_paths.items():
-            file = files.get(own_path) or Part(tree, own_path, own_path)
+            file = files.get(own_path) or TreePart(tree, own_path, own_path)
             try:
                 content = file.tree.read_bytes(file.relative, NOTEBOOK_LIMIT)
             except UnreadableError as error:

@@ -132,16 +132,6 @@ class Picture(NamedTuple):
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
 
 
-class Finding(NamedTuple):
-    """What is wrong, where if not at the exercise's place, the lines that led to it, and what was expected instead."""
-
-    text: str
-    is_course_text: bool
-    place: str
-    trace: list[str]
-    expected: list[str]
-
-
 class Record(NamedTuple):
     """What stands above a report of record: a title, a table of what was graded, and notes."""
 
@@ -187,18 +177,12 @@ def _output(report: Report, unit: str, exercise: str | None) -> str:
     return "\n".join(one.text.strip("\n") for one in report.messages if (one.unit, one.exercise, one.kind) == where)
 
 
-def _findings(entry: reading.ExerciseEntry) -> list[Finding]:
-    """Return the feedback on an exercise, each with the lines that belong to it; the main issue comes first."""
-    found: list[Finding] = []
-    for line in entry.feedback():
-        if not line.is_nested:
-            place = reading.place_of(line.source, entry.unit) if line.source else entry.place
-            where = "" if place == entry.place else place.words()
-            found.append(Finding(line.text, line.is_course_text, where, [], []))
-        else:
-            (found[-1].expected if line.is_course_text else found[-1].trace).append(line.text)
-    _say_once([finding.expected for finding in found])
-    return found
+def _findings(entry: reading.ExerciseEntry) -> list[reading.Finding]:
+    """Return the feedback on an exercise, which says each sentence once; the main issue comes first."""
+    found = list(entry.feedback())
+    expected = [list(finding.expected) for finding in found]
+    _say_once(expected)
+    return [finding._replace(expected=sentences) for finding, sentences in zip(found, expected, strict=True)]
 
 
 def _say_once(expected: list[list[str]]) -> None:

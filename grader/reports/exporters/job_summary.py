@@ -258,16 +258,13 @@ def _exercises(own: list[reading.ExerciseEntry]) -> str:
 def _exercise(entry: reading.ExerciseEntry) -> list[str]:
     written = reading.exercise_comments(entry.unit, entry.name)
     lines = [f"- {markdown(comment, MOST_OF_AN_EXPLANATION)}" for comment in written]
-    for line in entry.feedback():
-        text = sentence(line.text) if line.is_course_text else markdown(line.text or "What was expected:")
-        lines.append(f"{'  ' if line.is_nested else ''}- {text}{_where(entry, line.source)}")
+    for one in entry.feedback():
+        text = sentence(one.text) if one.is_course_text else markdown(one.text or "What was expected:")
+        # The table already shows the exercise's own line.
+        where = f" ({code(one.place.words())})" if one.place != entry.place and one.place.words() else ""
+        lines += [f"- {text}{where}", *(f"  - {markdown(line)}" for line in one.trace)]
+        lines += [f"  - {sentence(expected)}" for expected in one.expected]
     return lines
-
-
-def _where(entry: reading.ExerciseEntry, message: Message | None) -> str:
-    """Return where an error came from, unless the table already shows that line."""
-    place = reading.place_of(message, entry.unit) if message else None
-    return f" ({code(place.words())})" if place and place != entry.place and place.words() else ""
 
 
 def _rows(rows: list[list[str]]) -> str:
