@@ -90,7 +90,7 @@ def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
             mark = getattr(value, "__dict__", {}).get("misconception")
             if isinstance(mark, tuple):
                 exercise, sentence = mark
-                place = f"{course.shown(Path(module.__file__ or ''))}:{_line_of(value)}"
+                place = f"{shown(Path(module.__file__ or ''))}:{_line_of(value)}"
                 found.append(Misconception(exercise, value.__name__, sentence, value, place))
     return found
 
@@ -134,7 +134,7 @@ def build(course: Course, units: Iterable[str]) -> list[Path]:
     for unit in units:
         path, sources = made_file(course, unit), source_files(course, unit)
         if not sources:
-            folder = course.shown(course.suites / unit)
+            folder = shown(course.suites / unit)
             raise MisconceptionError(f"{folder}/misconceptions.py is missing: write the unit's misconceptions there.")
         has_rows = any(_HAS_ROWS.search(path.read_text(encoding="utf-8")) for path in sources)
         if has_rows and not _is_current(course, unit):
@@ -193,7 +193,7 @@ def _calls(modules: Iterable[ModuleType]) -> dict[str, Sequence[str]]:
 def _made(course: Course, unit: str) -> ModuleType:
     path = made_file(course, unit)
     if not _is_current(course, unit):
-        raise MisconceptionError(f"{course.shown(path)} is missing or out of date: run `grader build`.")
+        raise MisconceptionError(f"{shown(path)} is missing or out of date: run `grader build`.")
     name = f"misconceptions_of_{unit}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec

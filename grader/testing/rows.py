@@ -100,7 +100,7 @@ def changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: M
     for name in (*calls, *(name for names in calls.values() for name in names)):
         if name not in exercises:
             problem = f"CALLS names {name}, which solutions/{source.name} does not define: correct it."
-            raise MisconceptionError(f"{course.shown(course.suites / unit)}: {problem}")
+            raise MisconceptionError(f"{shown(course.suites / unit)}: {problem}")
     right = {name: f"{RIGHT}{name}" for name in exercises}
     changed = []
     taken: dict[str, Row] = {}
