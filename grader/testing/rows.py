@@ -7,13 +7,13 @@ import contextlib
 import functools
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 
 from grader.course.model import Course
-from grader.course.modules import shown
+from grader.course.modules import definitions_in, names_in, needed_names, shown
 from grader.errors import GraderError
 
 RIGHT = "right_"  # the prefix of a right answer that a changed one calls
@@ -175,18 +175,6 @@ def _parts_of(source: Path) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
     return imports, definitions
 
 
-def definitions_in(statements: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
-    """Return the statements that define a function, a class or a variable, by its name."""
-    found: dict[str, ast.stmt] = {}
-    for node in statements:
-        match node:
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found[name] = node
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                found[name] = node
-    return found
-
-
 @functools.cache
 def _undocumented(source: Path, exercise: str) -> str:
     """Return a definition's text without its docstrings, which no replacement should change. Raises ValueError."""
@@ -211,23 +199,3 @@ def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
         if isinstance(inner, ast.Name):
             inner.id = names.get(inner.id, inner.id)
     return node
-
-
-def needed_names(names: Iterable[str], definitions: Mapping[str, ast.AST], without: Collection[str] = ()) -> set[str]:
-    """Return these names and all names in the definitions that they need, directly or not.
-
-    without: names that exist already, so that their definitions are not needed.
-    """
-    needed: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in needed and name not in without:
-            needed.add(name)
-            waiting += names_in(definitions[name]) if name in definitions else ()
-    return needed
-
-
-def names_in(*nodes: ast.AST) -> set[str]:
-    """Return the names that these trees mention."""
-    return {inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name)}
