@@ -35,7 +35,6 @@ from typing import Any, TypeVar
 from grader.course.model import Course
 from grader.course.modules import described, import_file, shown
 from grader.files import write_atomically
-from grader.testing import rows
 from grader.testing.rows import RIGHT, Row, changed_by_both, changed_definitions
 from grader.testing.rows import Change as Change  # imported by suites
 from grader.testing.rows import MisconceptionError as MisconceptionError
@@ -215,10 +214,9 @@ def _is_current(course: Course, unit: str) -> bool:
 
 
 def _digest(course: Course, unit: str) -> str:
-    """Return the digest of the rows, the solutions, and the modules that apply the rows."""
+    """Return the digest of the rows, the solutions, and this module, which applies the rows."""
     total = hashlib.sha256()
-    ours = (Path(__file__), Path(rows.__file__))
-    for path in (*ours, *source_files(course, unit), *sorted(course.solutions.glob("*.py"))):
+    for path in (Path(__file__), *source_files(course, unit), *sorted(course.solutions.glob("*.py"))):
         total.update(path.read_bytes())
     return total.hexdigest()
 
