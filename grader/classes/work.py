@@ -1,4 +1,4 @@
-"""The work on one student in a batch, and on the members of a group, who share a run of the code."""
+"""The work on one student in a batch, on a group, who share a run of the code, and on those who are absent."""
 
 from __future__ import annotations
 
