@@ -269,6 +269,8 @@ def example_of_expect_no_bias(student: Student) -> None:
     expect_no_bias(student.queue("Layer", 3, 2).parameters(), ["linear"])
 
 
+# -- the page ----------------------------------------------------------------------------------------------------
+
 OF = "example_of_"
 
 INTRODUCTION = """\

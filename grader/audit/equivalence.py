@@ -34,19 +34,13 @@ FIRST = 20  # the draws of every probe that come before the rest
 
 
 @dataclass(frozen=True)
-class FoundDifference:
-    """Where a changed answer differs: in which draw of which probe, and in which observation."""
-
-    probe: str
-    draw: int
-    what: str
-
-
-@dataclass(frozen=True)
 class SearchResult:
-    """The result of a search: the first difference, if any, and the number of draws that were compared."""
+    """The result of a search: the first difference, if any, and the number of draws that were compared.
 
-    difference: FoundDifference | None
+    difference: in which observation an answer differs, and in which draw of which probe.
+    """
+
+    difference: str | None
     draws: int
 
 
@@ -61,14 +55,12 @@ class Solution:
 
     def search(self, names: Mapping[str, Any]) -> SearchResult:
         """Search for a draw in which an answer differs from the solution: first a few of every probe, then all."""
-        compared = 0
         first = ((probe, draw) for probe, draws in self.probes for draw in range(min(draws, FIRST)))
         rest = ((probe, draw) for probe, draws in self.probes for draw in range(FIRST, draws))
-        for probe, draw in itertools.chain(first, rest):
-            compared += 1
-            what = self._difference(probe, draw, names)
-            if what is not None:
-                return SearchResult(FoundDifference(probe.__name__, draw, what), compared)
+        compared = 0
+        for compared, (probe, draw) in enumerate(itertools.chain(first, rest), 1):
+            if what := self._difference(probe, draw, names):
+                return SearchResult(f"{what}: draw {draw} of {probe.__name__}", compared)
         return SearchResult(None, compared)
 
     def _difference(self, probe: Probe, draw: int, names: Mapping[str, Any]) -> str | None:
@@ -118,6 +110,8 @@ def _deadline(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
 
+
+# -- probes that are derived from hidden tests -------------------------------------------------------------------
 
 DRAWS = 20
 """The draws of each criterion. They differ from those of the course's version."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from grader.audit.mutation.mutants import OPERATORS
+from grader.audit.mutation import OPERATORS
 from grader.audit.verdict import ExerciseTable, Fate, UnitTable, digest_of, naming_of
 from grader.course.model import Course
 from grader.files import write_atomically

@@ -148,6 +148,9 @@ def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[t
         client.close()
 
 
+# -- visible tests -----------------------------------------------------------------------------------------------
+
+
 class Ticks(Model):
     """What the visible tests say of the known answers of a unit. Each answer is named `exercise/answer`."""
 

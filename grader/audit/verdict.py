@@ -13,7 +13,6 @@ from typing import Literal
 from pydantic import Field
 
 from grader.audit.cases import RIGHT, WRITTEN, Kind, names_of
-from grader.audit.equivalence import SearchResult
 from grader.audit.run import CaseResult, Ticks
 from grader.course.model import Course
 from grader.documents import Model
@@ -178,15 +177,9 @@ def _mutant(result: CaseResult) -> MutantFate:
         line=mutant.line,
         fate=fate,
         missed=len(result.missed),
-        evidence=_evidence(result.search),
+        evidence=result.search.difference or f"no difference in {result.search.draws} draws",
         diff=None if fate == "killed" else mutant.diff,
     )
-
-
-def _evidence(search: SearchResult) -> str:
-    if search.difference is None:
-        return f"no difference in {search.draws} draws"
-    return f"{search.difference.what}: draw {search.difference.draw} of {search.difference.probe}"
 
 
 def problems_of(table: UnitTable) -> list[str]:

@@ -10,6 +10,7 @@ import ast
 import bisect
 import contextlib
 import functools
+import operator
 import re
 import sys
 import warnings
@@ -72,7 +73,7 @@ MOST_UNREADABLE, MOST_NESTED = 20, 10
 
 
 class Statement(NamedTuple):
-    """A top-level statement that needs a newer Python: the names that it binds, and the line where it is new."""
+    """What needs a newer Python: a top-level statement or a part of it, its names, and the line where it is new."""
 
     names: tuple[str, ...]
     line: int
@@ -87,21 +88,18 @@ def newer_statements(source: str, is_notebook: bool) -> dict[int, Statement]:
         translated = reader.code()
         if not any(one.novelty.since > sys.version_info for one in reader.found):
             return statements
-        in_order = sorted(reader.found, key=_line)
+        by_line = operator.attrgetter("line")
+        in_order = sorted(reader.found, key=by_line)
         for piece in filter(_compiles, split(translated, is_notebook)):
             last = piece.tree.body[0].end_lineno or 0 if piece.tree else 0
-            begin, end = bisect.bisect_left(in_order, piece.line, key=_line), bisect.bisect(in_order, last, key=_line)
-            found = in_order[begin:end]
+            begin = bisect.bisect_left(in_order, piece.line, key=by_line)
+            found = in_order[begin : bisect.bisect(in_order, last, key=by_line)]
             newest = max(found, key=lambda one: one.novelty.since, default=None)
             if newest and newest.novelty.since > sys.version_info:
-                names = dict.fromkeys([*piece.names, *(one.name for one in found if one.name)])
-                statement = Statement(tuple(names), newest.line, newest.novelty)
+                names = dict.fromkeys([*piece.names, *(name for one in found for name in one.names)])
+                statement = newest._replace(names=tuple(names))
                 statements.update(dict.fromkeys(range(piece.line, last + 1), statement))
     return statements
-
-
-def _line(found: _Found) -> int:
-    return found.line
 
 
 def _compiles(piece: Piece) -> bool:
@@ -114,21 +112,13 @@ class _Unreadable(Exception):
     """This is no Python of any version, as far as it is known here."""
 
 
-class _Found(NamedTuple):
-    """Something new: its line, what it is, and the name that it binds if it binds one."""
-
-    line: int
-    novelty: Novelty
-    name: str = ""
-
-
 class _Translator:
     """Reads a source, and notes what is new in it."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.place = 0
-        self.found: list[_Found] = []
+        self.found: list[Statement] = []
         self._line_ends = [match.start() for match in re.finditer("\n", source)]
         self._nested = 0
         self._unreadable = 0
@@ -274,7 +264,8 @@ class _Translator:
         return self.source[begin:end]
 
     def _note(self, place: int, novelty: Novelty, name: str = "") -> None:
-        self.found.append(_Found(bisect.bisect_left(self._line_ends, place) + 1, novelty, name))
+        names = (name,) if name else ()
+        self.found.append(Statement(names, bisect.bisect_left(self._line_ends, place) + 1, novelty))
 
 
 @functools.cache

@@ -35,7 +35,7 @@ from grader.engine.outcomes import Outcome, judge
 from grader.engine.runner import Runner, draw
 from grader.errors import SuiteFault
 from grader.reports.folder import SUITE_FAULTS
-from grader.reports.model import Described, Diagnosed, Judged, Result
+from grader.reports.model import Described, Judged, Result
 from grader.sandbox import lockdown
 from grader.sandbox.processes import ForkServer, Server
 from grader.submissions.reader import read_submission
@@ -350,7 +350,7 @@ class EnginePlugin:
                 main.add(main_criterion(results, self.rows_of(unit, exercise)))
                 for found in self.mistakes_in(unit, exercise, results):
                     sentence = with_own_names(found.sentence, unit, exercise, runner.lines)
-                    mistakes.append(Diagnosed(unit, exercise, found.name, sentence))
+                    mistakes.append(Described(unit, exercise, found.name, sentence))
         session.exitstatus = 1 if session.testsfailed else 0
         report_plugin.pytest_sessionfinish(session)
         return Result(

@@ -32,6 +32,22 @@ HEADINGS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 _EXCUSED = "EX"
 _FINAL = re.compile("final", re.IGNORECASE)
 
+MOST = 100
+"""The highest grade that Moodle imports, unless an administrator allows more."""
+_NO_GRADE = "-"
+_TOO_MUCH = "that is more than the unit has, so take it out of adjustments.csv, and enter it in Moodle."
+# What the roster calls the fields by which Moodle finds a user, and Moodle.
+_FIELDS = {"email": "Email address", "sis_user_id": "ID number", "sis_login_id": "Username"}
+SCORES, ASSIGNMENTS, ROSTER = "scores.json", "assignments.json", "roster.csv"
+"""The files in the folder of a classroom."""
+OF_RECORD = "submit/manual-grade-of-record"
+"""The tag of our records. The web app takes tags with `submit/manual-` for scores that a teacher entered."""
+_WHERE = f"give CLASSROOM/{SCORES} in a clone of your classroom50 repository"
+_NEVER = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+_SECOND = datetime.timedelta(seconds=1)
+_LAST = datetime.datetime.max.replace(tzinfo=datetime.UTC) - _SECOND
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
 
 def canvas_heading(name: str) -> str:
     """Return what Canvas calls a column: it ignores those with `final` in their name, in any case."""
@@ -70,14 +86,6 @@ def canvas_table(gradebook: Gradebook, columns: Sequence[Column]) -> list[list[V
     return table
 
 
-MOST = 100
-"""The highest grade that Moodle imports, unless an administrator allows more."""
-_NO_GRADE = "-"
-_TOO_MUCH = "that is more than the unit has, so take it out of adjustments.csv, and enter it in Moodle."
-# What the roster calls the fields by which Moodle finds a user, and Moodle.
-_FIELDS = {"email": "Email address", "sis_user_id": "ID number", "sis_login_id": "Username"}
-
-
 def moodle_table(gradebook: Gradebook, columns: Sequence[Column]) -> list[list[Value]]:
     """Return the table: one row for each student, found by e-mail address, ID number or user name.
 
@@ -106,18 +114,6 @@ def moodle_table(gradebook: Gradebook, columns: Sequence[Column]) -> list[list[V
         own = [one.values[number] for one in columns]
         table.append([getattr(row.entry, field), *(_NO_GRADE if value in ("", EXEMPT) else value for value in own)])
     return table
-
-
-SCORES, ASSIGNMENTS, ROSTER = "scores.json", "assignments.json", "roster.csv"
-"""The files in the folder of a classroom."""
-OF_RECORD = "submit/manual-grade-of-record"
-"""The tag of our records. The web app takes tags with `submit/manual-` for scores that a teacher entered."""
-
-_WHERE = f"give CLASSROOM/{SCORES} in a clone of your classroom50 repository"
-_NEVER = datetime.datetime.min.replace(tzinfo=datetime.UTC)
-_SECOND = datetime.timedelta(seconds=1)
-_LAST = datetime.datetime.max.replace(tzinfo=datetime.UTC) - _SECOND
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def _moment(text: object) -> datetime.datetime:

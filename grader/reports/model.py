@@ -28,6 +28,16 @@ MOST_OF_A_TEXT = 4000
 # A terminal's escape sequences: colours and movements, and titles with links.
 _SEQUENCE = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)")
 
+NOT_WRITTEN = "It is not written yet."
+"""The reason of a failed test if the answer still raises the stub's NotImplementedError."""
+COURSE_PYTHON = "course python"
+"""The version of Python that the course names, among a report's versions if another one has run the code."""
+Points = Annotated[int, Field(ge=0)]
+Suites = Literal["hidden", "visible"]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+# Reports from before 23 November 2026 have no digests of their units, and no `handed_in`.
+UNKNOWN = "0" * 64
+
 
 def sanitize(text: str) -> str:
     """Make plain text: no control or hidden characters, escape sequences, or paths of this machine; at most so long.
@@ -65,17 +75,6 @@ Text = Annotated[str, _if_text(sanitize)]
 """Text that a student may have influenced, sanitized whenever a report is made or read."""
 Line = Annotated[str, _if_text(sanitize_line)]
 """The same, of one line: the name of a file, or a line of code."""
-
-
-NOT_WRITTEN = "It is not written yet."
-"""The reason of a failed test if the answer still raises the stub's NotImplementedError."""
-COURSE_PYTHON = "course python"
-"""The version of Python that the course names, among a report's versions if another one has run the code."""
-Points = Annotated[int, Field(ge=0)]
-Suites = Literal["hidden", "visible"]
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-# Reports from before 23 November 2026 have no digests of their units, and no `handed_in`.
-UNKNOWN = "0" * 64
 
 
 class Test(Model):
@@ -290,7 +289,7 @@ def json_schema() -> str:
 
 @dataclass(frozen=True)
 class Described:
-    """A criterion as reports show it; `sentence` is for students who fail it."""
+    """A criterion as reports show it; or a misconception that explains outcomes, or a property of wrong results."""
 
     unit: str
     exercise: str
@@ -326,16 +325,6 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Diagnosed:
-    """A misconception that explains an exercise's outcomes, or a property of its wrong results."""
-
-    unit: str
-    exercise: str
-    name: str
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Result:
     """The results of the suites on one submission.
 
@@ -352,7 +341,7 @@ class Result:
     """
 
     outcomes: list[Judged] = field(default_factory=list)
-    misconceptions: list[Diagnosed] = field(default_factory=list)
+    misconceptions: list[Described] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     layers: dict[str, bool] = field(default_factory=dict)
     exceeded: list[str] = field(default_factory=list)

@@ -7,13 +7,13 @@ import datetime
 import re
 import zoneinfo
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 from grader.course.model import Late
-from grader.reports.model import NOT_WRITTEN, Change, Exercise, Message, Quiz, Received, Report, Test, Unit
+from grader.reports.model import NOT_WRITTEN, Change, Exercise, Message, Quiz, Report, Test, Unit
 from grader.submissions.submission import missing_file
 from grader.text import ended, listed, log_line, who
 
@@ -41,20 +41,22 @@ class Place(NamedTuple):
         return f" ({self.words()})" if any(self) else ""
 
 
-class FeedbackLine(NamedTuple):
-    """A line of the feedback on an exercise.
+class Finding(NamedTuple):
+    """A part of the feedback on an exercise.
 
     Attributes:
         text: A sentence; "" if a failed test gives no reason.
         is_course_text: Whether the course wrote it, so that `code` in it is code.
-        is_nested: Whether it belongs to the line above.
-        source: The student's error that it quotes.
+        place: Where the error came from that it quotes.
+        trace: The student's lines that led to the error.
+        expected: What tests expected instead, in the course's words.
     """
 
     text: str
     is_course_text: bool = True
-    is_nested: bool = False
-    source: Message | None = None
+    place: Place = Place(None, None)
+    trace: Sequence[str] = ()
+    expected: Sequence[str] = ()
 
 
 class Issue(NamedTuple):
@@ -157,28 +159,23 @@ class ExerciseEntry:
         """Return the error that a test gives as its reason."""
         return next((one for one in self.raised if reason and f"{one.text} ".startswith(f"{reason} ")), None)
 
-    def feedback(self) -> Iterator[FeedbackLine]:
+    def feedback(self) -> Iterator[Finding]:
         """Yield everything to say about the exercise, except that it is not written or could not be graded."""
         if self.state in ("in progress", "waiting"):
-            yield from (FeedbackLine(one.sentence) for one in self.exercise.misconceptions)
+            yield from (Finding(one.sentence) for one in self.exercise.misconceptions)
             if self.exercise.waiting_for:
-                yield FeedbackLine(self.exercise.waiting_for)
+                yield Finding(self.exercise.waiting_for)
             explained = [self.raised_for(issue.reason) for issue in self.issues]
-            for issue, source in zip(self.issues, explained, strict=True):
-                yield FeedbackLine(self.in_words(issue.reason) or "", is_course_text=False, source=source)
-                yield from _trace(source)
-                yield from (FeedbackLine(sentence, is_nested=True) for sentence in issue.sentences)
+            for issue, error in zip(self.issues, explained, strict=True):
+                yield self._finding(self.in_words(issue.reason) or "", error, issue.sentences)
             for one in self.raised:
                 if one not in explained:
-                    yield FeedbackLine(f"Your code said: {sentence_of(one)}", is_course_text=False, source=one)
-                    yield from _trace(one)
-        yield from (FeedbackLine(remark, is_course_text=False) for remark in self.exercise.remarks)
+                    yield self._finding(f"Your code said: {sentence_of(one)}", one)
+        yield from (Finding(remark, is_course_text=False) for remark in self.exercise.remarks)
 
-
-def _trace(message: Message | None) -> Iterator[FeedbackLine]:
-    """Yield the lines that led to an error."""
-    for line in message.trace if message else ():
-        yield FeedbackLine(line, is_course_text=False, is_nested=True)
+    def _finding(self, text: str, error: Message | None, expected: Sequence[str] = ()) -> Finding:
+        place, trace = (place_of(error, self.unit), error.trace) if error else (Place(None, None), [])
+        return Finding(text, False, place, trace, expected)
 
 
 def entries(report: Report) -> Iterator[ExerciseEntry]:
@@ -308,7 +305,11 @@ def change_sentences(unit: Unit, timezone: str = "UTC") -> list[str]:
     """
     sentences = ["You are exempt from this unit: it does not count."] if unit.exempt else []
     if unit.due and (unit.received or unit.extended):
-        sentences.append(_received(unit.received, timezone))
+        if unit.received and unit.received.at:
+            at = in_zone(datetime.datetime.fromisoformat(unit.received.at), timezone)
+            sentences.append(f"Handed in: {at} ({unit.received.source}).")
+        else:
+            sentences.append("It is not known when this was handed in, so nothing is taken off for now.")
         due = in_zone(datetime.datetime.fromisoformat(unit.due), timezone)
         sentences.append(f"Due: {due}{', with your extension' if unit.extended else ''}.")
     changes = [one for one in unit.changes if one.kind != "comment"]
@@ -376,9 +377,3 @@ def undated(unit: Unit) -> str:
     if source == "Canvas":
         return "Time unknown: Canvas marked it as late, and does not say when it came: add the time to times.csv."
     return f"Time unknown: {source} does not say when it came, so it may be late: add the time to times.csv."
-
-
-def _received(received: Received | None, timezone: str) -> str:
-    if received is None or received.at is None:
-        return "It is not known when this was handed in, so nothing is taken off for now."
-    return f"Handed in: {in_zone(datetime.datetime.fromisoformat(received.at), timezone)} ({received.source})."

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +21,9 @@ from grader.errors import InternalError
 from grader.files import module_command
 from grader.sandbox import lockdown, protocol
 from grader.sandbox.protocol import Exited, M, ProtocolError, Request
+
+# Tracebacks end at the line of the test: the frames below it help nobody.
+__tracebackhide__ = True
 
 # The whole environment of the grader's processes and their children. One thread and one hash seed: a forked child
 # cannot use its parent's threads, and a regrade must iterate over sets in the same order.
@@ -39,19 +43,30 @@ PASSED_ON_BY_WINDOWS = (
 START_SECONDS = 120
 END_SECONDS = 10
 READ_BYTES = 2**20
+# Not larger: the memory is allocated before it is known how much has arrived.
+RECEIVED_BYTES = 2**16
+# Before a larger reply, garbage is collected: earlier ones stay in the circles of errors and their frames, because
+# Python counts the objects, not the bytes, that wait for a collection. Honest replies are smaller.
+LARGE_BYTES = 2**20
+SHORTEST_WAIT = 0.01
+# Student code may print without end.
+MAX_DRAINED = 64
+
+Left = Callable[[], float]
+"""Returns the seconds that are left. It is called before each wait."""
 
 
 class ServerLost(InternalError):
     """The fork server is gone, or failed to do its work."""
 
 
+@dataclass(eq=False)
 class ForkServer:
     """The fork server, as the trusted side sees it."""
 
-    def __init__(self, control: socket.socket, process: subprocess.Popen[bytes] | None, pid: int) -> None:
-        self.control = control
-        self.process = process
-        self.pid = pid
+    control: socket.socket
+    process: subprocess.Popen[bytes] | None
+    pid: int
 
     @cached_property
     def missing(self) -> dict[str, str]:
@@ -135,13 +150,13 @@ def start_module(module: str, *arguments: object, **options: Any) -> subprocess.
     return subprocess.Popen(command, env=environment, cwd="/", **options)
 
 
+@dataclass(eq=False)
 class ForkedProcess:
     """An isolated child of the fork server."""
 
-    def __init__(self, connection: socket.socket, output: socket.socket, lifeline: socket.socket) -> None:
-        self.connection = connection
-        self.output = output
-        self.lifeline = lifeline
+    connection: socket.socket
+    output: socket.socket
+    lifeline: socket.socket
 
     def end(self, patience: float = 0) -> Exited:
         """Have the server kill the process, unless it ends by itself within `patience` seconds.
@@ -245,22 +260,6 @@ def _pump(source: Any, sink: Any) -> None:
                 sink.flush()
 
     threading.Thread(target=copy, daemon=True).start()
-
-
-# Tracebacks end at the line of the test: the frames below it help nobody.
-__tracebackhide__ = True
-
-# Not larger: the memory is allocated before it is known how much has arrived.
-RECEIVED_BYTES = 2**16
-# Before a larger reply, garbage is collected: earlier ones stay in the circles of errors and their frames, because
-# Python counts the objects, not the bytes, that wait for a collection. Honest replies are smaller.
-LARGE_BYTES = 2**20
-SHORTEST_WAIT = 0.01
-# Student code may print without end.
-MAX_DRAINED = 64
-
-Left = Callable[[], float]
-"""Returns the seconds that are left. It is called before each wait."""
 
 
 class OutputBuffer:

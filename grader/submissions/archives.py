@@ -33,8 +33,8 @@ from grader.submissions.tree import (
     Files,
     Ignored,
     Kind,
-    Part,
-    Parts,
+    PartsTree,
+    TreePart,
     UnreadableError,
     joined,
     kind_of,
@@ -369,7 +369,7 @@ class Unreadable(Files):
 
 
 @dataclass(frozen=True)
-class Unopened(Parts):
+class Unopened(PartsTree):
     """A submission in an archive. It is opened when it is read and then dropped: a class may have hundreds."""
 
     tree: Files
@@ -379,9 +379,9 @@ class Unopened(Parts):
         """Open it; if that fails, return a tree that says why."""
         return _opened(self.tree, self.relative)
 
-    def mount(self, relative: str) -> Part:
+    def mount(self, relative: str) -> TreePart:
         """Return where a path is."""
-        return Part(self.opened(), relative, relative)
+        return TreePart(self.opened(), relative, relative)
 
 
 @functools.lru_cache(maxsize=2)

@@ -28,7 +28,7 @@ from grader.submissions.submission import (
     quoted_name,
     written_lines,
 )
-from grader.submissions.tree import Files, Ignored, Part, UnreadableError, View, refuse_beyond, renamed
+from grader.submissions.tree import Files, Ignored, TreePart, UnreadableError, View, refuse_beyond, renamed
 
 # So many of the files that have one name are read.
 _MOST_TRIED = 10
@@ -55,7 +55,7 @@ class Wanted:
     def candidate(self, tree: Files, path: str, own_path: str | None = None) -> Candidate | None:
         """Read a file as a candidate; None if there is none, or it has no cells of the quiz. Raises UnreadableError."""
         try:
-            source = self._answers(tree, path) if self.is_quiz else self._code(tree, path)
+            source = self._answers(tree, path) if self.is_quiz else self._code(tree, path, own_path or path)
         except MisnamedError as error:
             if self.is_quiz:
                 raise
@@ -71,7 +71,7 @@ class Wanted:
     def _renamed(self, tree: Files, path: str, own_path: str | None, misnamed: MisnamedError) -> Candidate | None:
         """Read a file of another kind than its name says under the name that it should have."""
         try:
-            found = self.candidate(View({misnamed.right: Part(tree, path, path)}), misnamed.right, own_path or path)
+            found = self.candidate(View({misnamed.right: TreePart(tree, path, path)}), misnamed.right, own_path or path)
         except UnreadableError as error:
             raise UnreadableError(renamed(str(error), misnamed.right, path)) from None
         if found is None or own_path:  # then a remark names it already
@@ -87,13 +87,13 @@ class Wanted:
             return [[]] if self.is_quiz else []
         return [[], written_lines(stub)] if self.is_quiz else [code_lines([stub])]
 
-    def _code(self, tree: Files, path: str) -> UnitSource | None:
+    def _code(self, tree: Files, path: str, own_path: str) -> UnitSource | None:
         """Read the code in a script or a notebook; None if there is no file. Raises UnreadableError."""
         if path.endswith(".ipynb"):
             notebook = self.files.notebook(tree, path)
             source, fault = notebook and notebook.code, "has no code in it"
         else:
-            source, fault = self._script(tree, path), "is empty"
+            source, fault = self._script(tree, path, own_path), "is empty"
         if source is None:
             return None
         if not code_lines(source.cells):
@@ -105,14 +105,13 @@ class Wanted:
         stub = self.files.course_files.text(self.name) or ""
         return repaired(source, stub) if source.is_notebook else source
 
-    def _script(self, tree: Files, path: str) -> UnitSource | None:
+    def _script(self, tree: Files, path: str, own_path: str) -> UnitSource | None:
         read = read_remarked(tree, path, NOTEBOOK_LIMIT)  # it may be a notebook, or an export of one
         if read is None:
             return None
         require_script(read.text, path)
         refuse_beyond(CODE_LIMIT, len(read.text), path)
-        own = tree.mounts[path].path if isinstance(tree, View) and path in tree.mounts else path
-        text, remarks = code_of(read, path, own)
+        text, remarks = code_of(read, path, own_path)
         return UnitSource(path, (text,), remarks)
 
     def _answers(self, tree: Files, path: str) -> UnitSource | None:
@@ -149,8 +148,7 @@ class Wanted:
             if any(one.has_answers for one in candidates):
                 break
             known = {*places, *(one.own_path for one in candidates)}
-            named = [(file, name_of(file)) for file in files if file.path not in known]
-            found = [(file, name) for file, name in named if name in names]
+            found = [(file, name) for file in files if file.path not in known and (name := name_of(file)) in names]
             found.sort(key=lambda one: (one[0].folder, one[1].endswith(".ipynb")))
             for file, name in found[:_MOST_TRIED]:
                 self.files.seen.add(file.path)
@@ -168,7 +166,7 @@ class Wanted:
                         candidates.append(candidate)
         return candidates, unreadable + problems
 
-    def _candidate(self, file: Part, name: str, taken: Collection[str]) -> Candidate | None:
+    def _candidate(self, file: TreePart, name: str, taken: Collection[str]) -> Candidate | None:
         path = f"{file.folder}{name}"
         while path in taken:  # each gets a path of its own, which ends in the course's name
             path = f"_/{path}"
@@ -177,10 +175,10 @@ class Wanted:
         except UnreadableError as error:
             raise UnreadableError(renamed(str(error), path, quoted_name(file.path))) from None
 
-    def _own_name(self, file: Part) -> str:
+    def _own_name(self, file: TreePart) -> str:
         return file.name
 
-    def _near_name(self, file: Part) -> str | None:
+    def _near_name(self, file: TreePart) -> str | None:
         """Return the name that a misnamed file should have. In the folder of a unit, any notebook is the unit's."""
         if file.path in self.files.sheets:
             return filenames(self.files.sheets[file.path])[2]
@@ -189,12 +187,12 @@ class Wanted:
         is_the_units = file.path.startswith(f"{self.unit}/") and file.name.lower().endswith(".ipynb")
         return intended_name(file.name, self.files.units) or (f"{self.unit}.ipynb" if is_the_units else None)
 
-    def _only_name(self, file: Part) -> str | None:
+    def _only_name(self, file: TreePart) -> str | None:
         """Return the name that a file of any name should have, if one unit is graded and no other file fits."""
         suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
         return f"{self.unit}.{suffix}" if self.unit == self.files.only and file in self.files.unnamed else None
 
-    def _exported_name(self, file: Part) -> str | None:
+    def _exported_name(self, file: TreePart) -> str | None:
         """Return the name of what a document was made of, so that a sentence says what it is."""
         is_known = file.name in self.files.course_files or file.path in self.files.sheets
         return None if is_known else exported_name(file.name, self.files.units)

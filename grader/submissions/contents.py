@@ -27,7 +27,7 @@ from grader.submissions.submission import (
     quoted_name,
     written_lines,
 )
-from grader.submissions.tree import Files, Ignored, Part, UnreadableError, View, Walked, walk
+from grader.submissions.tree import Files, Ignored, TreePart, UnreadableError, View, Walked, walk
 from grader.text import in_words
 
 # So many exercises of another unit make code an answer to that one, if it has so many.
@@ -148,17 +148,18 @@ class SubmissionFiles:
         return {path: unit for path, unit in found.items() if unit}
 
     @functools.cached_property
-    def unnamed(self) -> list[Part]:
+    def unnamed(self) -> list[TreePart]:
         """The files of other names that define an exercise; if there are none, the only script or notebook."""
         assert self.only
         known = {*self.sheets, *(one.path for one in self.walked.files if intended_name(one.name, self.units))}
         names = {*NEVER_READ, *self.course_files}
-        others = [file for file in self.walked.files if file.path not in known and file.name not in names]
-        others = [file for file in others if not RELEASED.fullmatch(file.name)]
-        scripts = [file for file in others if is_code(file.name)]
-        texts = [file for file in others if _TEXT.fullmatch(file.name) and not is_code(file.name)]
+        others = [one for one in self.walked.files if one.path not in known and one.name not in names]
+        others = [one for one in others if not RELEASED.fullmatch(one.name)]
+        scripts = [one for one in others if is_code(one.name)]
+        texts = [one for one in others if _TEXT.fullmatch(one.name) and not is_code(one.name)]
+        own = self._exercises(self.only)
         most = [*scripts[:_MOST_UNNAMED], *texts[:_MOST_TEXTS]]
-        found = [file for file in most if self.defines(code_in(file), self.only)]
+        found = [one for one in most if not own.isdisjoint(DEFINITION.findall(code_in(one)))]
         if found or len(scripts) != 1:
             return found
         return [one for one in scripts if not self.other_unit(code_in(one), self.only)]
@@ -215,14 +216,10 @@ class SubmissionFiles:
             return ""
         return fitting[0]
 
-    def defines(self, code: str, unit: str) -> bool:
-        """Return whether code defines an exercise of a unit."""
-        return not self._exercises(unit).isdisjoint(DEFINITION.findall(code))
-
     def _exercises(self, unit: str) -> set[str]:
         return set(DEFINITION.findall(self.course_files.text(filenames(unit)[0]) or ""))
 
-    def quiz_in(self, file: Part, text: str) -> str:
+    def quiz_in(self, file: TreePart, text: str) -> str:
         """Return the unit whose quiz a sheet is, by the lines above its title or by the title; "" if by neither."""
         if is_code(file.name) and not text.startswith("---"):
             return ""
@@ -248,7 +245,7 @@ class SubmissionFiles:
         copies = [Wrong(name, "is hidden, or a copy that a program made") for name in hidden]
         return empty or copies
 
-    def _kind(self, file: Part, unit: str) -> Wrong | None:
+    def _kind(self, file: TreePart, unit: str) -> Wrong | None:
         """Return what a file is that is no answer to a unit; None if it is the course's own or an answer."""
         if _LINK.fullmatch(file.name):
             return Wrong(file.path, "is a link and not the file itself")
@@ -269,7 +266,7 @@ class SubmissionFiles:
         is_blank = sheet is not None and written_lines(sheet) == written_lines(text)
         return None if quiz == unit or is_blank else Wrong(file.path, _QUIZ_OF_ANOTHER, quiz)
 
-    def _kind_of_code(self, file: Part, unit: str, cells: Sequence[str]) -> Wrong | None:
+    def _kind_of_code(self, file: TreePart, unit: str, cells: Sequence[str]) -> Wrong | None:
         intended = intended_name(file.name, self.units) or ""
         named = next((one for one in self.units if intended in filenames(one)), "")
         if named == unit:
@@ -287,7 +284,7 @@ class SubmissionFiles:
         return Wrong(file.path, what)
 
 
-def code_in(file: Part) -> str:
+def code_in(file: TreePart) -> str:
     """Return the code of a script or a notebook; "" if it cannot be read."""
     try:
         return "\n".join(cells_of(text_of(file), file.path))
@@ -295,7 +292,7 @@ def code_in(file: Part) -> str:
         return ""
 
 
-def text_of(file: Part) -> str:
+def text_of(file: TreePart) -> str:
     """Return the text of a file. Raises UnreadableError."""
     return read_text(View({file.path: file}), file.path, NOTEBOOK_LIMIT) or ""
 

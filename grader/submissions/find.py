@@ -41,7 +41,7 @@ from grader.submissions.submission import (
     require_name,
     student_id,
 )
-from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Part, View
+from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, TreePart, View
 
 if TYPE_CHECKING:
     import datetime
@@ -266,7 +266,7 @@ def _joined(root: ClassTree, claims: Sequence[Claim]) -> Found:
     for one in (claim for claim in claims if claim.place):
         is_unit = one.place in root.units and root.tree.kind(one.source) in ("folder", "archive")
         tree, inside = (root.below(one.source), "") if is_unit else (root.tree, one.source)
-        mounts[one.place] = Part(tree, inside, one.place)
+        mounts[one.place] = TreePart(tree, inside, one.place)
     whole_tree = _path_or_tree(View(mounts, base) if mounts else base)
     about = any(claim.is_late for claim in claims), first.at, first.identifiers
     written = ARCHIVE.sub("", first.key)

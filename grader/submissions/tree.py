@@ -199,7 +199,7 @@ class Files:
 _EMPTY = Files()
 
 
-class Part(NamedTuple):
+class TreePart(NamedTuple):
     """A file or folder of a tree.
 
     Attributes:
@@ -223,10 +223,10 @@ class Part(NamedTuple):
         return self.path.removesuffix(self.name)
 
 
-class Parts(Files):
+class PartsTree(Files):
     """Parts of other trees under their own names."""
 
-    def mount(self, relative: str) -> Part:
+    def mount(self, relative: str) -> TreePart:
         """Return where a path is."""
         raise NotImplementedError
 
@@ -258,10 +258,10 @@ class Parts(Files):
 
 
 @dataclass(frozen=True)
-class View(Parts):
+class View(PartsTree):
     """Parts of other trees under their own names, in front of what is in `base`."""
 
-    mounts: dict[str, Part]
+    mounts: dict[str, TreePart]
     base: Files = _EMPTY
 
     def entries(self, relative: str = "") -> list[Entry]:
@@ -271,14 +271,14 @@ class View(Parts):
             found |= {name: self.kind(name) or "other" for name in self.mounts if "/" not in name}
         return sorted(Entry(*one) for one in found.items())
 
-    def mount(self, relative: str) -> Part:
+    def mount(self, relative: str) -> TreePart:
         """Return where a path is."""
         if relative in self.mounts:
             return self.mounts[relative]
         first, _, rest = relative.partition("/")
         if mount := self.mounts.get(first):
-            return Part(mount.tree, joined(mount.relative, rest), relative)
-        return Part(self.base, relative, relative)
+            return TreePart(mount.tree, joined(mount.relative, rest), relative)
+        return TreePart(self.base, relative, relative)
 
 
 class Walked(NamedTuple):
@@ -290,7 +290,7 @@ class Walked(NamedTuple):
         refused: The names that are not read.
     """
 
-    files: list[Part]
+    files: list[TreePart]
     problems: list[str]
     refused: list[Ignored]
 
@@ -302,7 +302,7 @@ def walk(tree: Files) -> Walked:
     """
     result = Walked([], [], [])
     seen = archives = 0
-    folders = [Part(tree, "", "")]
+    folders = [TreePart(tree, "", "")]
     while folders:
         folder = folders.pop(0)
         for entry in folder.tree.entries(folder.relative):
@@ -311,7 +311,7 @@ def walk(tree: Files) -> Walked:
             if (seen := seen + 1) > _MOST_NAMES:
                 result.refused.append(Ignored(f"all but the first {_MOST_NAMES:,} names"))
                 return result
-            part = Part(folder.tree, joined(folder.relative, entry.name), joined(folder.path, entry.name))
+            part = TreePart(folder.tree, joined(folder.relative, entry.name), joined(folder.path, entry.name))
             if entry.kind == "folder" and part.path.count("/") < _MOST_DEPTH:
                 folders.append(part)
             elif entry.kind == "archive":
@@ -322,7 +322,7 @@ def walk(tree: Files) -> Walked:
     return result
 
 
-def _root_of_archive(part: Part, result: Walked, is_allowed: bool) -> list[Part]:
+def _root_of_archive(part: TreePart, result: Walked, is_allowed: bool) -> list[TreePart]:
     """Return the root of an archive as a folder to walk; if it cannot be read, none, and the problem in `result`."""
     try:
         if not is_allowed:
@@ -334,7 +334,7 @@ def _root_of_archive(part: Part, result: Walked, is_allowed: bool) -> list[Part]
         result.refused.append(Ignored.because(part.path, problem, part.path))
         return []
     result.refused.extend(opened.refused)
-    return [Part(opened, "", part.path)]
+    return [TreePart(opened, "", part.path)]
 
 
 def joined(*parts: str) -> str:

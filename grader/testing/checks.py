@@ -48,10 +48,10 @@ class CheckFailed(AssertionError):
         self.comparison = comparison
 
 
-def failed(observed: torch.Tensor | str, reason: str) -> CheckFailed:
+def failed(observed: torch.Tensor | str, reason: str, comparison: Comparison | None = None) -> CheckFailed:
     """Record an observation, and return the failure to raise."""
     note(observed)
-    return CheckFailed(reason)
+    return CheckFailed(reason, comparison)
 
 
 def remark_ready_made(names: Collection[str], call: RemoteCallable, *arguments: Any) -> None:
@@ -67,11 +67,18 @@ def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tenso
     """Expect a tensor, of this shape if one is given, and return it."""
     if not isinstance(value, torch.Tensor):
         raise failed(f"no tensor but {_kind(value)}", f"A tensor was expected; yours gave {_kind(value)}.")
-    if shape is not None and value.shape != torch.Size(shape):
-        # Observations are kept until the diagnosis, and a wrong shape may be as large as the protocol allows.
-        observed = value if value.numel() <= KEPT_NUMBERS else f"a tensor of shape {tuple(value.shape)}"
-        raise failed(observed, f"The result has the wrong shape: {tuple(value.shape)}.")
+    if shape is not None:
+        _expect_shape(value, shape)
     return value
+
+
+def _expect_shape(value: torch.Tensor, shape: Sequence[int], comparison: Comparison | None = None) -> None:
+    if value.shape != torch.Size(shape):
+        found, reason = tuple(value.shape), f"The result has the wrong shape: {tuple(value.shape)}."
+        # Observations are kept until the diagnosis, and a wrong shape may be as large as the protocol allows.
+        if value.numel() > KEPT_NUMBERS:
+            raise failed(f"a tensor of shape {found}", reason)
+        raise failed(value, reason, comparison)
 
 
 @contextlib.contextmanager
@@ -90,10 +97,7 @@ def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", w
     with in_order(value, expected):
         tensor = expect_tensor(value)
         comparison = Comparison(what, tensor, expected)
-        try:
-            expect_tensor(tensor, expected.shape)
-        except CheckFailed as wrong_shape:
-            raise CheckFailed(wrong_shape.reason, comparison if tensor.numel() <= KEPT_NUMBERS else None) from None
+        _expect_shape(tensor, expected.shape, comparison)
         note(tensor)
         if not torch.isfinite(tensor.double()).all() and torch.isfinite(expected.double()).all():
             raise CheckFailed(f"{what} are not all finite numbers.", comparison)
@@ -220,9 +224,8 @@ def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, 
         value = found.get(name)
         if value is None:
             none = torch.zeros_like(gradient)  # as if it were multiplied by zero: nothing is learnt
-            note(none)
             what = f"argument {int(name) + 1}" if name.isdigit() else shown(name)
-            raise CheckFailed(f"No gradient reaches {what}.", Comparison(GRADIENTS, none, gradient))
+            raise failed(none, f"No gradient reaches {what}.", Comparison(GRADIENTS, none, gradient))
         expect_close(value, gradient, GRADIENTS)
 
 
@@ -272,6 +275,8 @@ def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
+# -- results in another order ------------------------------------------------------------------------------------
+
 # How a sentence on results in another order ends, also that of a check which sees it by the shapes.
 ANOTHER_ORDER = re.compile(
     r"; (?:your \w+ result is what the \w+ should be|yours returns them in the reverse order)\.$"
@@ -299,6 +304,8 @@ def _is_close(value: Any, expected: torch.Tensor, within: float) -> bool:
     is_alike = isinstance(value, torch.Tensor) and value.shape == expected.shape
     return is_alike and torch.allclose(value.double(), expected.double(), RELATIVE, within)
 
+
+# -- linear layers -----------------------------------------------------------------------------------------------
 
 # By the names of a module's parameters.
 Weights = dict[str, "torch.Tensor"]

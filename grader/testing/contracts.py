@@ -287,6 +287,8 @@ def _listed(names: Iterable[str]) -> str:
     return f"{quoted[0]} is" if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]} are"
 
 
+# -- slopes and decimals -----------------------------------------------------------------------------------------
+
 STEP = 1e-2
 
 

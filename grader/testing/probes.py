@@ -66,6 +66,8 @@ def _is_number(value: Any) -> bool:
     return is_plain or (isinstance(value, Tensor) and value.dim() == 0)
 
 
+# -- probes ------------------------------------------------------------------------------------------------------
+
 DRAWS = 1000
 # The probabilities of dropout.
 PROBABILITIES = (0.2, 0.4, 0.5, 0.7)

@@ -277,6 +277,9 @@ OF_THE_SAME_SHAPE: list[Detector] = [
 ]  # fmt: skip
 
 
+# -- results of another shape ------------------------------------------------------------------------------------
+
+
 def reshaped(value: Tensor, expected: Tensor) -> Iterator[Property]:
     """Detect the expected numbers in their order, but in another shape."""
     if close(value.flatten(), expected.flatten()):
@@ -314,6 +317,8 @@ def reduced(value: Tensor, expected: Tensor) -> Iterator[Property]:
 # The most helpful come first.
 OF_ANOTHER_SHAPE: list[Detector] = [swapped, reshaped, cut, reduced, shuffled]
 
+
+# -- comparisons -------------------------------------------------------------------------------------------------
 
 MOST_NUMBERS, MOST_DIMENSIONS = 10_000, 5
 # What `expect_close` calls gradients.

@@ -287,6 +287,8 @@ class Student:
         self._backend.notify("seed", seed=seed)
 
 
+# -- checked replies ---------------------------------------------------------------------------------------------
+
 ODD_REPLY = "The student process sent a malformed reply."
 
 
@@ -304,6 +306,9 @@ def named_tensors(found: Any) -> NamedTensors:
     ):
         return NamedTensors(found)
     raise Refused(ODD_REPLY)
+
+
+# -- backends ----------------------------------------------------------------------------------------------------
 
 
 class Backend(Protocol):

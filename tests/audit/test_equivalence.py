@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from grader.audit import equivalence
-from grader.audit.equivalence import FoundDifference, SearchResult, Solution
+from grader.audit.equivalence import SearchResult, Solution
 from grader.testing.probes import (
     Draw,
     Estimate,
@@ -64,22 +64,20 @@ def test_an_answer_that_does_the_same_is_searched_to_the_end() -> None:
 def test_a_difference_is_found_in_the_first_draw_that_shows_it() -> None:
     found = search(double, lambda number: number * 2 if number != 7 else 0, doubled)
 
-    assert found == SearchResult(FoundDifference("doubled", 7, "the number"), 8)
+    assert found == SearchResult("the number: draw 7 of doubled", 8)
 
 
 def test_the_first_draws_of_every_probe_come_before_the_rest() -> None:
     def wrong_late(number: Any) -> Any:
         return number * 2 if isinstance(number, int) and number < 40 else 0
 
-    assert search(double, wrong_late, doubled, doubled_again).difference == FoundDifference(
-        "doubled_again", 0, "the text"
-    )
+    assert search(double, wrong_late, doubled, doubled_again).difference == "the text: draw 0 of doubled_again"
 
 
 def test_an_answer_that_raises_differs() -> None:
     found = search(double, lambda number: number.missing, doubled)
 
-    assert found.difference == FoundDifference("doubled", 0, "it raised AttributeError at the first call or after it")
+    assert found.difference == "it raised AttributeError at the first call or after it: draw 0 of doubled"
 
 
 def test_an_answer_that_never_ends_differs(monkeypatch: pytest.MonkeyPatch) -> None:

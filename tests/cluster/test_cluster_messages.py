@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from grader.cluster import cluster_messages
-from grader.cluster.cluster_messages import Answer, RemoteResult, Task, read_answer, read_task
+from grader.cluster.cluster_messages import RemoteResult, Task, WorkerAnswer, read_answer, read_task
 from grader.engine.engine_messages import EngineReply, EngineRequest, to_line
-from grader.reports.model import Described, Diagnosed, Judged, Message, Result
+from grader.reports.model import Described, Judged, Message, Result
 from grader.sandbox.protocol import ProtocolError
 from grader.submissions.submission import UnitSource
 
@@ -26,7 +26,7 @@ RESULT = Result(
         Judged("sums", "add", "adds", True),
         Judged("sums", "add", "adds a number", False, "why", False, ["x"], is_main=True),
     ],
-    misconceptions=[Diagnosed("sums", "add", "subtracts", "Adding is not taking away.")],
+    misconceptions=[Described("sums", "add", "subtracts", "Adding is not taking away.")],
     messages=[Message(unit="means", exercise=None, kind="printed", text="hi", file=None, line=None)],
     layers={"seccomp": True, "landlock": False},
     seconds=0.5,
@@ -34,9 +34,9 @@ RESULT = Result(
 )
 
 
-def answer(kind: Any = "graded", **changed: Any) -> Answer:
+def answer(kind: Any = "graded", **changed: Any) -> WorkerAnswer:
     fields = {"worker": "tcp://x", "reasons": [], "missing": {"landlock": "No."}, "versions": {"torch": "2"}}
-    return Answer(kind=kind, **fields | changed)
+    return WorkerAnswer(kind=kind, **fields | changed)
 
 
 def graded(change: Callable[[dict[str, Any]], Any] = dict) -> bytes:
@@ -70,7 +70,7 @@ def test_each_field_of_a_result_is_checked() -> None:
     for model, checked in (
         (Result, cluster_messages._Result),
         (Judged, cluster_messages._Judged),
-        (Diagnosed, cluster_messages._Diagnosed),
+        (Described, cluster_messages._Diagnosed),
     ):
         assert checked.model_fields.keys() == {field.name for field in dataclasses.fields(model)}
 

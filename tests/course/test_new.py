@@ -19,7 +19,7 @@ from grader.course.model import Course, load_course
 from grader.course.new import NewError, new_course, new_exercise, new_unit, to_do
 from grader.integrations.github.github_release import release_github
 from grader.integrations.release import GradingMode, ReleaseError
-from grader.integrations.release.autograders import release_classroom50, release_gradescope
+from grader.integrations.release.folder_releases import release_classroom50, release_gradescope
 
 TITLE = 'Plain "Python": lists'
 WRONG = """\

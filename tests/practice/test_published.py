@@ -17,7 +17,7 @@ from rich.console import Console
 from grader.course.model import find_course
 from grader.errors import GraderError
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.release_folder import release_solutions, require_over
+from grader.integrations.release.folder_releases import release_solutions, require_over
 from grader.practice.check import answers_folder
 from grader.practice.exercise_help import published_solution, show_code
 from grader.submissions.reader import read_submission

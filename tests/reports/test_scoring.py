@@ -20,7 +20,7 @@ from grader.engine.engine_messages import EngineHandshake
 from grader.quizzes.quiz_source import Quiz, load_quiz
 from grader.quizzes.sheet import write_sheet
 from grader.reports import fingerprint, scoring
-from grader.reports.model import Described, Diagnosed, Exercise, Judged, Message, Report, Result
+from grader.reports.model import Described, Exercise, Judged, Message, Report, Result
 from grader.reports.model import Quiz as QuizReport
 from grader.reports.reading import entries
 from grader.sandbox.lockdown import LAYERS
@@ -67,7 +67,7 @@ def outcome(exercise: str, name: str, passed: bool, **more: Any) -> Judged:
 
 RESULT = Result(
     outcomes=[outcome("add", "first", True), outcome("add", "second", False), outcome("Scale", "third", True)],
-    misconceptions=[Diagnosed("sums", "add", "subtracts", "Not so.")],
+    misconceptions=[Described("sums", "add", "subtracts", "Not so.")],
     layers=LAYERS_HELD,
     seconds=0.5,
 )

@@ -173,6 +173,8 @@ def make(template: str, **parts: Any) -> ast.expr:
     return made.value
 
 
+# -- the code around a place -------------------------------------------------------------------------------------
+
 LIBRARIES = {"torch", "nn", "self"}
 FACTORIES = {"ones", "zeros", "zeros_like", "rand", "randn", "randint", "arange"}
 # Calls whose result is of another kind than their argument.

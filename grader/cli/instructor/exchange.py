@@ -142,7 +142,7 @@ def release_classroom50(
     course: CourseFolder = None,
 ) -> None:
     """Write the bundle of an assignment in Classroom 50: an autograder by the visible tests, for all to read."""
-    from grader.integrations.release.autograders import release_classroom50 as write
+    from grader.integrations.release.folder_releases import release_classroom50 as write
 
     found = _write(directory, course, write)
     say("Next: copy what is in it to CLASSROOM/autograders/ASSIGNMENT/ in your classroom50 repository.")
@@ -156,7 +156,7 @@ def release_gradescope(
     course: CourseFolder = None,
 ) -> None:
     """Write an autograder for Gradescope, by the hidden tests, which it holds: for instructors alone."""
-    from grader.integrations.release.autograders import release_gradescope as write
+    from grader.integrations.release.folder_releases import release_gradescope as write
 
     _write(directory, course, lambda into, found: write(into, found, unit), unit)
     say(f"Next: cd {shlex.quote(str(directory))} && rm -f ../autograder.zip && zip -r ../autograder.zip .")
@@ -169,7 +169,7 @@ def release_solutions(
     course: CourseFolder = None,
 ) -> None:
     """Publish the solutions of units after their due date: DIR/solutions/UNIT.py, for `grader solution`."""
-    from grader.integrations.release.release_folder import release_solutions as write
+    from grader.integrations.release.folder_releases import release_solutions as write
 
     found = read_course(course, *units)
     now = datetime.datetime.now(datetime.UTC)

@@ -128,10 +128,7 @@ def collect(
             if (partial / name).is_dir():
                 (partial / name).rename(into / name)
         collected = CollectedClass(
-            schema="attention-from-scratch/collected/v1",
-            collected=now,
-            units=dict(units),
-            students=students,
+            schema="attention-from-scratch/collected/v1", collected=now, units=dict(units), students=students
         )
         write_atomically(into / COLLECTED, collected.to_json())
     return collected
@@ -213,18 +210,11 @@ class _Job:
             head=repository.head,
             pushes=None if repository.pushes is None else repository.own,
             units=works,
-            noticed=anomalies(
-                works, repository.own, repository.pushes or [], dates, due, self.members[entry.repository.casefold()]
-            ),
+            noticed=anomalies(repository, works, dates, due, self.members[entry.repository.casefold()]),
         )
 
     def _work(
-        self,
-        repository: History,
-        time: datetime.datetime,
-        store: Store,
-        handed_out: dict[str, str] | None,
-        into: Path,
+        self, repository: History, time: datetime.datetime, store: Store, handed_out: dict[str, str] | None, into: Path
     ) -> CollectedWork:
         work = repository.at(time)
         more: dict[str, Any] = {"pushes_since": repository.count_since(time)}

@@ -28,6 +28,19 @@ from grader.submissions.tree import MEGABYTE
 
 BRANCH = "main"
 
+FILE_LIMIT = 64 * MEGABYTE
+"""The largest file that the grader reads. Larger files are written with their size and no content."""
+TOTAL_LIMIT = 4 * FILE_LIMIT
+MOST_ENTRIES = 1000
+"""The most entries of a folder that are read."""
+_LISTING_LIMIT = 4 * MEGABYTE
+_PAUSE = 2.0
+_WRITTEN = (".py", ".ipynb", ".md", ".yml")
+_NAME = re.compile(r"\w[\w.() +-]{0,59}")
+_ENTRY = re.compile(rb"(\d{6}) \w+ ([0-9a-f]+) +(\d+|-)\t(.+)", re.DOTALL)
+_KINDS = {"040000": "folder", "120000": "link", "160000": "submodule"}
+_COMMITTER = re.compile(rb"^committer .*> (-?\d{1,12}) [+-]\d+$", re.MULTILINE)
+
 
 class Repository:
     """A git repository with its files in `folder`."""
@@ -143,22 +156,6 @@ def origin(folder: Path) -> str | None:
     address = done.output.decode("utf-8", "replace").strip()
     found = re.search(r"(?:://[^/]+/|^[^/]+:)([\w.-]+/[\w.-]+?)(?:\.git)?/?$", address)
     return found[1] if found else None
-
-
-FILE_LIMIT = 64 * MEGABYTE
-"""The largest file that the grader reads. Larger files are written with their size and no content."""
-TOTAL_LIMIT = 4 * FILE_LIMIT
-MOST_ENTRIES = 1000
-"""The most entries of a folder that are read."""
-
-_LISTING_LIMIT = 4 * MEGABYTE
-_PAUSE = 2.0
-
-_WRITTEN = (".py", ".ipynb", ".md", ".yml")
-_NAME = re.compile(r"\w[\w.() +-]{0,59}")
-_ENTRY = re.compile(rb"(\d{6}) \w+ ([0-9a-f]+) +(\d+|-)\t(.+)", re.DOTALL)
-_KINDS = {"040000": "folder", "120000": "link", "160000": "submodule"}
-_COMMITTER = re.compile(rb"^committer .*> (-?\d{1,12}) [+-]\d+$", re.MULTILINE)
 
 
 class FetchError(Exception):

@@ -22,8 +22,8 @@ from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, write_outdated
 from grader.integrations.github.git_repositories import Repository, around, identity, origin
 from grader.integrations.release import GradingMode, ReleaseError
+from grader.integrations.release.folder_releases import replaced, require_built, require_over
 from grader.integrations.release.leaks import require_none
-from grader.integrations.release.release_folder import replaced, require_built, require_over
 from grader.integrations.release.wheel import build_wheel, pins, received
 from grader.submissions.submission import SHEET_SUFFIX
 
@@ -31,6 +31,18 @@ RECORD = ".course.json"
 """The file with the SHA-256 of each file as a release wrote it. If a file differs, somebody has changed it."""
 
 WORKFLOW = ".github/workflows/classroom.yml"
+
+_TEMPLATES = Path(__file__).with_name("templates")
+# In workflows that an instructor may have changed, such as grade-class.yml.
+_PYTHON = re.compile(r'(?<=python-version: ")3\.\d+(?=")')
+_RENDERED = {
+    "README.md": "README.md.j2",
+    "requirements.txt": "requirements.txt.j2",
+    ".devcontainer/devcontainer.json": "devcontainer.json.j2",
+    ".gitignore": "gitignore",
+    ".gitattributes": "gitattributes",
+    WORKFLOW: "classroom.yml.j2",
+}
 
 
 @dataclass
@@ -246,19 +258,6 @@ def checksum(content: bytes) -> str:
 
 def _checksum(content: bytes | None) -> str | None:
     return None if content is None else checksum(content)
-
-
-_TEMPLATES = Path(__file__).with_name("templates")
-# In workflows that an instructor may have changed, such as grade-class.yml.
-_PYTHON = re.compile(r'(?<=python-version: ")3\.\d+(?=")')
-_RENDERED = {
-    "README.md": "README.md.j2",
-    "requirements.txt": "requirements.txt.j2",
-    ".devcontainer/devcontainer.json": "devcontainer.json.j2",
-    ".gitignore": "gitignore",
-    ".gitattributes": "gitattributes",
-    WORKFLOW: "classroom.yml.j2",
-}
 
 
 def release_github(directory: Path, course: Course, mode: GradingMode | None = None) -> ReleasedRepository:

@@ -20,6 +20,11 @@ from grader.integrations.github.github_release import checksum
 from grader.submissions.submission import FOLDER, filenames
 from grader.text import listed
 
+# Clocks differ a little, and a student may commit offline and push days later.
+_CLOCKS_DIFFER = datetime.timedelta(minutes=10)
+_LONG_BEFORE = datetime.timedelta(days=7)
+_MOST_LISTED = 3
+
 
 class Snapshot(Model):
     """What a default branch pointed to when an earlier run looked at it."""
@@ -179,26 +184,18 @@ def _own_files(store: Store, commit: str, unit: str) -> dict[str, str]:
     return {path: checksum(content) for path, content in store.read(commit, paths, FILE_LIMIT).items()}
 
 
-# Clocks differ a little, and a student may commit offline and push days later.
-_CLOCKS_DIFFER = datetime.timedelta(minutes=10)
-_LONG_BEFORE = datetime.timedelta(days=7)
-_MOST_LISTED = 3
-
-
 def anomalies(
+    repository: History,
     works: Mapping[str, CollectedWork],
-    pushes: Sequence[Push],
-    to_all: Sequence[Push],
     dates: Mapping[str, datetime.datetime],
     units: Mapping[str, datetime.datetime],
-    members: int = 1,
+    members: int,
 ) -> list[str]:
     """Return the anomalies of one repository.
 
     Args:
+        repository: The pushes.
         works: The collected work of each unit.
-        pushes: The pushes to the default branch.
-        to_all: The pushes to all branches.
         dates: The date in each commit.
         units: The time of each unit.
         members: How many students have the repository, each with an account.
@@ -208,9 +205,9 @@ def anomalies(
     later = [f"{unit} {work.pushes_since}" for unit, work in works.items() if work.pushes_since]
     return [
         *alike({unit: work.remark for unit, work in works.items()}),
-        *_rewritten(pushes, units),
-        *_accounts(pushes, members),
-        *_odd_dates(to_all, dates, units),
+        *_rewritten(repository.own, units),
+        *_accounts(repository.own, members),
+        *_odd_dates(repository.pushes or [], dates, units),
         *alike(changed),
         *([f"Pushes since it was due: {', '.join(later)}."] if later else []),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +54,15 @@ class SourceExporter(NotebookExporter):
         super().__init__(*args, **settings)  # type: ignore[no-untyped-call]
         generate: Any = self.parent
         paths = [Path(path) for paths in generate.assignments.values() for path in paths]
-        self._texts: list[tuple[str, str]] = []
-        problem = next(filter(None, map(self._problem, paths)), "") or self._leak(paths)
-        if problem:
-            self.log.error("Nothing was generated. %s", problem)
-            raise NbGraderException(problem)
+        try:
+            texts = [(str(path), self._released_text(path)) for path in paths]
+            refuse(search([*texts, *self._texts_beside(paths)], course_of(generate.config)))
+        except GraderError as error:
+            self.log.error("Nothing was generated. %s", error)
+            raise NbGraderException(str(error)) from None
 
-    def _leak(self, notebooks: list[Path]) -> str:
-        """Return what students must not receive of the notebooks and the files beside them; "" if nothing."""
+    def _texts_beside(self, notebooks: list[Path]) -> Iterator[tuple[str, str]]:
+        """Yield the texts that students receive around and beside the notebooks. Raise ReleaseError."""
         generate: Any = self.parent
         around = IncludeHeaderFooter(parent=generate)
         beside = [Path(name) for name in (around.header, around.footer) if Path(name).is_file()]
@@ -71,24 +72,15 @@ class SourceExporter(NotebookExporter):
             for path in map(Path, find_all_files(folder, generate.coursedir.ignore))
             if path not in notebooks
         ]
-        try:
-            for path in beside:
-                content, beginning = path.read_bytes(), _PICTURES.get(path.suffix)
-                if not (beginning and content.startswith(beginning)):
-                    self._texts.append((str(path), text_of(str(path), content)))
-            refuse(search(self._texts, course_of(generate.config)))
-        except GraderError as error:
-            return str(error)
-        return ""
+        for path in beside:
+            content, beginning = path.read_bytes(), _PICTURES.get(path.suffix)
+            if not (beginning and content.startswith(beginning)):
+                yield str(path), text_of(str(path), content)
 
-    def _problem(self, path: Path) -> str:
-        """Return why a source notebook cannot be generated; "" if it can. Keep its text as students receive it."""
+    def _released_text(self, path: Path) -> str:
+        """Return a source notebook as students receive it. Raise ReleaseError if it cannot be generated."""
         generate: Any = self.parent
-        try:
-            notebook = read_notebook(path)
-        except ReleaseError as error:
-            return str(error)
-        gone: list[str] = []
+        notebook = read_notebook(path)
         # Each cell first, to name it.
         for cells in (*([cell] for cell in notebook.cells), notebook.cells):
             part = NotebookNode(metadata=notebook.metadata, cells=copy.deepcopy(cells))
@@ -98,17 +90,16 @@ class SourceExporter(NotebookExporter):
                 ClearOutput(parent=generate)(part, {})
             except Exception as error:  # noqa: BLE001 - nbgrader raises many types
                 where = f"{path}, {described(cells[0])}" if len(cells) == 1 else path
-                return f"{where}: {ended(str(getattr(error, 'message', error)))} Correct it."
-        self._texts.append((str(path), nbformat.writes(NotebookNode(notebook, cells=part.cells))))
+                problem = ended(str(getattr(error, "message", error)))
+                raise ReleaseError(f"{where}: {problem} Correct it.") from None
         if not generate.no_database:
             with contextlib.suppress(DatabaseError):  # nbgrader says what is wrong with its database
-                gone = _gone(generate.coursedir, path, notebook)
-        return (
-            f"Students were graded on cells that {path} no longer has: {listed(gone)}. Put them back: nbgrader can "
-            "only add cells now."
-            if gone
-            else ""
-        )
+                if gone := _gone(generate.coursedir, path, notebook):
+                    raise ReleaseError(
+                        f"Students were graded on cells that {path} no longer has: {listed(gone)}. Put them back: "
+                        "nbgrader can only add cells now."
+                    )
+        return str(nbformat.writes(NotebookNode(notebook, cells=part.cells)))
 
 
 class ClearAnswers(ClearSolutions):

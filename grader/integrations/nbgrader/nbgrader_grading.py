@@ -39,6 +39,19 @@ from grader.submissions.submission import Submission
 AT_ONCE = 2
 """The submission that nbgrader waits for or works on, and the next one."""
 
+TEMPLATE = "feedback.html.j2"
+_OUTPUTS = {
+    "printed": "Your code printed",
+    "raised": "Your code raised",
+    "not run": "What could not be run",
+    "attempted": "What your code was seen to try",
+}
+# Two kinds of links in the index of nbgrader's page of feedback: to a score, and to a comment on an answer.
+_SCORE = re.compile(r'(<a href="#test_([\w-]+)">)Test cell(?=</a>)')
+_COMMENT = re.compile(r'(<a href="#comment-([\w-]+)">Comment)(?=</a>)')
+WHOLE = "about_the_notebook"
+WHOLE_SOURCE = "# Notes from `grader` on the whole notebook."
+
 
 class NotGraded(GraderError):
     """A problem that the instructor must fix before anything is graded; one sentence with the problem and the fix."""
@@ -151,22 +164,8 @@ def _not_graded(error: SandboxUnavailable | InternalError) -> NotGraded:
     return NotGraded(" ".join(f"{error}{fix if isinstance(error, SandboxUnavailable) else ''}".splitlines()))
 
 
-TEMPLATE = "feedback.html.j2"
-
-_OUTPUTS = {
-    "printed": "Your code printed",
-    "raised": "Your code raised",
-    "not run": "What could not be run",
-    "attempted": "What your code was seen to try",
-}
-
-# Two kinds of links in the index of nbgrader's page of feedback: to a score, and to a comment on an answer.
-_SCORE = re.compile(r'(<a href="#test_([\w-]+)">)Test cell(?=</a>)')
-_COMMENT = re.compile(r'(<a href="#comment-([\w-]+)">Comment)(?=</a>)')
-
-
 @dataclass(frozen=True)
-class Part:
+class Note:
     """One part of the feedback. `look` decides how it is shown; `is_markdown` is for texts of quizzes."""
 
     look: Literal["mistake", "missed", "remark", "output"]
@@ -182,7 +181,7 @@ class CellFeedback:
 
     headline: str
     share: float | None
-    parts: tuple[Part, ...]
+    parts: tuple[Note, ...]
 
     def html(self) -> str:
         """Return HTML for a page or a notebook, light or dark. Text from students is escaped."""
@@ -200,11 +199,11 @@ class CellFeedback:
 def of_exercise(report: Report, unit: str, name: str) -> CellFeedback:
     """Return the misconception first, then the failed tests with reasons, then the output of the student's code."""
     exercise = report.units[unit].exercises[name]
-    parts = [Part("mistake", heading(one.name), one.sentence) for one in exercise.misconceptions]
+    parts = [Note("mistake", heading(one.name), one.sentence) for one in exercise.misconceptions]
     if exercise.waiting_for:
-        parts.append(Part("mistake", text=exercise.waiting_for))
-    parts += [Part("missed", issue.reason, items=tuple(issue.sentences)) for issue in issues(exercise)]
-    parts += [Part("remark", text=remark) for remark in exercise.remarks]
+        parts.append(Note("mistake", text=exercise.waiting_for))
+    parts += [Note("missed", issue.reason, items=tuple(issue.sentences)) for issue in issues(exercise)]
+    parts += [Note("remark", text=remark) for remark in exercise.remarks]
     parts += _outputs(message for message in report.messages if (message.unit, message.exercise) == (unit, name))
     share = sum(test.outcome == "passed" for test in exercise.tests) / max(len(exercise.tests), 1)
     headline = f"`{name}`: {exercise.points} of {points(exercise.possible)}"
@@ -213,7 +212,7 @@ def of_exercise(report: Report, unit: str, name: str) -> CellFeedback:
 
 def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> CellFeedback:
     """Return whether there is an answer; after the due date, its points and the course's feedback."""
-    parts = [Part("remark", text=item.problem)] if item.problem else []
+    parts = [Note("remark", text=item.problem)] if item.problem else []
     if item.points is None:
         state = "answered" if item.answered else "not answered"
         later = (
@@ -221,15 +220,15 @@ def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> CellFeedb
             if item.possible
             else "It is worth no points."
         )
-        return CellFeedback(f"{heading(name)}: {state}", None, (*parts, Part("remark", text=later)))
+        return CellFeedback(f"{heading(name)}: {state}", None, (*parts, Note("remark", text=later)))
     if not item.answered and not item.problem:
-        parts.append(Part("remark", text="It was not answered."))
-    parts += [Part("remark", text=sentence, is_markdown=True) for sentence in item.sentences]
+        parts.append(Note("remark", text="It was not answered."))
+    parts += [Note("remark", text=sentence, is_markdown=True) for sentence in item.sentences]
     if item.answer:
         answer = item.answer.replace("\n", "\n\n")  # one paragraph per line
-        parts.append(Part("remark", "The right answer", answer, is_markdown=True))
+        parts.append(Note("remark", "The right answer", answer, is_markdown=True))
     if item.explanation:
-        parts.append(Part("remark", "Why", item.explanation, is_markdown=True))
+        parts.append(Note("remark", "Why", item.explanation, is_markdown=True))
     share = item.points / item.possible if item.possible else None
     return CellFeedback(f"{heading(name)}: {item.points} of {points(item.possible)}", share, tuple(parts))
 
@@ -240,20 +239,20 @@ def of_whole(report: Report, unit: str) -> CellFeedback | None:
     parts = []
     if not report.isolation.enough:
         parts.append(
-            Part("mistake", text="This code was not isolated while it ran, so it could have changed its points.")
+            Note("mistake", text="This code was not isolated while it ran, so it could have changed its points.")
         )
     remarks = [*graded.remarks, *(graded.quiz.remarks if graded.quiz else [])]
-    parts += [Part("remark", text=remark) for remark in dict.fromkeys(remarks)]
+    parts += [Note("remark", text=remark) for remark in dict.fromkeys(remarks)]
     parts += _outputs(message for message in report.messages if (message.unit, message.exercise) == (unit, None))
     return CellFeedback("About the notebook as a whole", None, tuple(parts)) if parts else None
 
 
-def _outputs(messages: Iterable[Message]) -> Iterator[Part]:
+def _outputs(messages: Iterable[Message]) -> Iterator[Note]:
     texts: dict[str, list[str]] = {}
     for message in messages:
         text = message.text.rstrip() + Place(message.file, message.line).in_brackets()
         texts.setdefault(message.kind, []).append(text)
-    return (Part("output", title, "\n".join(texts[kind])) for kind, title in _OUTPUTS.items() if kind in texts)
+    return (Note("output", title, "\n".join(texts[kind])) for kind, title in _OUTPUTS.items() if kind in texts)
 
 
 @cache
@@ -289,10 +288,6 @@ class FeedbackExporter(HTMLExporter):
 def _title(grade_id: str) -> str:
     """Return what a reader calls an exercise or a quiz item."""
     return f"Quiz: {heading(grade_id.removeprefix(QUIZ_MARK))}" if grade_id.startswith(QUIZ_MARK) else grade_id
-
-
-WHOLE = "about_the_notebook"
-WHOLE_SOURCE = "# Notes from `grader` on the whole notebook."
 
 
 class GradeSubmission(NbGraderPreprocessor):

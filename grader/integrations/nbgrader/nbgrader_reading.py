@@ -12,7 +12,6 @@ import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExtractorPlugin
@@ -33,11 +32,15 @@ from grader.submissions.layouts import is_marked
 from grader.submissions.notebook import CODE_LIMIT, NO_TEXT, NOTEBOOK_LIMIT, grade_id_of, read_all_cells, source_of
 from grader.submissions.reader import find_files
 from grader.submissions.submission import intended_name
-from grader.submissions.tree import Files, Part, UnreadableError, walk
+from grader.submissions.tree import Files, TreePart, UnreadableError, walk
 from grader.text import listed, log_line
 
 MOST_CELLS = 1000
 """nbgrader processes each cell many times, and its pages show all cells."""
+
+# The files that ExtractSubmissions writes, <student>/<file>.
+_EXTRACTED = r".*[/\\](?P<student_id>[^/\\]+)[/\\](?P<file_id>[^/\\]+)$"
+_MOST_IGNORED = 50
 
 
 class SubmissionExporter(NotebookExporter):
@@ -52,9 +55,8 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)  # type: ignore[no-untyped-call]
         autograde: Any = self.parent
-        self._autograde: Autograde = autograde
+        self._autograde, self._releases = autograde, dict[Path, NotebookNode]()
         self.coursedir: CourseDirectory = autograde.coursedir
-        self._releases: dict[Path, NotebookNode] = {}
         try:
             self.course = course_of(self.config)
             self.decisions = decisions_in(Path(self.coursedir.root), self.course)
@@ -221,12 +223,6 @@ def _clean(cells: list[Any]) -> list[NotebookNode]:
     return clean
 
 
-# The files that ExtractSubmissions writes, <student>/<file>.
-_EXTRACTED = r".*[/\\](?P<student_id>[^/\\]+)[/\\](?P<file_id>[^/\\]+)$"
-
-_MOST_IGNORED = 50
-
-
 class ExtractSubmissions(ExtractorPlugin):
     """Extracts what is graded of a unit as <student>/<file>. Assignments that are not units are nbgrader's.
 
@@ -278,7 +274,7 @@ class ExtractSubmissions(ExtractorPlugin):
         if not own_paths:
             self._warn(f"{student}: nothing was collected. {chosen.problem}")
         for name, own_path in own_paths.items():
-            file = files.get(own_path) or Part(tree, own_path, own_path)
+            file = files.get(own_path) or TreePart(tree, own_path, own_path)
             try:
                 content = file.tree.read_bytes(file.relative, NOTEBOOK_LIMIT)
             except UnreadableError as error:

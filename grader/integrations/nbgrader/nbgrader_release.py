@@ -58,6 +58,11 @@ import os
 assert os.environ.get("NBGRADER_EXECUTION") != "autograde", "graded by `grader` alone"
 ### END HIDDEN TESTS"""
 
+HISTORY = "source_history"
+"""The folder of earlier notebooks. It is beside source/, whose files students receive."""
+AS_RELEASED = "as_released"
+"""The folder in HISTORY with each notebook as the last release made it. What differs from it is the instructor's."""
+
 
 def notebooks_of(course: Course, rubric: Rubric) -> dict[str, NotebookNode]:
     """Return the notebook of every unit. Raises ReleaseError if the units do not match their sources."""
@@ -223,12 +228,6 @@ def _cell(source: str, **marks: str | int) -> NotebookNode:
     metadata = {"nbgrader": {"schema_version": 3, "task": False, **marks}}
     made: NotebookNode = nbformat.v4.new_code_cell(source, metadata=metadata)
     return made
-
-
-HISTORY = "source_history"
-"""The folder of earlier notebooks. It is beside source/, whose files students receive."""
-AS_RELEASED = "as_released"
-"""The folder in HISTORY with each notebook as the last release made it. What differs from it is the instructor's."""
 
 
 @dataclass

@@ -18,6 +18,9 @@ Cells = dict[str, "NotebookNode"]
 
 MARKS = ("grade", "solution", "locked", "task")
 
+_TEST = "test_"
+_MOST_SHOWN = 50
+
 
 def name_of(cell: NotebookNode) -> str | None:
     """Return the grade_id of a cell that nbgrader knows; None of any other, such as a text."""
@@ -96,10 +99,6 @@ def _match(
             free.remove(found)
 
 
-_TEST = "test_"
-_MOST_SHOWN = 50
-
-
 class Merge:
     """The cells of a release with the additions and edits of an instructor.
 
@@ -128,7 +127,10 @@ class Merge:
         self._own = named(own, self._base, "own")
         self._new = aligned(new, self._base or self._own, "new")
         with_ids(self._new, self._own, self._base)
-        self._refuse_doubles(own)
+        names = [name_of(cell) for cell in own]
+        for name, cell in self._own.items():
+            if names.count(name) > 1:
+                self._refuse(name, cell, f"there are {names.count(name)} cells of this name. Rename all but one.")
         merged = {name: self._merged(name) for name in self._order()}
         self._note_removed_texts()
         self._cells: Cells = {name: cell for name, cell in merged.items() if cell is not None}
@@ -241,12 +243,6 @@ class Merge:
                     "it is an autograded test of yours, and the grader runs only those of the course. Make it a "
                     "manually graded answer or task.",
                 )
-
-    def _refuse_doubles(self, own: Sequence[NotebookNode]) -> None:
-        names = [name_of(cell) for cell in own]
-        for name, cell in self._own.items():
-            if names.count(name) > 1:
-                self._refuse(name, cell, f"there are {names.count(name)} cells of this name. Rename all but one.")
 
     def _refuse_points(self, name: str, own: NotebookNode, new: NotebookNode) -> None:
         exercise = "the quiz" if name.startswith(_TEST + QUIZ_MARK) else name.removeprefix(_TEST)

@@ -16,14 +16,19 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from grader.course.model import Course
+from grader.course.modules import shown
 from grader.files import PACKAGE
 from grader.git import run_git
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.release_folder import TYPES
 from grader.integrations.release.secrets import Secrets, forms, unit_lines
 from grader.integrations.release.wheel import INSTRUCTORS
 from grader.testing.misconceptions import source_files
 
+TYPES = (
+    *(".py", ".md", ".json", ".ini", ".txt", ".yml", ".sh", ".typed", ".template"),
+    *(".j2", ".html", ".css", ".js", ".svg", "gitignore", "gitattributes", "LICENSE", "METADATA", "WHEEL", "RECORD"),
+)
+"""How the names of files of a course and of the grader end. All are text in UTF-8."""
 SEARCHED = (*TYPES, ".csv", ".ipynb")
 """How the names of files end that students can receive: nbgrader copies what is beside a notebook."""
 MOST_IN_A_WHEEL = 2**25
@@ -90,7 +95,7 @@ def refuse(leaks: Sequence[Leak]) -> None:
 def revealing_sentences(course: Course) -> list[Leak]:
     """Return the sentences of misconceptions with code from a solution of their unit that its stub does not have."""
     return [
-        Leak(f"{course.shown(path)}:{line}", f"solutions/{unit}.py:{secrets[text]}")
+        Leak(f"{shown(path)}:{line}", f"solutions/{unit}.py:{secrets[text]}")
         for unit in course.units
         for secrets in [_secret_expressions(course.solutions / f"{unit}.py")]
         for path in source_files(course, unit)

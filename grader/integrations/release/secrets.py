@@ -23,6 +23,7 @@ from urllib.parse import unquote
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION
 from grader.course.guidance import read_hints
 from grader.course.model import Course
+from grader.course.modules import shown
 from grader.files import PACKAGE
 from grader.integrations.release.wheel import is_the_instructors, received
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, mark, right_letters
@@ -46,6 +47,25 @@ _CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
 _BASE64 = re.compile(r"(?:[\w+/-]{24,}={0,2}\s*)+", re.ASCII)
 _READABLE = re.compile(rb"[\t\n\r -~]{20,}")
 _ONLY_BASE64 = re.compile(r"[\w+/-]{200,}", re.ASCII)  # longer than any name
+
+SHORTEST_PART = 26
+"""A secret of fewer signs is only found alone: sentences have some words in common with code."""
+COPIED = 10
+"""So many lines of hidden tests or solutions in a row are a copy, even if students receive each of them elsewhere."""
+KNOWN_ANSWERS = 3
+"""So many right answers of one quiz, in a sheet or each after the name of its item, are a key."""
+BETWEEN = 3
+"""The most words between a name and its answer, such as `points: 1, answer:`."""
+_BESIDE = re.compile("`|#")  # around code in a text, and before a comment
+# An item's heading and kind in a sheet or a notebook: no answer is there.
+_ASKED = re.compile(r'## \d+\. [\w ]*\w(?:\\n|[",\s])*\*[^*]+\bpoints?\*')
+_PARAMETER = re.compile(r"\[\[\w+\]\]")
+_NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sentence for reports, or an import
+_SENTENCE = re.compile(r'def test_\w+\([^)]*\).*:\n\s+"""([^"]*)"""')  # a test's docstring
+Passage = tuple[str, str]
+"""A place in the course, and the text there."""
+Quizzes = Mapping[str, Quiz]
+"""The quizzes by the place of their source."""
 
 
 def signs(text: str) -> str:
@@ -111,27 +131,6 @@ def _of_base64(text: str) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return b"\n".join(_READABLE.findall(content)).decode("ascii")
-
-
-SHORTEST_PART = 26
-"""A secret of fewer signs is only found alone: sentences have some words in common with code."""
-COPIED = 10
-"""So many lines of hidden tests or solutions in a row are a copy, even if students receive each of them elsewhere."""
-KNOWN_ANSWERS = 3
-"""So many right answers of one quiz, in a sheet or each after the name of its item, are a key."""
-BETWEEN = 3
-"""The most words between a name and its answer, such as `points: 1, answer:`."""
-
-_BESIDE = re.compile("`|#")  # around code in a text, and before a comment
-# An item's heading and kind in a sheet or a notebook: no answer is there.
-_ASKED = re.compile(r'## \d+\. [\w ]*\w(?:\\n|[",\s])*\*[^*]+\bpoints?\*')
-_PARAMETER = re.compile(r"\[\[\w+\]\]")
-_NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sentence for reports, or an import
-_SENTENCE = re.compile(r'def test_\w+\([^)]*\).*:\n\s+"""([^"]*)"""')  # a test's docstring
-Passage = tuple[str, str]
-"""A place in the course, and the text there."""
-Quizzes = Mapping[str, "Quiz"]
-"""The quizzes by the place of their source."""
 
 
 class Secrets:
@@ -235,7 +234,7 @@ def _signs_of(passages: Iterable[Passage]) -> dict[str, str]:
 def _hidden_lines(course: Course) -> Iterator[Passage]:
     """Yield the lines of the hidden tests, and of the code that they use, but no imports and sentences for reports."""
     for path in sorted(course.suites.rglob("*.py")):
-        place, text = course.shown(path), path.read_text(encoding="utf-8")
+        place, text = shown(path), path.read_text(encoding="utf-8")
         lines = lines_of(text)
         yield from ((f"{place}:{number}", line) for number, line in lines if not _NO_SECRET.fullmatch(line))
 

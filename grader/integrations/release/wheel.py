@@ -27,6 +27,18 @@ from grader.submissions.submission import SHEET_SUFFIX
 LOCK = "requirements.lock"
 """The file in the course's folder with the versions to install. Without it, the versions installed here count."""
 
+INSTRUCTORS = ("course/new", "suites", "audit", "cluster", "classes", "integrations", "nbgrader", "cli/instructor")
+"""The folders of the package that students do not receive. Nothing else of it imports them."""
+PLAYGROUND = ("playground.py", "playground.txt")
+"""A script with which students train models that they have built, and the text that it reads."""
+CHECKED = ("test_", "pictures_")
+"""What the names of a unit's files with its visible tests and its pictures begin with."""
+_CODE = {".py", ".ini", ".typed", ".j2", ".html", ".css", ".js"}
+_DATA = (".md", ".json", ".ini")
+_BUILD = "from flit_core import buildapi; buildapi.build_wheel('.')"
+# The earliest time that a zip file can hold.
+_SAME_TIME = {"SOURCE_DATE_EPOCH": "315532800"}
+
 
 def distribution() -> importlib.metadata.Distribution:
     """Return the distribution that the grader was installed as. Raises ReleaseError."""
@@ -66,21 +78,6 @@ def pins(course: Course) -> list[str]:
 
 def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
-
-
-INSTRUCTORS = ("course/new", "suites", "audit", "cluster", "classes", "integrations", "nbgrader", "cli/instructor")
-"""The folders of the package that students do not receive. Nothing else of it imports them."""
-
-PLAYGROUND = ("playground.py", "playground.txt")
-"""A script with which students train models that they have built, and the text that it reads."""
-CHECKED = ("test_", "pictures_")
-"""What the names of a unit's files with its visible tests and its pictures begin with."""
-
-_CODE = {".py", ".ini", ".typed", ".j2", ".html", ".css", ".js"}
-_DATA = (".md", ".json", ".ini")
-_BUILD = "from flit_core import buildapi; buildapi.build_wheel('.')"
-# The earliest time that a zip file can hold.
-_SAME_TIME = {"SOURCE_DATE_EPOCH": "315532800"}
 
 
 def build_wheel(into: Path, course: Course) -> Path:

@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.errors import GraderError
 from grader.reports import reading
-from grader.reports.model import Message, Quiz, Report
+from grader.reports.model import Quiz, Report
 from grader.text import plain
 
 # The keys of a result, each with the environment variables that may give it; the first that is set counts.
@@ -173,11 +173,9 @@ def _of_exercise(entry: reading.ExerciseEntry) -> dict[str, Any]:
         lines += entry.unit.remarks
     elif entry.state in ("not written yet", "not handed in"):
         lines.append(f"It is {entry.state.removesuffix(' yet')} yet.")
-    lines += [
-        f"{'- ' if line.is_nested else ''}{line.text}{_where(entry, line.source)}"
-        for line in entry.feedback()
-        if line.text
-    ]
+    for one in entry.feedback():
+        lines += [f"{one.text}{one.place.in_brackets()}"] if one.text else []
+        lines += [f"- {line}" for line in (*one.trace, *one.expected)]
     lines += reading.exercise_comments(entry.unit, entry.name)
     name = f"{entry.unit_name}: {entry.name}"
     return _test(name, entry.state == "done", exercise.points, exercise.possible, lines)
@@ -187,10 +185,6 @@ def _of_quiz(unit: str, quiz: Quiz, earned: int) -> dict[str, Any]:
     lines = [quiz.summary, *(f"{item}: {sentence}" for item, sentence in reading.answer_feedback(quiz))]
     test = _test(f"{unit}: quiz", earned == quiz.possible, earned, quiz.possible, lines)
     return {**test, "visibility": "after_due_date"}
-
-
-def _where(entry: reading.ExerciseEntry, message: Message | None) -> str:
-    return reading.place_of(message, entry.unit).in_brackets() if message else ""
 
 
 def _test(name: str, passed: bool, score: int, possible: int, lines: list[str]) -> dict[str, Any]:

@@ -29,6 +29,12 @@ LONGEST_FORMULA = 500
 # Links, classes and styles are not among them.
 _ATTRIBUTES = {"display", "stretchy", "mathvariant", "linethickness", "columnalign", "width", "accent", "fence"}
 
+MOST_BYTES = 1_000_000
+# The most characters of a text from the student; the first of these that makes the page small enough is taken.
+_MOST_OF_A_TEXT = (20_000, 4000, 400, 100)
+_FOLDER = Path(__file__).parent
+STYLE = _FOLDER / "page.css"
+
 
 def inline(text: str) -> Markup:
     """Return a sentence as HTML: `code` in it is code, and all else is text, because a star may be a product."""
@@ -111,13 +117,6 @@ def _visible(value: Any) -> Any:
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-MOST_BYTES = 1_000_000
-# The most characters of a text from the student; the first of these that makes the page small enough is taken.
-_MOST_OF_A_TEXT = (20_000, 4000, 400, 100)
-_FOLDER = Path(__file__).parent
-STYLE = _FOLDER / "page.css"
-
-
 class Picture(NamedTuple):
     """A drawing of an exercise: SVG, and a sentence in it that says what it shows.
 
@@ -131,16 +130,6 @@ class Picture(NamedTuple):
     def address(self) -> str:
         """The SVG as the address of an image."""
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
-
-
-class Finding(NamedTuple):
-    """What is wrong, where if not at the exercise's place, the lines that led to it, and what was expected instead."""
-
-    text: str
-    is_course_text: bool
-    place: str
-    trace: list[str]
-    expected: list[str]
 
 
 class Record(NamedTuple):
@@ -188,18 +177,12 @@ def _output(report: Report, unit: str, exercise: str | None) -> str:
     return "\n".join(one.text.strip("\n") for one in report.messages if (one.unit, one.exercise, one.kind) == where)
 
 
-def _findings(entry: reading.ExerciseEntry) -> list[Finding]:
-    """Return the feedback on an exercise, each with the lines that belong to it; the main issue comes first."""
-    found: list[Finding] = []
-    for line in entry.feedback():
-        if not line.is_nested:
-            place = reading.place_of(line.source, entry.unit) if line.source else entry.place
-            where = "" if place == entry.place else place.words()
-            found.append(Finding(line.text, line.is_course_text, where, [], []))
-        else:
-            (found[-1].expected if line.is_course_text else found[-1].trace).append(line.text)
-    _say_once([finding.expected for finding in found])
-    return found
+def _findings(entry: reading.ExerciseEntry) -> list[reading.Finding]:
+    """Return the feedback on an exercise, which says each sentence once; the main issue comes first."""
+    found = list(entry.feedback())
+    expected = [list(finding.expected) for finding in found]
+    _say_once(expected)
+    return [finding._replace(expected=sentences) for finding, sentences in zip(found, expected, strict=True)]
 
 
 def _say_once(expected: list[list[str]]) -> None:

@@ -24,6 +24,23 @@ _LINKS = re.compile(r"@(?=\w)|#(?=\w)|(?<![^\W_])(?:GH-(?=\d)|www(?=\.))|:(?=//)
 _BREAK = "\u200b"
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
+MOST_BYTES = 200_000
+"""GitHub accepts a mebibyte per step, but nobody reads that much."""
+MOST_ATTEMPTS = 20
+MOST_OF_AN_EXPLANATION = 2000
+MARKS: dict[reading.State, str] = {
+    "done": "✔",
+    "in progress": "◐",
+    "waiting": "◌",
+    "not written yet": "○",
+    "no answer found": "✘",
+    "not handed in": "–",
+    "exempt": "–",
+}
+_NEXT: tuple[reading.State, ...] = ("in progress", "no answer found", "not written yet", "waiting", "not handed in")
+MOST_ANNOTATIONS = 10
+"""GitHub shows at most this many errors of one step."""
+
 
 def command(name: str, message: str, **properties: str | int | None) -> str:
     """Return one workflow command, such as `::error file=a.py,line=3::message`.
@@ -63,24 +80,6 @@ def _escaped(line: str) -> str:
     broken = _LINKS.sub(lambda found: found[0] + _BREAK, line)
     entities = _MARKUP.sub(lambda found: "".join(f"&#{ord(one)};" for one in found[0]), broken)
     return entities.replace(_BREAK, "&#8203;")
-
-
-MOST_BYTES = 200_000
-"""GitHub accepts a mebibyte per step, but nobody reads that much."""
-MOST_ATTEMPTS = 20
-MOST_OF_AN_EXPLANATION = 2000
-
-MARKS: dict[reading.State, str] = {
-    "done": "✔",
-    "in progress": "◐",
-    "waiting": "◌",
-    "not written yet": "○",
-    "no answer found": "✘",
-    "not handed in": "–",
-    "exempt": "–",
-}
-
-_NEXT: tuple[reading.State, ...] = ("in progress", "no answer found", "not written yet", "waiting", "not handed in")
 
 
 def summary(report: Report, most: int = MOST_BYTES) -> str:
@@ -259,25 +258,18 @@ def _exercises(own: list[reading.ExerciseEntry]) -> str:
 def _exercise(entry: reading.ExerciseEntry) -> list[str]:
     written = reading.exercise_comments(entry.unit, entry.name)
     lines = [f"- {markdown(comment, MOST_OF_AN_EXPLANATION)}" for comment in written]
-    for line in entry.feedback():
-        text = sentence(line.text) if line.is_course_text else markdown(line.text or "What was expected:")
-        lines.append(f"{'  ' if line.is_nested else ''}- {text}{_where(entry, line.source)}")
+    for one in entry.feedback():
+        text = sentence(one.text) if one.is_course_text else markdown(one.text or "What was expected:")
+        # The table already shows the exercise's own line.
+        where = f" ({code(one.place.words())})" if one.place != entry.place and one.place.words() else ""
+        lines += [f"- {text}{where}", *(f"  - {markdown(line)}" for line in one.trace)]
+        lines += [f"  - {sentence(expected)}" for expected in one.expected]
     return lines
-
-
-def _where(entry: reading.ExerciseEntry, message: Message | None) -> str:
-    """Return where an error came from, unless the table already shows that line."""
-    place = reading.place_of(message, entry.unit) if message else None
-    return f" ({code(place.words())})" if place and place != entry.place and place.words() else ""
 
 
 def _rows(rows: list[list[str]]) -> str:
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
-
-
-MOST_ANNOTATIONS = 10
-"""GitHub shows at most this many errors of one step."""
 
 
 class _Error(NamedTuple):

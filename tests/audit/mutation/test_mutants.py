@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from courses import COURSE, REPOSITORY
 
-from grader.audit.mutation.mutants import OPERATORS, Mutant, mutants_of
+from grader.audit.mutation import OPERATORS, Mutant, mutants_of
 
 UNITS = COURSE.units
 SMALL = '''\

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from grader.audit.mutation.mutants import OPERATORS, mutants_of
+from grader.audit.mutation import OPERATORS, mutants_of
 
 # operator: the parameters of a function, its body, and the new lines of each mutant or, without any, the lost ones
 IN_A_FUNCTION: dict[str, tuple[str, str, set[str]]] = {

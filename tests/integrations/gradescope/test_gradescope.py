@@ -18,7 +18,7 @@ from courses import BUILDABLE, COURSE, REPOSITORY, run_grader
 from grader.course.build import build
 from grader.course.model import load_course
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.autograders import release_gradescope
+from grader.integrations.release.folder_releases import release_gradescope
 
 pytestmark = pytest.mark.proof(part="releases")
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -104,3 +107,14 @@ def test_the_index_of_the_feedback_names_exercises_and_quiz_items(tmp_path: Path
     anchors = {str(anchor["name"]) for anchor in page.select("a[name]")}
     # nbgrader gives a task no anchor.
     assert {str(link["href"]).removeprefix("#") for link in links[:-1]} <= anchors
+
+
+def test_the_configuration_of_an_old_course_stops_nbgrader_with_the_command_that_corrects_it(tmp_path: Path) -> None:
+    configuration = tmp_path / "nbgrader_config.py"
+    configuration.write_text("from grader.nbgrader import configure\n\nconfigure(get_config())\n", encoding="utf-8")
+    command = [sys.executable, "-m", "nbgrader", "db", "student", "list"]
+    stopped = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert stopped.returncode == 1
+    [correct] = re.findall("sed .*", stopped.stderr)
+    subprocess.run(correct, shell=True, cwd=tmp_path, check=True)
+    assert configuration.read_text("utf-8").startswith("from grader.integrations.nbgrader import configure\n")

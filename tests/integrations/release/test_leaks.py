@@ -27,7 +27,7 @@ from grader.course.build import build
 from grader.course.model import load_course
 from grader.integrations.github.github_release import release_github
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.autograders import release_gradescope
+from grader.integrations.release.folder_releases import release_gradescope
 from grader.integrations.release.leaks import Leak, require_none, revealing_sentences, scan
 from grader.integrations.release.secrets import COPIED, Secrets, signs
 from grader.integrations.release.wheel import received

@@ -14,7 +14,7 @@ from grader.course.build import build
 from grader.course.model import Course, load_course
 from grader.course.new import new_course
 from grader.integrations.github.github_release import render, write_workflows
-from grader.integrations.release.autograders import release_gradescope
+from grader.integrations.release.folder_releases import release_gradescope
 
 VERSIONS = ("3.12", "3.14")
 WORKFLOWS = Path(".github", "workflows")

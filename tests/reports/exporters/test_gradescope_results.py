@@ -15,7 +15,7 @@ from grader.course.model import load_course
 from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
 from grader.reports.exporters.autograder_results import gradescope_results
-from grader.reports.model import Change, Described, Diagnosed, Judged, Result
+from grader.reports.model import Change, Described, Judged, Result
 from grader.reports.scoring import Rubric, make_report
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission, missing_file
 
@@ -130,7 +130,7 @@ def graded(root: Path, when: str, level: str) -> dict[str, Any]:
     rubric = Rubric([Described("sums", "add", "sum_of_two", "It should be the sum.")], {"sums": asked})
     found = Result(
         outcomes=[Judged("sums", "add", "sum_of_two", False, "It is the difference.")],
-        misconceptions=[Diagnosed("sums", "add", "subtracts", "Adding is not taking away.")],
+        misconceptions=[Described("sums", "add", "subtracts", "Adding is not taking away.")],
     )
     second = datetime.timedelta(seconds=1 if when == "after" else -1)
     submission = Submission("submission", None, {"sums": handed_in})
