@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from grader.course.model import Course
-from grader.course.modules import described, import_file
+from grader.course.modules import described, import_file, shown
 from grader.quizzes.items import BugItem, Columns, Item, NumberItem, ShapeItem, exact
 from grader.quizzes.questions import QUIZ_SUFFIX
 from grader.quizzes.quiz_source import load_practice, load_quizzes
@@ -41,7 +41,7 @@ def problems(course: Course, unit: str) -> list[str]:
             found += [f"{place}: {name} {problem}" for problem in _of_item(item, oracle, slips, path)]
         else:
             line = inspect.unwrap(oracle).__code__.co_firstlineno
-            found.append(f"{course.shown(path)}:{line}: no number or shape of {unit} is named {name}: correct it.")
+            found.append(f"{shown(path)}:{line}: no number or shape of {unit} is named {name}: correct it.")
     return found
 
 
@@ -50,7 +50,7 @@ def unproved(course: Course, unit: str) -> list[str]:
     path = course.suites / unit / FILENAME
     oracles = _oracles(import_file(path) if path.is_file() else None)
     return [
-        f"{place}: {name} has no oracle: write a function {name} in {course.shown(path)} that computes the answer."
+        f"{place}: {name} has no oracle: write a function {name} in {shown(path)} that computes the answer."
         for name, (place, item) in _items(course, unit).items()
         if isinstance(item, NumberItem | ShapeItem) and name not in oracles
     ]

@@ -185,10 +185,6 @@ class Course(Model):
         own = self.suites / unit / "misconceptions.py"
         return [*([own] if own.is_file() else []), *self.hidden_tests(unit)]
 
-    def shown(self, path: Path) -> str:
-        """Return a file's name for messages: relative to the root if the file is part of the course."""
-        return path.relative_to(self._root).as_posix() if path.is_relative_to(self._root) else str(path)
-
     @property
     def quizzes(self) -> list[str]:
         """The units that have a quiz."""

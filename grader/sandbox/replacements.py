@@ -31,43 +31,52 @@ NEVER_ENDS = "this would wait for another thread for ever, because all code runs
 NOT_FOR_STUDENTS = re.compile(r" \(Triggered internally at [^)]*\)|\nConsider using tensor\.detach\(\) first\.")
 MACHINE = ("Linux", "grader", "6.0.0", "#1", platform.machine())
 C_LIBRARY = ("glibc", "2.31")
+# The arguments of DataLoader that need workers.
+OF_WORKERS = ("num_workers", "timeout", "multiprocessing_context", "prefetch_factor", "persistent_workers")
+
+_make_loader, _set_default_device = torch.utils.data.DataLoader.__init__, torch.set_default_device
+_wait, _format_warning = threading.Condition.wait, warnings.formatwarning
+_loader_parameters = inspect.signature(_make_loader)
 
 
 def install() -> None:
     """Replace, for this process and those forked from it, what the seccomp filter refuses."""
-    _use_one_thread_in_torch()
-    _run_threads_in_the_caller()
-    torch.compile = _compile
-    torch.jit.script = _script
-    torch.nn.Module.compile = _compile_module  # type: ignore[assignment, method-assign]
-    _ignore_missing_devices()
-    _describe_no_machine()
-    _shorten_warnings()
-
-
-def _use_one_thread_in_torch() -> None:
+    for owner, name, replacement in (
+        (torch.utils.data.DataLoader, "__init__", _make_loader_without_workers),
+        (threading.Thread, "start", _start),
+        (threading.Thread, "join", _join),
+        (threading.Thread, "is_alive", _is_alive),
+        (threading.Timer, "start", _refuse),
+        (threading.Condition, "wait", _wait_with_an_end),
+        (multiprocessing.pool.Pool, "__init__", _refuse),
+        (concurrent.futures, "ThreadPoolExecutor", ThreadPoolExecutor),
+        (concurrent.futures.thread, "ThreadPoolExecutor", ThreadPoolExecutor),
+        (_thread, "start_new_thread", _refuse_bare_thread),
+        (_thread, "start_joinable_thread", _refuse_bare_thread),
+        (torch, "compile", _compile),
+        (torch.jit, "script", _script),
+        (torch.nn.Module, "compile", _compile_module),
+        (torch, "set_default_device", _set_default_device_if_there_is_one),
+        (warnings, "formatwarning", _format_shorter_warning),
+    ):
+        setattr(owner, name, replacement)
     # libgomp ends the process if a thread cannot be created.
     for module in (torch, torch._C):
         for name in ("set_num_threads", "_set_num_threads", "set_num_interop_threads"):
             if hasattr(module, name):
                 setattr(module, name, lambda _count: None)
-    loader = torch.utils.data.DataLoader
-    make = loader.__init__
-    parameters = inspect.signature(make)
-
-    @functools.wraps(make)
-    def make_without_workers(*arguments: Any, **options: Any) -> None:
-        given = parameters.bind(*arguments, **options)
-        workers = given.arguments.get("num_workers")
-        if isinstance(workers, int) and workers > 0:
-            given.arguments.update((name, parameters.parameters[name].default) for name in _OF_WORKERS)
-        make(*given.args, **given.kwargs)
-
-    loader.__init__ = make_without_workers  # type: ignore[method-assign]
+    # The caller of a student's coroutine is the grader, which does not await it.
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", module=r"grader\.")
+    _describe_no_machine()
 
 
-# The arguments of DataLoader that need workers.
-_OF_WORKERS = ("num_workers", "timeout", "multiprocessing_context", "prefetch_factor", "persistent_workers")
+@functools.wraps(_make_loader)
+def _make_loader_without_workers(*arguments: Any, **options: Any) -> None:
+    given = _loader_parameters.bind(*arguments, **options)
+    workers = given.arguments.get("num_workers")
+    if isinstance(workers, int) and workers > 0:
+        given.arguments.update((name, _loader_parameters.parameters[name].default) for name in OF_WORKERS)
+    _make_loader(*given.args, **given.kwargs)
 
 
 def _compile(model: Any = None, *_: Any, **__: Any) -> Any:
@@ -87,36 +96,15 @@ def _compile_module(_module: torch.nn.Module, *_: Any, **__: Any) -> None:
     sys.audit("torch.nn.Module.compile")
 
 
-def _ignore_missing_devices() -> None:
-    set_default = torch.set_default_device
-
-    @functools.wraps(set_default)
-    def set_default_if_there_is_one(device: Any) -> None:
-        device = device if device is None else torch.device(device)  # an error if there is no such name
-        try:
-            torch.empty(0, device=device)
-        except Exception:  # noqa: BLE001 - of different kinds
-            sys.audit("torch.set_default_device")
-        else:
-            set_default(device)
-
-    torch.set_default_device = set_default_if_there_is_one
-
-
-def _run_threads_in_the_caller() -> None:
-    for owner, name, replacement in (
-        (threading.Thread, "start", _start),
-        (threading.Thread, "join", _join),
-        (threading.Thread, "is_alive", _is_alive),
-        (threading.Timer, "start", _refuse),
-        (threading.Condition, "wait", _wait_with_an_end(threading.Condition.wait)),
-        (multiprocessing.pool.Pool, "__init__", _refuse),
-        (concurrent.futures, "ThreadPoolExecutor", ThreadPoolExecutor),
-        (concurrent.futures.thread, "ThreadPoolExecutor", ThreadPoolExecutor),
-        (_thread, "start_new_thread", _refuse_bare_thread),
-        (_thread, "start_joinable_thread", _refuse_bare_thread),
-    ):
-        setattr(owner, name, replacement)
+@functools.wraps(_set_default_device)
+def _set_default_device_if_there_is_one(device: Any) -> None:
+    device = device if device is None else torch.device(device)  # an error if there is no such name
+    try:
+        torch.empty(0, device=device)
+    except Exception:  # noqa: BLE001 - of different kinds
+        sys.audit("torch.set_default_device")
+    else:
+        _set_default_device(device)
 
 
 def _refuse(*_: Any, **__: Any) -> None:
@@ -154,15 +142,11 @@ def _is_alive(thread: Any) -> bool:
     return thread is threading.main_thread() or getattr(thread, "runs_here", False)
 
 
-def _wait_with_an_end(wait: Callable[..., bool]) -> Callable[..., bool]:
+def _wait_with_an_end(condition: threading.Condition, timeout: float | None = None) -> bool:
     """Replace Condition.wait, on which queues, events and futures build: without a timeout it would never end."""
-
-    def wait_with_an_end(condition: threading.Condition, timeout: float | None = None) -> bool:
-        if timeout is None:
-            raise RuntimeError(NEVER_ENDS)
-        return wait(condition, timeout)
-
-    return wait_with_an_end
+    if timeout is None:
+        raise RuntimeError(NEVER_ENDS)
+    return _wait(condition, timeout)
 
 
 class ThreadPoolExecutor(concurrent.futures.Executor):
@@ -189,16 +173,9 @@ class ThreadPoolExecutor(concurrent.futures.Executor):
         return future
 
 
-def _shorten_warnings() -> None:
-    """Leave out warnings that are not about student code, and places in C++ and advice that cuts off gradients."""
-    # The caller of a student's coroutine is the grader, which does not await it.
-    warnings.filterwarnings("ignore", "coroutine .* was never awaited", module=r"grader\.")
-    whole = warnings.formatwarning
-
-    def shorter(message: Warning | str, *place: Any, **options: Any) -> str:
-        return whole(NOT_FOR_STUDENTS.sub("", str(message)), *place, **options)
-
-    warnings.formatwarning = shorter
+def _format_shorter_warning(message: Warning | str, *place: Any, **options: Any) -> str:
+    """Replace warnings.formatwarning: leave out places in C++ and advice that cuts off gradients."""
+    return _format_warning(NOT_FOR_STUDENTS.sub("", str(message)), *place, **options)
 
 
 def _describe_no_machine() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from grader.course.model import FILENAME, Course, load_course
+from grader.course.modules import shown
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.machine import RUNNING
@@ -90,7 +91,7 @@ def new_exercise(course: Course, unit: str, exercise: str) -> list[Path]:
     existing = {}
     for path in (course.solutions / f"{unit}.py", course.exercises / f"test_{unit}.py"):
         if not path.is_file():
-            raise NewError(f"{course.shown(path)} is missing: the unit {unit} needs it.")
+            raise NewError(f"{shown(path)} is missing: the unit {unit} needs it.")
         existing[path] = path.read_text(encoding="utf-8").rstrip("\n") + "\n"
     files = _with_exercise(existing, course, unit, exercise)
     files[course.root / FILENAME] = _inserted(course, ("units", unit, "exercises"), f"{exercise}: 1\n")
@@ -103,7 +104,7 @@ def to_do(course: Course) -> list[str]:
     paths = [course.root / FILENAME, *(path for folder in folders for path in sorted(folder.rglob("*")))]
     generated = {course.exercises / f"{unit}.py" for unit in course.units}
     return [
-        f"{course.shown(path)}:{number}: {line[line.index(TO_DO) :].strip()}"
+        f"{shown(path)}:{number}: {line[line.index(TO_DO) :].strip()}"
         for path in paths
         if path.suffix in (".py", ".yml") and path not in generated
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
@@ -174,7 +175,7 @@ def _written(course: Course, files: Mapping[Path, str], existing: Collection[Pat
     """Write the files and check the course. Only autograder.yml and the files in `existing` may already exist."""
     for path in files:
         if path.exists() and path not in (course.root / FILENAME, *existing):
-            raise NewError(f"{course.shown(path)} already exists: rename it, or choose another name.")
+            raise NewError(f"{shown(path)} already exists: rename it, or choose another name.")
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text)

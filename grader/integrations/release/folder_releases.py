@@ -16,6 +16,7 @@ from pathlib import Path
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION, check, read_source
 from grader.course.model import FILENAME, Course
+from grader.course.modules import shown
 from grader.files import PACKAGE, refuse_links, write_atomically
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.leaks import TYPES, require_none
@@ -201,7 +202,7 @@ def release_gradescope(directory: Path, course: Course, unit: str | None = None)
     for name in [unit] if unit else course.units:
         if not course.hidden_tests(name):
             raise ReleaseError(
-                f"{course.shown(course.suites / name)} has no hidden tests, so all submissions would get 0 of 0 "
+                f"{shown(course.suites / name)} has no hidden tests, so all submissions would get 0 of 0 "
                 f"points, and nothing was written: write test_{name}.py there, or remove the unit from {FILENAME}."
             )
     parts = [course.solutions, course.exercises, course.root / FILENAME]

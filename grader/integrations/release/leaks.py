@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from grader.course.model import Course
+from grader.course.modules import shown
 from grader.files import PACKAGE
 from grader.git import run_git
 from grader.integrations.release import ReleaseError
@@ -94,7 +95,7 @@ def refuse(leaks: Sequence[Leak]) -> None:
 def revealing_sentences(course: Course) -> list[Leak]:
     """Return the sentences of misconceptions with code from a solution of their unit that its stub does not have."""
     return [
-        Leak(f"{course.shown(path)}:{line}", f"solutions/{unit}.py:{secrets[text]}")
+        Leak(f"{shown(path)}:{line}", f"solutions/{unit}.py:{secrets[text]}")
         for unit in course.units
         for secrets in [_secret_expressions(course.solutions / f"{unit}.py")]
         for path in source_files(course, unit)

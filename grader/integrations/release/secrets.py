@@ -23,6 +23,7 @@ from urllib.parse import unquote
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION
 from grader.course.guidance import read_hints
 from grader.course.model import Course
+from grader.course.modules import shown
 from grader.files import PACKAGE
 from grader.integrations.release.wheel import is_the_instructors, received
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, mark, right_letters
@@ -233,7 +234,7 @@ def _signs_of(passages: Iterable[Passage]) -> dict[str, str]:
 def _hidden_lines(course: Course) -> Iterator[Passage]:
     """Yield the lines of the hidden tests, and of the code that they use, but no imports and sentences for reports."""
     for path in sorted(course.suites.rglob("*.py")):
-        place, text = course.shown(path), path.read_text(encoding="utf-8")
+        place, text = shown(path), path.read_text(encoding="utf-8")
         lines = lines_of(text)
         yield from ((f"{place}:{number}", line) for number, line in lines if not _NO_SECRET.fullmatch(line))
 
