@@ -198,12 +198,9 @@ def added(text: str, new: str, after: list[str]) -> str:
     _parse(text)
     lines = _lines(text)
     place = len(lines)
-    for name in reversed(after):
-        try:
+    for name in after:
+        with contextlib.suppress(NotFound):
             place = _span(lines, name)[1]
-        except NotFound:
-            continue
-        break
     cell = f"\n\n{_CELL}\n{new}"
     if lines and not lines[place - 1].endswith(("\n", "\r")):
         cell = f"\n{cell}"

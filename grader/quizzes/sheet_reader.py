@@ -7,7 +7,6 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -187,14 +186,7 @@ def _mark(content: str) -> str:
 
 
 class _Written(NamedTuple):
-    """The text after `Answer:`.
-
-    Attributes:
-        line: The line's number.
-        raw: The answer.
-        is_continued: Whether it continues in the lines below.
-        is_followed: Whether other text follows below it.
-    """
+    """The number of the line with `Answer:`, the text after it, and whether that continues or other text follows."""
 
     line: int
     raw: str
@@ -256,15 +248,10 @@ WHAT_TO_WRITE: dict[Kind, str] = {
 }
 
 
-@dataclass(frozen=True)
-class _Assigned:
-    """An answer in a cell.
+class _Assigned(NamedTuple):
+    """An answer in a cell: the number in its name, its item, if any, and the text of its line up to the next answer.
 
-    Attributes:
-        number: The number in its name.
-        item: The item that it belongs to, if any.
-        text: The text from the beginning of its line to the next answer.
-        start: Where in the text the answer itself begins.
+    start: Where in the text the answer itself begins.
     """
 
     number: int
