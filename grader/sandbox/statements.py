@@ -114,6 +114,8 @@ def _bound_names(node: ast.stmt) -> Iterator[str]:
                 yield inner.id
 
 
+# -- lines that are no Python, or no whole statement ---------------------------------------------------------
+
 # What is blank for Python. Other spaces are characters that it cannot read.
 BLANK = " \t\f\r"
 # A line that continues the statement above it although it is not indented.
