@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from grader.audit.mutation import Mutant, mutants_of
+from grader.course import modules
 from grader.course.left_out import left_out
 from grader.course.model import Course
-from grader.course.modules import shown
+from grader.course.modules import names_in, needed_names, shown
 from grader.engine.failure_matrix import names_in as names_of_sources
 from grader.engine.failure_matrix import with_imports
 from grader.errors import GraderError
-from grader.testing import rows
 from grader.testing.misconceptions import misconceptions_of
-from grader.testing.rows import names_in, needed_names
 from grader.text import ended
 
 Kind = Literal[
@@ -207,7 +206,7 @@ def _bound_in(path: Path) -> set[str]:
 
 def definitions_in(path: Path) -> dict[str, ast.stmt]:
     """Return what a file defines at top level, by name. Raises AuditError."""
-    return rows.definitions_in(_tree(path).body)
+    return modules.definitions_in(_tree(path).body)
 
 
 @functools.cache

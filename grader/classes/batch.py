@@ -18,9 +18,9 @@ from grader.classes.hand_ins import HandIn, groups
 from grader.classes.times import Time
 from grader.classes.work import (
     Absent,
-    Candidate,
     NewReport,
     StudentWork,
+    SubmissionWork,
     combined,
     comparable,
     decided,
@@ -91,7 +91,7 @@ class Batch:
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     absent: Absent = dataclasses.field(default_factory=Absent)
     # The submissions that are being graded, by identity, each with the work on its group.
-    _running: dict[int, tuple[Candidate, list[StudentWork]]] = dataclasses.field(default_factory=dict)
+    _running: dict[int, tuple[SubmissionWork, list[StudentWork]]] = dataclasses.field(default_factory=dict)
 
     def add_absent(self, students: Iterable[str], paths: Collection[Path]) -> None:
         """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.
@@ -172,7 +172,10 @@ class Batch:
             for work in group:
                 for left_out in dict.fromkeys(name for one in work.candidates for name in one.submission.ignored):
                     self.ignored.setdefault(left_out, []).append(work.student)
-                work.is_kept = self._is_up_to_date(work)
+                # Of several that are compared, one report says too little.
+                if work.usable and not self.force and len(work.candidates) == 1:
+                    now_handed_in = work.candidates[0].submission
+                    work.is_kept = is_up_to_date(work.usable, now_handed_in, self.course, self.quizzes, self.now)
             to_grade = different([work for work in group if not work.is_kept])
             self._running |= {id(one.submission): (one, group) for work in group for one in work.waiting}
             self._finish(group, advance)
@@ -191,9 +194,9 @@ class Batch:
         given = {answers_digest(one, unit) for one in read for unit in asked} if before else ()
         if len(read) > 1 and self.course.late.counts == "last":
             last, chosen = combined(read, times)
-            candidates = [Candidate(last, {unit: times[chosen[unit]][unit] for unit in asked})]
+            candidates = [SubmissionWork(last, {unit: times[chosen[unit]][unit] for unit in asked})]
         else:
-            candidates = [Candidate(one, times[number]) for number, one in comparable(read)]
+            candidates = [SubmissionWork(one, times[number]) for number, one in comparable(read)]
         return StudentWork(student, before, usable, candidates, given)
 
     def _submission(self, student: str, tree: Path | Files, report: Report | None) -> Submission:
@@ -226,15 +229,6 @@ class Batch:
             for number, time in enumerate(self.dating.times(student, unit, hand_ins, having)):
                 times[number][unit] = time
         return times
-
-    # Decide what is kept.
-
-    def _is_up_to_date(self, work: StudentWork) -> bool:
-        """Return whether nothing of a student has to be run."""
-        # Of several that are compared, one report says too little.
-        if self.force or not work.usable or len(work.candidates) > 1:
-            return False
-        return is_up_to_date(work.usable, work.candidates[0].submission, self.course, self.quizzes, self.now)
 
     # Decide on points, and write.
 

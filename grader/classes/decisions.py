@@ -26,6 +26,12 @@ from grader.documents import nearest
 from grader.reports.model import Change, Received, Report, Unit
 from grader.reports.reading import in_zone
 
+ADJUSTMENTS = "adjustments.csv"
+_COLUMNS = ("student", "unit", "exercise", "points", "comment", "by")
+RUBRIC = "rubric.csv"
+_RUBRIC_COLUMNS = ("deduction", "points", "text")
+_NUMBER = re.compile(r"[+-]?(\d{1,6}([.,]\d*)?|[.,]\d+)", re.ASCII)
+
 
 @dataclass(frozen=True)
 class Decisions:
@@ -83,7 +89,8 @@ class Decisions:
         return report.with_units(units).model_copy(update=decided)
 
     def _unit(self, name: str, unit: Unit, entry: RosterEntry, found: Mapping[str, Time | None]) -> Unit:
-        earned = earned_points(unit)
+        # Of its exercises and its quiz, before any change.
+        earned = sum(one.points for one in unit.exercises.values()) + ((unit.quiz.points or 0) if unit.quiz else 0)
         due = entry.due.get(name, self.course.units[name].due)
         time = found[name] if name in found else self.times.kept(entry.student, name, remembered(unit))
         changes = self.adjusted(entry.student, name)
@@ -127,11 +134,6 @@ def remembered(unit: Unit) -> Time | None:
     return Time(datetime.datetime.fromisoformat(unit.received.at) if unit.received.at else None, unit.received.source)
 
 
-def earned_points(unit: Unit) -> int:
-    """Return the points of a unit's exercises and its quiz, before any change."""
-    return sum(one.points for one in unit.exercises.values()) + ((unit.quiz.points or 0) if unit.quiz else 0)
-
-
 def read_decisions(roster: Path | None, course: Course, downloads: Iterable[Path] = ()) -> Decisions:
     """Read a roster, if there is one, times and adjustments.csv in its folder, and the worksheets of the downloads.
 
@@ -144,10 +146,6 @@ def read_decisions(roster: Path | None, course: Course, downloads: Iterable[Path
     times = read_times(roster.parent, entries, course, downloads)
     adjustments = read_adjustments(roster.parent, {entry.student for entry in entries}, course)
     return Decisions(course, entries, times, adjustments, entries.staff, entries.notes)
-
-
-ADJUSTMENTS = "adjustments.csv"
-_COLUMNS = ("student", "unit", "exercise", "points", "comment", "by")
 
 
 class Adjustment(NamedTuple):
@@ -252,11 +250,6 @@ def _check_text(table: Table, row: TableRow, adjustment: Adjustment, rubric: Map
         table.report(row, "points", f"{row['points']!r} is no number of points: write 2, -1 or 0.5.")
     elif not name and not adjustment.comment:
         table.report(row, "comment", "it is empty: write why, because the student reads it.")
-
-
-RUBRIC = "rubric.csv"
-_RUBRIC_COLUMNS = ("deduction", "points", "text")
-_NUMBER = re.compile(r"[+-]?(\d{1,6}([.,]\d*)?|[.,]\d+)", re.ASCII)
 
 
 class Deduction(NamedTuple):

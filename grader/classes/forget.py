@@ -78,7 +78,7 @@ class Forgetting:
         self._folders = [path.resolve() if path.is_symlink() else path for path in self.paths if path.is_dir()]
         self._tables = [read_table(path, "student,name") for path in self.paths if _is_table(path)]
         own = [row for table in self._tables if _is_own(table) for row in table.rows]
-        exported = [row for table in self._tables if is_export(table) for row in read_exported(table).students]
+        exported = [row for table in self._tables if is_export(table) for row in read_exported(table)[0]]
         for rows in (own, exported):  # the names in an export are made of it, so they may be another student's
             self.rows = self.rows or [row for row in rows if self._is_called(row["student"])]
         graded = [path.stem for path in self._folders if _is_folder(path / INSTRUCTOR) for path in path.glob("*.json")]

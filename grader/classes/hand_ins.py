@@ -21,6 +21,10 @@ from grader.submissions.submission import folded, quoted, student_id
 from grader.submissions.tree import Files
 from grader.text import in_words, listed
 
+_MOST = 50
+_MOST_PAIRS = 10
+_FORM = re.compile(r"([1-9]\d{0,4})/([1-9]\d{0,4})")
+
 
 @dataclass(frozen=True)
 class HandIn:
@@ -256,10 +260,6 @@ def _ties(one: Found, entry: RosterEntry) -> Iterator[str]:
             yield f"team {team} {one.path}"
 
 
-_MOST = 50
-_MOST_PAIRS = 10
-
-
 def described_matches(handed_in: HandIns, entries: Sequence[RosterEntry], came: Submissions) -> list[str]:
     """Return sentences on how submissions were matched to the roster, and on who is on one side only."""
     sentences = []
@@ -302,9 +302,6 @@ def groups(of: Mapping[str, Sequence[HandIn]]) -> Iterator[list[str]]:
             waiting.extend(dict.fromkeys(others))
             group.update(dict.fromkeys(others))
         yield list(group)
-
-
-_FORM = re.compile(r"([1-9]\d{0,4})/([1-9]\d{0,4})")
 
 
 @dataclass(frozen=True)

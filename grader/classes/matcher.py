@@ -154,8 +154,9 @@ class Matcher:
                 student.
             written: The name as it is written in the download, if that is not the same: an id has Latin letters only.
         """
-        if identified := {entry.student: entry for one in identifiers or () for entry in self._identified(one)}:
-            return list(identified.values()), "ID or address"
+        known = [entry for one in identifiers or () for entry in self._by_identifier.get(one.casefold(), [])]
+        if known:
+            return list({entry.student: entry for entry in known}.values()), "ID or address"
         indexes = [one for one in self._by_name if identifiers is None or one.rule.column != "id"]
         fitting, rule = _narrowed(found, indexes, written)
         if rule == "id" and len(fitting) == 1:
@@ -172,9 +173,6 @@ class Matcher:
         """Return the students who share what a rule compares, because they are a group; otherwise the student alone."""
         cell = getattr(entry, rule) if rule in _GROUPS else ""
         return self._groups[rule, cell.casefold()] if cell else [entry]
-
-    def _identified(self, identifier: str) -> list[RosterEntry]:
-        return self._by_identifier.get(identifier.casefold(), [])
 
     def prefixes(self, names: Sequence[tuple[str, str]]) -> list[str]:
         """Return what names begin with, before a student's: two students share it, or it is the only name.

@@ -17,6 +17,18 @@ from grader.text import in_words, listed
 
 TIME_UNKNOWN, NOT_GRADED, FAULTS, ATTEMPTS = "time unknown", "not graded", "faults of suites", "attempts"
 _MOST = 50
+LOW, FALL = 50, 30
+"""In percent of the points."""
+RULES = (
+    "at least half of the units are not handed in",
+    f"less than {LOW} % of the points in what is handed in",
+    f"the newest unit is at least {FALL} percentage points below the one before",
+    "the quiz of a unit is answered, and no exercise is handed in",
+    "a file could not be read",
+    "the time of a unit is unknown: it may be late",
+    "a unit is not graded",
+)
+"""By which a student needs help."""
 
 
 @dataclass(frozen=True)
@@ -108,20 +120,6 @@ def _suite_faults(gradebook: Gradebook, reports: Path) -> Iterator[OpenCase]:
 
 def _names(rows: Sequence[StudentRow]) -> list[str]:
     return sorted({str(row.entry) for row in rows}, key=str.casefold)
-
-
-LOW, FALL = 50, 30
-"""In percent of the points."""
-RULES = (
-    "at least half of the units are not handed in",
-    f"less than {LOW} % of the points in what is handed in",
-    f"the newest unit is at least {FALL} percentage points below the one before",
-    "the quiz of a unit is answered, and no exercise is handed in",
-    "a file could not be read",
-    "the time of a unit is unknown: it may be late",
-    "a unit is not graded",
-)
-"""By which a student needs help."""
 
 
 @dataclass(frozen=True)

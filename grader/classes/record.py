@@ -23,6 +23,8 @@ from grader.reports.model import Report, Unit
 from grader.reports.reading import in_zone
 from grader.text import who
 
+_COLUMNS = ("Unit", "Commit", "Handed in", "Due", "Graded", "Course")
+
 
 @dataclass(frozen=True)
 class Grade:
@@ -99,9 +101,6 @@ def _report(student: CollectedStudent, name: str, folder: Path, reasons: Mapping
     if found.suites != "hidden":
         return f"the report in {folder} is by the visible tests: grade with `grader grade`."
     return found
-
-
-_COLUMNS = ("Unit", "Commit", "Handed in", "Due", "Graded", "Course")
 
 
 def feedback(

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from grader.classes.tables import Table, TableError, TableRow, read_table
 from grader.submissions.submission import STUDENT, student_id
@@ -207,20 +206,6 @@ _STAFF = {
 }  # fmt: skip
 
 
-class Exported(NamedTuple):
-    """The people in an export under our columns, and sentences on their roles.
-
-    Attributes:
-        students: The students, each with a name in reports.
-        staff: Who only teaches.
-        notes: The sentences.
-    """
-
-    students: list[TableRow]
-    staff: list[TableRow]
-    notes: list[str]
-
-
 def is_export(table: Table) -> bool:
     """Return whether a table has the columns of an export: a name and something else that tells students apart."""
     if table.has("student") and not _is_canvas(table):
@@ -237,8 +222,13 @@ def _is_canvas(table: Table) -> bool:
     return table.has("Student", "ID") and (begins_alike or any(map(table.has, _CANVAS)))
 
 
-def read_exported(table: Table) -> Exported:
-    """Read the students of an export. Rows of one person are one student; rows that contradict are reported.
+def read_exported(table: Table) -> tuple[list[TableRow], list[TableRow], list[str]]:
+    """Read the students of an export under our columns, each with a name in reports.
+
+    Rows of one person are one student; rows that contradict are reported.
+
+    Returns:
+        The students, who only teaches, and sentences on their roles.
 
     Raises:
         TableError: A column is there twice.
@@ -258,7 +248,7 @@ def read_exported(table: Table) -> Exported:
     said = {"Left out of the class by their role": staff, "Counted as students, with another role": unknown}
     named = {what: [f"{_called(row)} ({row['role']})" for row in some] for what, some in said.items() if some}
     notes = [f"{what}: {listed(names, 50)}." for what, names in named.items()]
-    return Exported(_named(table, students), staff, notes)
+    return _named(table, students), staff, notes
 
 
 def _is_of_canvas(row: TableRow) -> bool:

@@ -21,6 +21,7 @@ from grader.reports.model import QuizItem, sanitize
 from grader.reports.reading import ExerciseEntry, entries_of
 
 Z = statistics.NormalDist().inv_cdf(0.975)
+RIGHT, OTHER = "the right answer", "another wrong answer"
 
 
 class ShareEstimate(NamedTuple):
@@ -156,9 +157,6 @@ def misconception_rows(gradebook: Gradebook) -> list[MisconceptionRow]:
     return sorted(found.values(), key=lambda one: -len(one.rows))
 
 
-RIGHT, OTHER = "the right answer", "another wrong answer"
-
-
 class ItemAnswer(NamedTuple):
     """An answer, whether it is right, and how many gave it. It is Markdown of the course."""
 
@@ -190,21 +188,13 @@ class ItemRow:
     answers: Sequence[ItemAnswer]
 
 
-class _Option(NamedTuple):
-    """An answer of the source, whether it is right, and the feedback on it."""
-
-    text: str
-    is_right: bool
-    sentences: set[str]
-
-
 def item_rows(gradebook: Gradebook, quizzes: Mapping[str, Quiz]) -> Iterator[ItemRow]:
     """Yield each item of the quizzes that count and are worth points, in the order of the course."""
     for unit in gradebook.possible:
         by_name: dict[str, list[QuizItem]] = {}
         for row in gradebook.hand_ins(unit):
-            graded = row.grades[unit]
-            quiz = graded.unit.quiz if graded.unit and graded.state == "graded" else None
+            graded = row.grades[unit].unit
+            quiz = graded.quiz if graded else None
             if quiz and quiz.points is not None and any(one.answered or one.problem for one in quiz.items.values()):
                 for name, item in quiz.items.items():
                     if item.possible:
@@ -229,8 +219,11 @@ def _is_right(item: QuizItem) -> bool:
 
 def _answers(given: Sequence[QuizItem], source: Item | None) -> Iterator[ItemAnswer]:
     """Yield the answers: those of the source in its order, then others, the most frequent first."""
-    options = list(_options(source))
-    known = {sentence: option.text for option in options for sentence in option.sentences}
+    options = list(_options(source)) if source else []
+    times = Counter(sentence for *_, sentences in options for sentence in sentences)
+    # Answers that share a sentence cannot be told apart.
+    options = [one for one in options if all(times[sentence] == 1 for sentence in one[2])]
+    known = {sentence: text for text, _, sentences in options for sentence in sentences}
     # The feedback on a right choice is no mistake, also where other choices were wrong.
     praise = {sentence for one in given if _is_right(one) for sentence in one.sentences} - known.keys()
     counts = Counter(
@@ -238,9 +231,9 @@ def _answers(given: Sequence[QuizItem], source: Item | None) -> Iterator[ItemAns
         for one in given
         for text in {known.get(sentence, sentence) for sentence in one.sentences if sentence not in praise}
     )
-    for option in options:
-        yield ItemAnswer(option.text, option.is_right, counts.pop(option.text, 0))
-    if not any(option.is_right for option in options):
+    for text, is_right, _ in options:
+        yield ItemAnswer(text, is_right, counts.pop(text, 0))
+    if not any(is_right for _, is_right, _ in options):
         yield ItemAnswer(RIGHT, True, sum(_is_right(one) for one in given))
     for text, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
         yield ItemAnswer(text, False, count)
@@ -248,28 +241,21 @@ def _answers(given: Sequence[QuizItem], source: Item | None) -> Iterator[ItemAns
         yield ItemAnswer(OTHER, False, others)
 
 
-def _options(source: Item | None) -> list[_Option]:
-    """Return the answers of the source that have sentences of their own. Those that share one cannot be told apart."""
-    options = list(_with_sentences(source)) if source else []
-    times = Counter(sentence for option in options for sentence in option.sentences)
-    return [option for option in options if all(times[sentence] == 1 for sentence in option.sentences)]
-
-
-def _with_sentences(source: Item) -> Iterator[_Option]:
-    """Yield each answer that has a sentence, with the sentence in all variants."""
+def _options(source: Item) -> Iterator[tuple[str, bool, set[str]]]:
+    """Yield each answer that has a sentence, whether it is right, and the sentence in all variants."""
     texts = source.asked().options(0)
     match source:
         case ChoiceItem():
             for letter, choice in source.options().items():
                 sentences = _filled(choice.sentence, source.variants or [{}])
-                yield _Option(f"{letter}) {' '.join(texts[letter].split())}", choice.right, sentences)
+                yield f"{letter}) {' '.join(texts[letter].split())}", choice.right, sentences
         case BugItem():
             for letter, line in source.options().items():
-                yield _Option(texts[letter], line.right, _filled(line.sentence, [{}]))
+                yield texts[letter], line.right, _filled(line.sentence, [{}])
         case NumberItem() | ShapeItem():
             for column, sentence in source.slips.items():
                 text = f"{column.replace('_', ' ')}: {fill(sentence, source.row(0)).strip()}"
-                yield _Option(text, False, _filled(sentence, source.variants))
+                yield text, False, _filled(sentence, source.variants)
 
 
 def _filled(sentence: str, rows: list[Columns]) -> set[str]:

@@ -31,6 +31,7 @@ from grader.text import printable
 MOST = {"names": 40, "misconceptions": 60, "help": 100, "shown": 15, "cases": 100}
 _FOLDER = Path(__file__).parent
 _STYLES = (STYLE, _FOLDER / "summary_page.css")
+WEEK = datetime.timedelta(days=7)
 
 
 class UnitRow(NamedTuple):
@@ -227,9 +228,6 @@ def _template() -> Any:
         "words": lambda name: _first_large(name.replace("_", " ")),
     }
     return templates.get_template("summary_page.html.j2")
-
-
-WEEK = datetime.timedelta(days=7)
 
 
 @dataclass

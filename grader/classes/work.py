@@ -39,7 +39,7 @@ class NewReport(NamedTuple):
 
 
 @dataclass
-class Candidate:
+class SubmissionWork:
     """A submission that may be graded, with the time of each unit; then its report, or why it was not graded."""
 
     submission: Submission
@@ -63,12 +63,12 @@ class StudentWork:
     student: str
     before: Report | None
     usable: Report | None
-    candidates: list[Candidate]
+    candidates: list[SubmissionWork]
     given: Collection[str]
     is_kept: bool = False
 
     @property
-    def waiting(self) -> list[Candidate]:
+    def waiting(self) -> list[SubmissionWork]:
         """The submissions that are still to be graded."""
         return [] if self.is_kept else [one for one in self.candidates if one.outcome is None]
 
@@ -138,7 +138,7 @@ def combined(
 
 def different(group: Iterable[StudentWork]) -> list[Submission]:
     """Return the submissions of a group that are not the same to the engine. The others become their copies."""
-    same: dict[bytes, list[Candidate]] = {}
+    same: dict[bytes, list[SubmissionWork]] = {}
     for work in group:
         for one in work.candidates:
             same.setdefault(to_line(request_for(0, one.submission)), []).append(one)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from grader.cluster.cluster_messages import Answer, RemoteResult, Task, read_answer
+from grader.cluster.cluster_messages import RemoteResult, Task, WorkerAnswer, read_answer
 from grader.cluster.cluster_worker import grade, installed
 from grader.cluster.connection import INSTALL, connect, start_worker
 from grader.course.model import Course
@@ -177,7 +177,7 @@ class ClusterGrading(contextlib.ExitStack):
             ) from None
 
 
-def _why_not_graded(answer: Answer, text: str) -> str:
+def _why_not_graded(answer: WorkerAnswer, text: str) -> str:
     """Return why a submission was not graded. Raises InternalError if the worker can grade none."""
     if answer.kind == "unisolated":
         raise SandboxUnavailable(answer.reasons, where=f"on the worker {answer.worker}")

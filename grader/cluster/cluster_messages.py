@@ -57,7 +57,7 @@ def read_task(content: bytes) -> Task:
     return Task(fields["needed"], fields["allow_unisolated"], read_request(request))
 
 
-class Answer(Model):
+class WorkerAnswer(Model):
     """What a worker says about a task.
 
     Attributes:
@@ -128,7 +128,7 @@ class _Reply(Model):
 
 def read_answer(
     content: Any, request: EngineRequest, criteria: Iterable[Described]
-) -> tuple[Answer, RemoteResult | str]:
+) -> tuple[WorkerAnswer, RemoteResult | str]:
     """Decode the answer to a request, and check each field.
 
     Args:
@@ -149,7 +149,7 @@ def read_answer(
     check_values(content, MAX_VALUES)
     header, _, line = content.partition(b"\n")
     try:
-        answer = Answer.model_validate(read_json(header))
+        answer = WorkerAnswer.model_validate(read_json(header))
         if answer.kind != "graded":
             return answer, "; ".join(answer.reasons)
         fields = read_json(line)

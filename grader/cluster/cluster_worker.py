@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from grader import __version__
-from grader.cluster.cluster_messages import MAX_TEXT, Answer, Kind, read_task
+from grader.cluster.cluster_messages import MAX_TEXT, Kind, WorkerAnswer, read_task
 from grader.course.model import FILENAME, Course, find_course
 from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineRequest
@@ -31,6 +31,7 @@ from grader.text import printable
 
 COURSE_VARIABLE = "GRADER_COURSE"
 """The environment variable that names the course's folder, for a worker that is started elsewhere."""
+_SHOWN = 12
 
 
 class SharedEngine:
@@ -48,21 +49,16 @@ class SharedEngine:
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._waiting: dict[int, queue.SimpleQueue[bytes]] = {}
-        self._problem: InternalError | None = None
+        self.problem: InternalError | None = None
         self._router = threading.Thread(target=self._route, daemon=True)
         self._router.start()
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether another engine is needed."""
-        return self._problem is not None
 
     def reply(self, request: EngineRequest) -> bytes:
         """Return the engine's reply to a request. Raises InternalError if it ended, or hangs."""
         number, mine = next(self._numbers), queue.SimpleQueue[bytes]()
         with self._lock:
-            if self._problem:
-                raise self._problem
+            if self.problem:
+                raise self.problem
             self._waiting[number] = mine
         self._engine.send(replace(request, number=number))
         try:
@@ -71,7 +67,7 @@ class SharedEngine:
             self._engine.kill()
             raise InternalError("the grading engine hung, and was ended") from None
         if not line:
-            raise self._problem or InternalError("the grading engine ended")
+            raise self.problem or InternalError("the grading engine ended")
         return line
 
     def close(self) -> None:
@@ -87,7 +83,7 @@ class SharedEngine:
                 self._waiting.pop(json.loads(line)["number"]).put(line)
         except InternalError as error:
             with self._lock:
-                self._problem = error
+                self.problem = error
             for thread in self._waiting.values():
                 thread.put(b"")
             self._engine.__exit__(InternalError, error, None)
@@ -128,7 +124,7 @@ class WorkerProcess:
         """Return the engine; start one if there is none, or if it has ended. Raises GraderError."""
         with self._lock:
             assert self._course
-            if self._engine is None or self._engine.has_ended:
+            if self._engine is None or self._engine.problem:
                 self._engine = SharedEngine(self._course)
             return self._engine
 
@@ -138,7 +134,7 @@ WORKER = WorkerProcess()
 
 
 def grade(content: bytes) -> bytes:
-    """Grade a task, and return an `Answer` with the reply. What goes wrong is an answer too, never an exception."""
+    """Grade a task, and return a `WorkerAnswer` with the reply. What goes wrong is an answer too, no exception."""
     try:
         return _grade(content)
     except Exception as error:  # noqa: BLE001 - an exception would reach the sender as a pickle
@@ -160,13 +156,13 @@ def _grade(content: bytes) -> bytes:
         reply = _sanitized(engine.reply(task.request))
     except InternalError as error:
         return _not_graded("failed", str(error))
-    answer = Answer(kind="graded", worker=worker_name(), reasons=[], missing=missing, versions=versions)
+    answer = WorkerAnswer(kind="graded", worker=worker_name(), reasons=[], missing=missing, versions=versions)
     return answer.to_bytes(reply)
 
 
 def _not_graded(kind: Kind, *reasons: str) -> bytes:
     cut = [printable(reason[:MAX_TEXT]) for reason in reasons]
-    return Answer(kind=kind, worker=worker_name(), reasons=cut, missing={}, versions={}).to_bytes()
+    return WorkerAnswer(kind=kind, worker=worker_name(), reasons=cut, missing={}, versions={}).to_bytes()
 
 
 def _sanitized(line: bytes) -> bytes:
@@ -189,9 +185,6 @@ def worker_name() -> str:
     with contextlib.suppress(ValueError):  # not in a worker
         address = get_worker().address
     return f"{address} on {socket.gethostname()}"
-
-
-_SHOWN = 12
 
 
 def installed(course: Course) -> dict[str, str]:

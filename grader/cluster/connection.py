@@ -22,6 +22,17 @@ if TYPE_CHECKING:
     from distributed import Client, SpecCluster
 
 
+LOCAL = "local"
+CERTIFICATE_COMMAND = (
+    "openssl req -x509 -newkey rsa:3072 -nodes -days 365 -subj /CN=grader -keyout key.pem -out cert.pem"
+)
+_ADDRESS = re.compile(r"(?:(?P<protocol>\w+)://)?(?P<host>\[[\da-fA-F:]+\]|[\w.-]+):(?P<port>\d{1,5})")
+# Dask's own settings, by what they are.
+_SETTINGS = {
+    "the certificate of the authority": "distributed.comm.tls.ca-file",
+    "the certificate of this machine": "distributed.comm.tls.client.cert",
+    "its key": "distributed.comm.tls.client.key",
+}
 INSTALL = "pip install 'attention-from-scratch[cluster]'"
 CONNECT_SECONDS = 10
 # Until the first worker is there.
@@ -125,19 +136,6 @@ def _client(address: Address) -> Client:
         raise GraderError(
             f"--scheduler: there is no scheduler at {address} ({reason}): start `dask scheduler`, or correct it."
         ) from None
-
-
-LOCAL = "local"
-CERTIFICATE_COMMAND = (
-    "openssl req -x509 -newkey rsa:3072 -nodes -days 365 -subj /CN=grader -keyout key.pem -out cert.pem"
-)
-_ADDRESS = re.compile(r"(?:(?P<protocol>\w+)://)?(?P<host>\[[\da-fA-F:]+\]|[\w.-]+):(?P<port>\d{1,5})")
-# Dask's own settings, by what they are.
-_SETTINGS = {
-    "the certificate of the authority": "distributed.comm.tls.ca-file",
-    "the certificate of this machine": "distributed.comm.tls.client.cert",
-    "its key": "distributed.comm.tls.client.key",
-}
 
 
 class Address(NamedTuple):

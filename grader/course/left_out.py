@@ -7,7 +7,9 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from grader.course.model import Course, definitions
+from grader.course.modules import names_in
 from grader.course.root import FILENAME
+from grader.submissions.notebook import marks_of
 
 if TYPE_CHECKING:
     import pytest
@@ -36,7 +38,7 @@ def describe_left_out(course: Course) -> list[str]:
     """Return a sentence on each unit and exercise that autograder.yml leaves out, and on what depends on it."""
     sentences = []
     users = {
-        name: {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
+        name: names_in(definition)
         for unit, described in course.units.items()
         if course.solutions.is_dir()
         for name, definition in definitions(course.solutions / f"{unit}.py").items()
@@ -124,7 +126,7 @@ def _leave_out(cell: NotebookNode, names: set[str]) -> bool:
     Statements in an answer cell may need them: students replace these statements anyway.
     """
     lines = cell.source.splitlines()
-    is_answer = cell.metadata.get("nbgrader", {}).get("solution", False)
+    is_answer = marks_of(cell).get("solution", False)
     for node in reversed(ast.parse(cell.source).body):
         replacement: list[str] = []
         if isinstance(node, ast.ImportFrom):
@@ -133,9 +135,7 @@ def _leave_out(cell: NotebookNode, names: set[str]) -> bool:
                 continue
             if aliases:
                 replacement = [ast.unparse(ast.ImportFrom(node.module, aliases, node.level))]
-        elif getattr(node, "name", None) not in names and (
-            is_answer or not names & {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        ):
+        elif getattr(node, "name", None) not in names and (is_answer or not names & names_in(node)):
             continue
         start = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
         lines[start - 1 : node.end_lineno] = replacement

@@ -1,11 +1,13 @@
-"""Import the Python files of a course's suites from any folder, and say where an error of their author is."""
+"""The Python files of a course's author: imports them, finds what they define and use, and says where an error is."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import sys
 import traceback
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -50,6 +52,38 @@ def import_file(path: Path) -> ModuleType:
             "__init__.py."
         )
     return module
+
+
+def definitions_in(statements: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
+    """Return the statements that define a function, a class or a variable, by its name."""
+    found: dict[str, ast.stmt] = {}
+    for node in statements:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found[name] = node
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                found[name] = node
+    return found
+
+
+def needed_names(names: Iterable[str], definitions: Mapping[str, ast.AST], without: Collection[str] = ()) -> set[str]:
+    """Return these names and all names in the definitions that they need, directly or not.
+
+    without: names that exist already, so that their definitions are not needed.
+    """
+    needed: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in needed and name not in without:
+            needed.add(name)
+            waiting += names_in(definitions[name]) if name in definitions else ()
+    return needed
+
+
+def names_in(*nodes: ast.AST) -> set[str]:
+    """Return the names that these trees mention."""
+    return {inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def described(error: BaseException, file: Path, line: int = 1) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.classes.work import Candidate, StudentWork
+from grader.classes.work import StudentWork, SubmissionWork
 from grader.engine.grading import Graded
 from grader.reports.folder import SUITE_FAULTS
 
@@ -16,6 +16,6 @@ def test_pytests_report_is_on_the_last_submission_and_keeps_what_suites_raised_w
         {"tests": [3]},
     ]
     nothing: Any = None
-    candidates = [Candidate(nothing, {}, Graded(nothing, one)) for one in results]
+    candidates = [SubmissionWork(nothing, {}, Graded(nothing, one)) for one in results]
     work = StudentWork("ada", None, None, candidates, ())
     assert work.pytest == {"tests": [3], SUITE_FAULTS: {"a": ["first", "third"], "b": ["second"]}}

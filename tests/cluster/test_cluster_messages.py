@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from grader.cluster import cluster_messages
-from grader.cluster.cluster_messages import Answer, RemoteResult, Task, read_answer, read_task
+from grader.cluster.cluster_messages import RemoteResult, Task, WorkerAnswer, read_answer, read_task
 from grader.engine.engine_messages import EngineReply, EngineRequest, to_line
 from grader.reports.model import Described, Judged, Message, Result
 from grader.sandbox.protocol import ProtocolError
@@ -34,9 +34,9 @@ RESULT = Result(
 )
 
 
-def answer(kind: Any = "graded", **changed: Any) -> Answer:
+def answer(kind: Any = "graded", **changed: Any) -> WorkerAnswer:
     fields = {"worker": "tcp://x", "reasons": [], "missing": {"landlock": "No."}, "versions": {"torch": "2"}}
-    return Answer(kind=kind, **fields | changed)
+    return WorkerAnswer(kind=kind, **fields | changed)
 
 
 def graded(change: Callable[[dict[str, Any]], Any] = dict) -> bytes:

@@ -12,7 +12,7 @@ import processes
 import pytest
 
 from grader.cluster import cluster_worker
-from grader.cluster.cluster_messages import Answer, RemoteResult, Task, read_answer
+from grader.cluster.cluster_messages import RemoteResult, Task, WorkerAnswer, read_answer
 from grader.cluster.cluster_worker import installed
 from grader.engine.engine_messages import EngineHandshake, EngineRequest
 from grader.submissions.submission import UnitSource
@@ -72,6 +72,6 @@ def test_without_the_course_a_worker_refuses(
 
 def test_an_error_of_a_worker_is_an_answer_with_its_process() -> None:
     found, reason = read_answer(cluster_worker.grade(b"no task"), request(RIGHT), [])
-    assert isinstance(found, Answer)
+    assert isinstance(found, WorkerAnswer)
     assert (found.kind, str(reason).partition(":")[0]) == ("failed", "JSONDecodeError")
     assert f"process {os.getpid()} on " in found.worker
