@@ -17,6 +17,10 @@ from grader.sandbox.pieces import fix_indentation, split
 from grader.sandbox.statements import is_text
 from grader.submissions.submission import DEFINITION, UnitSource
 
+_CELL = "# %%"
+# What begins a line in the first column and belongs to the statement above it.
+_CONTINUED = re.compile(r"[\s)\]}#]")
+
 
 class _Statement(NamedTuple):
     """A statement at top level: what it defines, uses and imports, and its code without comments.
@@ -132,11 +136,6 @@ def _statement(node: ast.stmt, code: str) -> _Statement:
         defines = {node.name}
     is_import = isinstance(node, ast.Import | ast.ImportFrom)
     return _Statement(frozenset(defines), frozenset(uses), code, is_import, frozenset(imports))
-
-
-_CELL = "# %%"
-# What begins a line in the first column and belongs to the statement above it.
-_CONTINUED = re.compile(r"[\s)\]}#]")
 
 
 class NotFound(Exception):

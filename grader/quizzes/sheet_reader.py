@@ -29,6 +29,27 @@ _TICKS = {"x", "✓", "✔", "☑", "✅"}
 # What looks like an x: Cyrillic and Greek letters, and signs of products. An emoji may have a selector behind it.
 _LOOKS_LIKE_X = str.maketrans(dict.fromkeys("\u0445χ×✕✖⨉⨯", "x") | dict.fromkeys("\ufe0e\ufe0f"))
 
+MOST_ANSWERS = 500
+"""The most answers in a notebook. A quiz has about fifteen items."""
+MOST_LINES = 20
+LONGEST_CODE = 1000
+"""The most lines and characters of one answer that Python's parser gets."""
+_CODE = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
+# Word processors write these quotes, which Python does not accept.
+_STRAIGHT = str.maketrans(
+    dict.fromkeys("\u201c\u201d\u201e\u201f", '"') | dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
+)
+# For the comment in each cell and, for kinds that ask for letters, for messages.
+WHAT_TO_WRITE: dict[Kind, str] = {
+    "one_choice": 'one letter in quotes, such as "b"',
+    "several_choices": 'one letter or more in quotes, such as "a c"',
+    "true_false": "True or False",
+    "number": "a number, such as 12, 3.125 or 1/8",
+    "shape": "a shape, such as (2, 4, 5)",
+    "order": 'all letters in the right order, in quotes, such as "b a c"',
+    "bug": 'one letter in quotes, such as "b"',
+}
+
 
 def read_sheet(text: str, questions: Questions) -> Sheet:
     """Read a student's sheet. Never fails: each fault of an item becomes its problem."""
@@ -223,29 +244,6 @@ def _written(sections: Sections, section: Section) -> _Written:
     if len(found) > 1:
         raise sections.error(found[1][0], f"there is an answer on line {found[0][0]} already: keep one of the two.")
     return _Written(*found[0], is_continued, is_followed)
-
-
-MOST_ANSWERS = 500
-"""The most answers in a notebook. A quiz has about fifteen items."""
-MOST_LINES = 20
-LONGEST_CODE = 1000
-"""The most lines and characters of one answer that Python's parser gets."""
-
-_CODE = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
-# Word processors write these quotes, which Python does not accept.
-_STRAIGHT = str.maketrans(
-    dict.fromkeys("\u201c\u201d\u201e\u201f", '"') | dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
-)
-# For the comment in each cell and, for kinds that ask for letters, for messages.
-WHAT_TO_WRITE: dict[Kind, str] = {
-    "one_choice": 'one letter in quotes, such as "b"',
-    "several_choices": 'one letter or more in quotes, such as "a c"',
-    "true_false": "True or False",
-    "number": "a number, such as 12, 3.125 or 1/8",
-    "shape": "a shape, such as (2, 4, 5)",
-    "order": 'all letters in the right order, in quotes, such as "b a c"',
-    "bug": 'one letter in quotes, such as "b"',
-}
 
 
 class _Assigned(NamedTuple):
