@@ -32,7 +32,7 @@ def main() -> None:
     has_instructors = importlib.util.find_spec("grader.cli.instructor") is not None
     # Imports leave little garbage, and looking for it takes a tenth of their time.
     gc.disable()
-    command = importlib.import_module(f"grader.cli.{'instructor' if has_instructors else 'student'}")
+    command = importlib.import_module(f"grader.cli.{'instructor' if has_instructors else 'student_cli'}")
     gc.freeze()
     gc.enable()
     command.main()

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 
+MARKS = {
+    "passes": "[green]✓[/]",
+    "fails": "[yellow]✗[/]",
+    "waits": "[dim]·[/]",
+    "changed": "[yellow]?[/]",
+    "not written": "[dim]·[/]",
+}
+
 
 def print_report(report: Report, rules: Rules, names: Collection[str], console: Console) -> bool:
     """Print which exercises pass and which do not yet.
@@ -146,15 +154,6 @@ def _say(console: Console, *sentences: str, indent: int = 6) -> None:
             console.print(Padding(safe(sentence, console), (0, 0, 0, indent)), width=min(console.width, WIDTH))
         else:
             console.print(textwrap.indent(safe(sentence, console), " " * indent), soft_wrap=True)
-
-
-MARKS = {
-    "passes": "[green]✓[/]",
-    "fails": "[yellow]✗[/]",
-    "waits": "[dim]·[/]",
-    "changed": "[yellow]?[/]",
-    "not written": "[dim]·[/]",
-}
 
 
 def print_progress(course: Course, steps: Sequence[Step], console: Console) -> None:

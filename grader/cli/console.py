@@ -35,6 +35,21 @@ _IN_PLAIN = {"✓": "+", "✗": "x", "→": "->", "·": "-", "×": "x", "…": "
 # A closed terminal sends SIGHUP, which Windows lacks.
 _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 
+CourseFolder = Annotated[
+    Path | None,
+    typer.Option("--course", metavar="DIR", help="The course's folder.  [default: the nearest with an autograder.yml]"),
+]
+"""An option of every command that works on a course. It is also accepted before the command."""
+RENAMED = {
+    "emit": "`grader emit` is `grader export` now: grader export READER REPORT",
+    "table": "`grader table` is `grader gradebook` now: grader gradebook --reports reports --out grades.csv",
+    "--again": "`--again` is `--force` now: grader grade SUBMISSIONS --out OUT --force",
+}
+"""What to write in place of two commands and an option of versions before 1.0."""
+SILENT_SECONDS = 10
+"""After how long without a line a log says what is in work."""
+_MOST = 4
+
 
 def _in_plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
@@ -43,20 +58,6 @@ def _in_plain(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(PLAIN, _in_plain)
-
-CourseFolder = Annotated[
-    Path | None,
-    typer.Option("--course", metavar="DIR", help="The course's folder.  [default: the nearest with an autograder.yml]"),
-]
-"""An option of every command that works on a course. It is also accepted before the command."""
-
-
-RENAMED = {
-    "emit": "`grader emit` is `grader export` now: grader export READER REPORT",
-    "table": "`grader table` is `grader gradebook` now: grader gradebook --reports reports --out grades.csv",
-    "--again": "`--again` is `--force` now: grader grade SUBMISSIONS --out OUT --force",
-}
-"""What to write in place of two commands and an option of versions before 1.0."""
 
 
 class Program(TyperGroup):
@@ -210,11 +211,6 @@ def require_folder(path: Path) -> None:
         raise GraderError(f"--out: {path} cannot be made a folder ({error.strerror}): name another.") from None
     if not os.access(path, os.W_OK):
         raise GraderError(f"--out: {path} cannot be written to: name another folder.")
-
-
-SILENT_SECONDS = 10
-"""After how long without a line a log says what is in work."""
-_MOST = 4
 
 
 class Work:

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 # Statements that count in a check, and when another notebook imports a unit: not what is tried out or printed.
 _DEFINES = ("FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Assign", "AnnAssign")
 
+WIDTH = 80
+"""Of an output cell beside an open side bar. It would break a longer line in the middle of a word."""
+
 
 class NotebookCells:
     """The cells that were run in an IPython shell."""
@@ -146,10 +149,6 @@ def _counts(piece: Piece) -> bool:
 
 def _defines(tree: ast.Module | None) -> bool:
     return tree is not None and type(tree.body[0]).__name__ in _DEFINES
-
-
-WIDTH = 80
-"""Of an output cell beside an open side bar. It would break a longer line in the middle of a word."""
 
 
 def load(shell: Any) -> None:

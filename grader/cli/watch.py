@@ -39,6 +39,8 @@ QUIET_MS = 20
 LONGEST_MS = 300
 POLL_MS = 100
 
+KEYS = "[bold]h[/] hint  [bold]n[/] next  [bold]l[/] list  [bold]s[/] show  [bold]r[/] run  [bold]q[/] quit"
+
 
 class Saved(NamedTuple):
     """Files of these names were saved; if there are none, one was removed."""
@@ -214,9 +216,6 @@ def _without_enter() -> Iterator[Callable[[], str]]:
         yield lambda: sys.stdin.read(1)
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
-
-
-KEYS = "[bold]h[/] hint  [bold]n[/] next  [bold]l[/] list  [bold]s[/] show  [bold]r[/] run  [bold]q[/] quit"
 
 
 def watch(course: Course, folder: Path, console: Console) -> None:

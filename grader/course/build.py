@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from grader.quizzes import practice_items
 from grader.quizzes.questions import FILENAME, QUIZ_SUFFIX, to_json
 from grader.quizzes.quiz_source import load_practice, load_quizzes
 from grader.quizzes.sheet import write_sheet
+from grader.submissions.notebook import marks_of
 from grader.submissions.submission import DEFINITION, SHEET_SUFFIX
 
 if TYPE_CHECKING:
@@ -80,10 +80,16 @@ def read_source(path: Path, course: Course) -> NotebookNode:
         raise BuildError(f"solutions/{path.name} does not exist: write the unit's source there.")
     text = path.read_text(encoding="utf-8")
     notebook: NotebookNode = jupytext.reads(text, fmt="py:percent")
-    _check_markers(path, text, notebook)
+    parts = _cells(text)
+    if len(parts) != len(notebook.cells):
+        raise _problem(path, 1, "there is text above the first cell: begin with a line `# %%`.")
+    cells = [*zip(parts, notebook.cells, strict=True)]
+    for (start, lines), cell in cells:
+        _check_markers(path, start, lines, cell)
     _check_docstrings(path, text)
     _hints(path, text)
-    _check_tags(path, text, notebook)
+    for (start, _), cell in cells:
+        _check_tags(path, start, cell)
     notebook.cells = [cell for cell in notebook.cells if guidance.HINTS_TAG not in cell.metadata.get("tags", ())]
     missing = left_out(course)
     if names := {*missing.get(path.stem, ()), *imports_left_out(text, missing, course)}:
@@ -162,37 +168,33 @@ def _hints(path: Path, text: str) -> dict[str, list[str]]:
     return found
 
 
-def _check_tags(path: Path, text: str, notebook: NotebookNode) -> None:
+def _check_tags(path: Path, start: int, cell: NotebookNode) -> None:
     """Raise BuildError if a tag looks like that of hints, which students would find in their stub."""
-    for (start, _), cell in zip(_cells(text), notebook.cells, strict=False):
-        for tag in cell.metadata.get("tags", ()):
-            if tag != guidance.HINTS_TAG and (like := nearest(tag, [guidance.HINTS_TAG])):
-                raise _problem(path, start, f"the tag {tag!r} is unknown, so the cell stays in the stub.{like}")
+    for tag in cell.metadata.get("tags", ()):
+        if tag != guidance.HINTS_TAG and (like := nearest(tag, [guidance.HINTS_TAG])):
+            raise _problem(path, start, f"the tag {tag!r} is unknown, so the cell stays in the stub.{like}")
 
 
-def _check_markers(path: Path, text: str, notebook: NotebookNode) -> None:
-    cells = list(_cells(text))
-    if len(cells) != len(notebook.cells):
-        raise _problem(path, 1, "there is text above the first cell: begin with a line `# %%`.")
-    for (start, lines), cell in zip(cells, notebook.cells, strict=True):
-        is_answer = cell.metadata.get("nbgrader", {}).get("solution", False)
-        begun = None
-        for number, line in enumerate(lines, start):
-            if BEGIN_SOLUTION in line:
-                _check_begin(path, number, begun, is_answer, lines[: number - start])
-                begun = number
-            elif END_SOLUTION in line:
-                if begun is None:
-                    raise _problem(path, number, "a solution ends that has not begun: remove this line.")
-                begun = None
-        if begun is not None:
-            raise _problem(path, begun, f"the solution is not closed: add `### {END_SOLUTION}` below it.")
-        # nbgrader would clear the whole cell, including its docstring.
-        if is_answer and not any(BEGIN_SOLUTION in line for line in lines):
-            raise _problem(path, start, f"the answer cell marks no solution: add `### {BEGIN_SOLUTION}`.")
-        name, defined = cell.metadata.get("nbgrader", {}).get("grade_id"), DEFINITION.findall(cell.source)
-        if is_answer and defined and name not in defined:
-            raise _problem(path, start, f"the grade_id {name!r} is not what the cell defines: {', '.join(defined)}.")
+def _check_markers(path: Path, start: int, lines: list[str], cell: NotebookNode) -> None:
+    marks = marks_of(cell)
+    is_answer = marks.get("solution", False)
+    begun = None
+    for number, line in enumerate(lines, start):
+        if BEGIN_SOLUTION in line:
+            _check_begin(path, number, begun, is_answer, lines[: number - start])
+            begun = number
+        elif END_SOLUTION in line:
+            if begun is None:
+                raise _problem(path, number, "a solution ends that has not begun: remove this line.")
+            begun = None
+    if begun is not None:
+        raise _problem(path, begun, f"the solution is not closed: add `### {END_SOLUTION}` below it.")
+    # nbgrader would clear the whole cell, including its docstring.
+    if is_answer and not any(BEGIN_SOLUTION in line for line in lines):
+        raise _problem(path, start, f"the answer cell marks no solution: add `### {BEGIN_SOLUTION}`.")
+    name, defined = marks.get("grade_id"), DEFINITION.findall(cell.source)
+    if is_answer and defined and name not in defined:
+        raise _problem(path, start, f"the grade_id {name!r} is not what the cell defines: {', '.join(defined)}.")
 
 
 def _check_begin(path: Path, number: int, begun: int | None, is_answer: bool, lines_above: list[str]) -> None:
@@ -206,12 +208,11 @@ def _check_begin(path: Path, number: int, begun: int | None, is_answer: bool, li
         raise _problem(path, number, "no sentence says what to do: write `# TODO: …` above.")
 
 
-def _cells(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number of each cell's header, and the cell's lines from there on."""
+def _cells(text: str) -> list[tuple[int, list[str]]]:
+    """Return the line number of each cell's header, and the cell's lines from there on."""
     lines = text.splitlines()
     starts = [index for index, line in enumerate(lines) if line.startswith("# %%")]
-    for start, end in itertools.pairwise([*starts, len(lines)]):
-        yield start + 1, lines[start:end]
+    return [(start + 1, lines[start:end]) for start, end in itertools.pairwise([*starts, len(lines)])]
 
 
 def _check_docstrings(path: Path, text: str) -> None:

@@ -10,17 +10,30 @@ from typing import NamedTuple
 
 from grader.course.model import Course
 
-DIFFICULTIES = ("easy", "medium", "hard")
-
-EFFORT = re.compile(rf"Time: (?P<minutes>\d+) minutes\. Difficulty: (?P<level>{'|'.join(DIFFICULTIES)})\.")
-"""The line."""
+EFFORT = re.compile(r"Time: (?P<minutes>\d+) minutes\. Difficulty: (?P<level>easy|medium|hard)\.")
+"""The line at the end of an exercise's docstring that says how long it takes a beginner, and how difficult it is."""
 
 # Text and not syntax, because the file may be one that a student is working on.
 _LINES = re.compile(rf"^(?:def|class) (?P<name>\w+)|^ +{EFFORT.pattern}$", re.MULTILINE)
 
+HINTS = "hints.json"
+HINTS_TAG = "hints"
+"""The tag of a cell with the hints of the exercise above it."""
+HINT_LEVELS = ("the idea", "the shapes", "the call")
+"""What the hints of an exercise are about, in this order."""
+
+Hints = dict[str, dict[str, list[str]]]
+"""By unit and exercise: one hint for each level."""
+
+_ITEM = re.compile(r"(\d+)\. (.*)")
+
+RULES = "rules.json"
+Rules = dict[str, dict[str, dict[str, bool]]]
+"""By unit, exercise and rule: whether a visible test tries it."""
+
 
 class Effort(NamedTuple):
-    """The expected minutes, with reading the text above the exercise, and the difficulty, one of LEVELS."""
+    """The expected minutes, with reading the text above the exercise, and the difficulty: easy, medium or hard."""
 
     minutes: int
     difficulty: str
@@ -37,18 +50,6 @@ def efforts(course: Course) -> dict[str, dict[str, Effort]]:
             if match["minutes"] and name in described.exercises:
                 of_unit[name] = Effort(int(match["minutes"]), match["level"])
     return found
-
-
-HINTS = "hints.json"
-HINTS_TAG = "hints"
-"""The tag of a cell with the hints of the exercise above it."""
-HINT_LEVELS = ("the idea", "the shapes", "the call")
-"""What the hints of an exercise are about, in this order."""
-
-Hints = dict[str, dict[str, list[str]]]
-"""By unit and exercise: one hint for each level."""
-
-_ITEM = re.compile(r"(\d+)\. (.*)")
 
 
 def read_hints(course: Course) -> Hints:
@@ -69,12 +70,6 @@ def parse_list(lines: Sequence[str]) -> list[str] | None:
         else:
             items[-1] += f" {line}"
     return items if len(items) == len(HINT_LEVELS) else None
-
-
-RULES = "rules.json"
-
-Rules = dict[str, dict[str, dict[str, bool]]]
-"""By unit, exercise and rule: whether a visible test tries it."""
 
 
 def to_json(guidance: Hints | Rules) -> str:

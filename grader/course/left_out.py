@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from grader.course.model import Course, definitions
 from grader.course.modules import names_in
 from grader.course.root import FILENAME
+from grader.submissions.notebook import marks_of
 
 if TYPE_CHECKING:
     import pytest
@@ -125,7 +126,7 @@ def _leave_out(cell: NotebookNode, names: set[str]) -> bool:
     Statements in an answer cell may need them: students replace these statements anyway.
     """
     lines = cell.source.splitlines()
-    is_answer = cell.metadata.get("nbgrader", {}).get("solution", False)
+    is_answer = marks_of(cell).get("solution", False)
     for node in reversed(ast.parse(cell.source).body):
         replacement: list[str] = []
         if isinstance(node, ast.ImportFrom):

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from grader.engine import name_hints
 from grader.engine.definition_hints import WITHOUT_SELF, on_stray_forward, written
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import SourceLine, SourceLines, is_indented_together, on_html
+from grader.engine.source_lines import SourceLine, SourceLines
 from grader.engine.tensor_hints import by_rule, hint_on_tensors, on_combination, unnamed_generator
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
-from grader.sandbox.statements import CONTINUING, OUTPUT, WORDS, kind_of, parse
+from grader.sandbox.statements import CONTINUING, OUTPUT, WORDS, is_code, kind_of, parse
 
 # By what is called, if the sandbox refused it.
 BREAKPOINT = (
@@ -301,7 +301,7 @@ def hint_for_statement(failed: FailedStatement, lines: SourceLines, lost: Sequen
         return hint
     if not NO_TEXT.match(failed.detail) and place.is_text:
         return COMMENT
-    return on_html(code) or by_rule(STATEMENTS, failed.detail, code)
+    return name_hints.on_html(code) or by_rule(STATEMENTS, failed.detail, code)
 
 
 def _on_import(detail: str, around: Sequence[ast.AST], lines: SourceLines) -> str:
@@ -338,6 +338,14 @@ def _on_margin(detail: str, place: SourceLine) -> str:
     if place.is_text:
         return COMMENT
     return "" if CONTINUING.match(place.text) else "Begin it at the left margin."
+
+
+def is_indented_together(lines: Sequence[str]) -> bool:
+    """Return whether lines have several statements that are all indented alike, and nothing to the left of them."""
+    code = [line for line in lines if is_code(line)]
+    margin = code[0][: -len(code[0].lstrip())] if code else ""
+    begins = [line for line in code if not line.removeprefix(margin)[:1].isspace()]
+    return bool(margin) and len(begins) > 1 and all(line.startswith(margin) for line in code)
 
 
 def _on_code(detail: str, code: str) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
+import functools
+import html
 import math
 import re
 import sys
@@ -16,18 +18,9 @@ from collections.abc import Sequence
 
 import torch
 
-from grader.engine.source_lines import (
-    COMPREHENSIONS,
-    DEFINITIONS,
-    SourceLine,
-    SourceLines,
-    bound_by,
-    in_scope,
-    lines_with,
-    on_html,
-)
+from grader.engine.source_lines import COMPREHENSIONS, DEFINITIONS, SourceLine, SourceLines, bound_by, in_scope
 from grader.sandbox.failures import FailedStatement
-from grader.sandbox.statements import QUOTES, TYPED, is_note
+from grader.sandbox.statements import QUOTES, TYPED, is_note, is_text
 from grader.text import in_words
 
 IMPORTS = {
@@ -87,6 +80,14 @@ _LATIN = str.maketrans(
     "\u03a5\u03a7",
     "aceopxyijsdhABCEHIKMOPSTXoABEZHIKMNOPTYX",
 )
+# Strings and comments. A quote behind a backslash begins no string: a string before it that is not closed would be read
+# to the end of the source again for each such quote.
+NO_CODE = re.compile(
+    r'(?<!\\)(?:("""|' r"'''" r')(?:\\.|[^\\])*?\1|"(?:\\.|[^"\\\n])*"' r"|'(?:\\.|[^'\\\n])*')" r"|#[^\n]*",
+    re.DOTALL,
+)
+# Names that HTML has for signs.
+ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,4});")
 
 
 def _public(owner: object) -> set[str]:
@@ -166,6 +167,13 @@ def _on_sign(name: str, code: str, known: set[str]) -> str:
         return on_html(code)
     is_comment = re.search(rf"\S\s*//\s*{name}\b[\w\s]*$", code) and not similar(name, known)
     return NO_SLASHES if is_comment else ""
+
+
+def on_html(code: str) -> str:
+    """Return a sentence on a sign that is written as in HTML, or ""."""
+    found = list(dict.fromkeys(ENTITY.findall(NO_CODE.sub("", code))))
+    signs = (f"`{one}` is HTML for `{html.unescape(one)}`".replace("\xa0", " ") for one in found)
+    return f"{', and '.join(signs)}: type that." if found else ""
 
 
 def _is_lost(name: str, lost: Sequence[FailedStatement]) -> bool:
@@ -290,6 +298,13 @@ def attributes_of(owner: ast.AST) -> set[str]:
                     if function in ("register_buffer", "register_parameter", "register_module", "add_module"):
                         found.add(attribute)
     return found
+
+
+@functools.lru_cache(maxsize=8)
+def lines_with(character: str, source: str) -> int:
+    """Return how many lines of code have a character: it is allowed in strings and comments, and usual in texts."""
+    code = NO_CODE.sub(lambda found: "\n" * found[0].count("\n"), source)
+    return sum(character in line and not is_text(line) for line in code.split("\n"))
 
 
 def hint_on_characters(hint: str, detail: str, place: SourceLine) -> str:

@@ -60,20 +60,19 @@ def unmatched_rules(course: Course) -> list[str]:
             exercise: guidance.stated_rules(getattr(solution.get(exercise), "__doc__", None) or "")
             for exercise in course.units[unit].exercises
         }
-        tried: set[tuple[str, str]] = set()
-        for criterion in criteria_of_unit(course, unit):
-            tried.update((criterion.exercise, rule) for rule in criterion.rules)
-            sentences += [
-                f"{shown(criterion.file)}:{criterion.line}: {criterion.name} tries a rule that the docstring of "
-                f"{criterion.exercise} does not state: {rule!r}. Quote one of its lines that begin with a dash."
-                for rule in criterion.rules
-                if rule not in stated.get(criterion.exercise, ())
-            ]
+        sentences += [
+            f"{shown(criterion.file)}:{criterion.line}: {criterion.name} tries a rule that the docstring of "
+            f"{criterion.exercise} does not state: {rule!r}. Quote one of its lines that begin with a dash."
+            for criterion in criteria_of_unit(course, unit)
+            for rule in criterion.rules
+            if rule not in stated.get(criterion.exercise, ())
+        ]
+        tried = _rules(course, unit, ())
         sentences += [
             f"solutions/{unit}.py: {exercise}: no hidden test tries the rule {rule!r}."
             for exercise, found in stated.items()
             for rule in sorted(found)
-            if (exercise, rule) not in tried
+            if rule not in tried[exercise]
         ]
     return sentences
 

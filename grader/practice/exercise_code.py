@@ -17,6 +17,10 @@ from grader.sandbox.pieces import fix_indentation, split
 from grader.sandbox.statements import is_text
 from grader.submissions.submission import DEFINITION, UnitSource
 
+_CELL = "# %%"
+# What begins a line in the first column and belongs to the statement above it.
+_CONTINUED = re.compile(r"[\s)\]}#]")
+
 
 class _Statement(NamedTuple):
     """A statement at top level: what it defines, uses and imports, and its code without comments.
@@ -134,11 +138,6 @@ def _statement(node: ast.stmt, code: str) -> _Statement:
     return _Statement(frozenset(defines), frozenset(uses), code, is_import, frozenset(imports))
 
 
-_CELL = "# %%"
-# What begins a line in the first column and belongs to the statement above it.
-_CONTINUED = re.compile(r"[\s)\]}#]")
-
-
 class NotFound(Exception):
     """The text does not define the name at its top level."""
 
@@ -198,12 +197,9 @@ def added(text: str, new: str, after: list[str]) -> str:
     _parse(text)
     lines = _lines(text)
     place = len(lines)
-    for name in reversed(after):
-        try:
+    for name in after:
+        with contextlib.suppress(NotFound):
             place = _span(lines, name)[1]
-        except NotFound:
-            continue
-        break
     cell = f"\n\n{_CELL}\n{new}"
     if lines and not lines[place - 1].endswith(("\n", "\r")):
         cell = f"\n{cell}"

@@ -33,13 +33,12 @@ def ask(questions: Sequence[OwnQuestion], console: Console) -> None:
         console.print()
         try:
             typed = console.input(f"  {_PROMPTS[asked.kind]} [dim]\\[Enter to skip][/]: ")
+            if is_blank(typed):
+                return
+            is_right = answers(asked, typed)
         except (EOFError, KeyboardInterrupt):
             console.print()
             return
-        if is_blank(typed):
-            return
-        try:
-            is_right = answers(asked, typed)
         except AnswerError as error:
             console.print(f"  {error}", style="yellow", markup=False)
             continue

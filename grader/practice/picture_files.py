@@ -31,6 +31,22 @@ BAR = 220
 PLOT = 90
 LETTERS = int((WIDTH - 2 * MARGIN) / CHARACTER)
 
+DARKEST = 0.4
+"""The opacity of a full shade: text in the same colour stays readable on it, in light and in dark."""
+WRONG = "#d33"
+DOTS_PER_INCH = 192
+_POINTS = 72 / 96  # of a font whose size is in pixels
+# `:root` is only a file of its own; in a page, the page has the colours.
+_STYLE = f"""\
+svg:root{{color:#1f2328;background:#fff}}\
+@media(prefers-color-scheme:dark){{svg:root{{color:#e6edf3;background:#0d1117}}}}\
+.drawn text{{fill:currentColor;font:12px ui-monospace,Consolas,monospace;white-space:pre}}\
+.drawn .m{{text-anchor:middle}}.drawn .e{{text-anchor:end}}.drawn .b{{font-weight:bold}}\
+.drawn rect{{fill:currentColor;stroke:currentColor;stroke-opacity:.35}}\
+.drawn path{{fill:none;stroke:currentColor;stroke-width:2}}\
+.drawn .x{{stroke:{WRONG};stroke-opacity:1;stroke-width:2.5}}.drawn .d{{stroke:{WRONG};stroke-dasharray:3 4}}"""
+_CLASSES = {"middle": "m", "end": "e"}
+
 
 @dataclass(frozen=True)
 class Box:
@@ -256,24 +272,6 @@ def _steps(canvas: Canvas, panel: Panel) -> None:
         if is_wrong:
             canvas.shapes.append(Label(margin + width + 8, canvas.height + 16, f"expected {right}"))
         canvas.height += CELL + 4
-
-
-DARKEST = 0.4
-"""The opacity of a full shade: text in the same colour stays readable on it, in light and in dark."""
-WRONG = "#d33"
-DOTS_PER_INCH = 192
-_POINTS = 72 / 96  # of a font whose size is in pixels
-
-# `:root` is only a file of its own; in a page, the page has the colours.
-_STYLE = f"""\
-svg:root{{color:#1f2328;background:#fff}}\
-@media(prefers-color-scheme:dark){{svg:root{{color:#e6edf3;background:#0d1117}}}}\
-.drawn text{{fill:currentColor;font:12px ui-monospace,Consolas,monospace;white-space:pre}}\
-.drawn .m{{text-anchor:middle}}.drawn .e{{text-anchor:end}}.drawn .b{{font-weight:bold}}\
-.drawn rect{{fill:currentColor;stroke:currentColor;stroke-opacity:.35}}\
-.drawn path{{fill:none;stroke:currentColor;stroke-width:2}}\
-.drawn .x{{stroke:{WRONG};stroke-opacity:1;stroke-width:2.5}}.drawn .d{{stroke:{WRONG};stroke-dasharray:3 4}}"""
-_CLASSES = {"middle": "m", "end": "e"}
 
 
 def require_picture(path: Path) -> None:

@@ -81,15 +81,12 @@ def _side_by_side(panel: Panel, grids: list[list[list[object]]], style: _Style) 
     for place, grid in enumerate(grids):
         title = [Text(panels.label(panel.groups, place), style="bold")] if len(grids) > 1 else []
         blocks.append(title + _grid(panel, place, grid, style))
-    lines: list[Text] = []
-    row: list[list[Text]] = []
-    for block in [*blocks, None]:
-        if row and (block is None or sum(_width(one) + 3 for one in [*row, block]) > style.width + 3):
-            lines += _joined(row)
-            row = []
-        if block is not None:
-            row.append(block)
-    return lines
+    rows: list[list[list[Text]]] = [[]]
+    for block in blocks:
+        if rows[-1] and sum(_width(one) + 3 for one in [*rows[-1], block]) > style.width + 3:
+            rows.append([])
+        rows[-1].append(block)
+    return [line for row in rows for line in _joined(row)]
 
 
 def _joined(blocks: list[list[Text]]) -> list[Text]:

@@ -31,6 +31,13 @@ _APPLICATION = "attention-from-scratch"
 _SECONDS = 10
 """How long to wait for another program that changes the state."""
 
+CHECKED = "checked"
+State = Literal["passes", "fails", "waits", "not written", "changed"]
+"""Of an exercise. Waits: another one has to be fixed first. Changed: it was not checked since its code, or code that it
+uses, was changed."""
+STATES: dict[str, State] = {"done": "passes", "waiting": "waits"}
+"""The states that a check can find. All others are "fails"."""
+
 
 @dataclass
 class StudentState:
@@ -94,14 +101,6 @@ def updated_state(folder: Path) -> Iterator[StudentState]:
 
 def _file(folder: Path) -> Path:
     return state_folder(folder) / "state.json"
-
-
-CHECKED = "checked"
-State = Literal["passes", "fails", "waits", "not written", "changed"]
-"""Of an exercise. Waits: another one has to be fixed first. Changed: it was not checked since its code, or code that it
-uses, was changed."""
-STATES: dict[str, State] = {"done": "passes", "waiting": "waits"}
-"""The states that a check can find. All others are "fails"."""
 
 
 class Step(NamedTuple):

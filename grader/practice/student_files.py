@@ -31,6 +31,20 @@ if TYPE_CHECKING:
 
     from nbformat import NotebookNode
 
+_BYTE_ORDER_MARK = "\ufeff"
+_FORMAT = "py:percent"
+# A cell of text, up to the next cell: comments, or a string, and then code if the line `# %%` above it was lost.
+_TEXT_CELL = re.compile(
+    r"""(?P<text>^\#[ ]%%.*\[(?:markdown|md|raw)\].*\n (?:[ \t]*(?:\#(?![ ]%%).*)?\n)*+
+    (?:r?(?P<quotes>\"{3}|'{3})(?s:.*?)(?P=quotes)[ \t]*\n)?+ (?:[ \t]*(?:\#(?![ ]%%).*)?\n)*+)
+    (?=[ \t]*[^\s\#])""",
+    re.MULTILINE | re.VERBOSE,
+)
+_LOAD = f"""\
+# Run this cell first. After that, each cell with %{CHECK_MAGIC} runs the visible tests on the code that you have run.
+# %hint EXERCISE shows a hint, and %show EXERCISE draws what your code computes.
+%load_ext grader"""
+
 
 def back_up(folder: Path, file: Path, content: bytes, now: datetime.datetime) -> Path:
     """Write what a file contains to a new name, and return its path. Raises OSError.
@@ -53,9 +67,6 @@ def back_up(folder: Path, file: Path, content: bytes, now: datetime.datetime) ->
             continue
         return backup
     raise AssertionError
-
-
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 class Reset(NamedTuple):
@@ -158,20 +169,6 @@ def _in_cell(text: str, exercise: str, stub: str) -> str:
         # As Jupyter writes it.
         return text if changed == source else json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
     raise GraderError(f"No cell defines {exercise}, so nothing was changed: make a code cell with this:\n\n{stub}")
-
-
-_FORMAT = "py:percent"
-# A cell of text, up to the next cell: comments, or a string, and then code if the line `# %%` above it was lost.
-_TEXT_CELL = re.compile(
-    r"""(?P<text>^\#[ ]%%.*\[(?:markdown|md|raw)\].*\n (?:[ \t]*(?:\#(?![ ]%%).*)?\n)*+
-    (?:r?(?P<quotes>\"{3}|'{3})(?s:.*?)(?P=quotes)[ \t]*\n)?+ (?:[ \t]*(?:\#(?![ ]%%).*)?\n)*+)
-    (?=[ \t]*[^\s\#])""",
-    re.MULTILINE | re.VERBOSE,
-)
-_LOAD = f"""\
-# Run this cell first. After that, each cell with %{CHECK_MAGIC} runs the visible tests on the code that you have run.
-# %hint EXERCISE shows a hint, and %show EXERCISE draws what your code computes.
-%load_ext grader"""
 
 
 class Converted(NamedTuple):

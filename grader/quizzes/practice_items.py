@@ -48,6 +48,11 @@ SCHEMA = "attention-from-scratch/practice/v1"
 
 _ITEMS: TypeAdapter[dict[str, Item]] = TypeAdapter(dict[str, Item])
 
+AGAIN = "again"
+_PARTS = Path(__file__).parent
+# HTML in a text is shown, not obeyed.
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+
 
 def to_json(practice: Iterable[Quiz]) -> str:
     """Return the text of exercises/practice.json."""
@@ -80,9 +85,6 @@ def find_practice(unit: str, folder: Path | None = None) -> Quiz:
             f"There is nothing to practise for {unit!r}; {source} has {', '.join(practice)}.{nearest(unit, practice)}"
         )
     return practice[unit]
-
-
-AGAIN = "again"
 
 
 def practise(practice: Quiz, console: Console) -> None:
@@ -178,11 +180,6 @@ class _PracticeSession:
 
 def _rows(item: Item) -> int:
     return len(item.variants) if isinstance(item, VariedItem) else 0
-
-
-_PARTS = Path(__file__).parent
-# HTML in a text is shown, not obeyed.
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 def page_of(practice: Quiz) -> str:

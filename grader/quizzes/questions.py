@@ -31,6 +31,16 @@ VARIANTS = 100
 
 _PARAMETER = re.compile(r"\[\[([A-Za-z_]\w*)\]\]")
 
+# Code is found first, because a dollar in it is a dollar. Numbers on both sides of a dollar are prices.
+_FORMULA = re.compile(r"(`+).+?\1|(\$\$?)(?=[^\s$])([^$]+?)(?<=[^\s\\])\2(?!\d)", re.DOTALL)
+# A command with its groups, of which none has another one inside.
+_INNERMOST = re.compile(
+    r"\\frac\{([^{}]*)\}\{([^{}]*)\}|\\sqrt\{([^{}]*)\}|([\^_])\{([^{}]*)\}|\\(?:text|mathrm|operatorname)\{([^{}]*)\}"
+)
+_COMMAND = re.compile(r"\\([A-Za-z]+)")
+_SYMBOLS = {"cdot": "·", "times": "×", "approx": "≈", "infty": "∞", "pi": "π", "le": "≤", "ge": "≥", "ne": "≠"}
+_SYMBOLS |= {"left": "", "right": ""}
+
 
 class Question(Model):
     """One item without its answer.
@@ -163,17 +173,6 @@ def quoted(code: str) -> str:
         return f"`{code}`"
     fence = "`" * (max(map(len, re.findall("`+", code))) + 1)
     return f"{fence} {code} {fence}"
-
-
-# Code is found first, because a dollar in it is a dollar. Numbers on both sides of a dollar are prices.
-_FORMULA = re.compile(r"(`+).+?\1|(\$\$?)(?=[^\s$])([^$]+?)(?<=[^\s\\])\2(?!\d)", re.DOTALL)
-# A command with its groups, of which none has another one inside.
-_INNERMOST = re.compile(
-    r"\\frac\{([^{}]*)\}\{([^{}]*)\}|\\sqrt\{([^{}]*)\}|([\^_])\{([^{}]*)\}|\\(?:text|mathrm|operatorname)\{([^{}]*)\}"
-)
-_COMMAND = re.compile(r"\\([A-Za-z]+)")
-_SYMBOLS = {"cdot": "·", "times": "×", "approx": "≈", "infty": "∞", "pi": "π", "le": "≤", "ge": "≥", "ne": "≠"}
-_SYMBOLS |= {"left": "", "right": ""}
 
 
 def as_text(text: str) -> str:

@@ -38,6 +38,8 @@ from grader.quizzes.sheet_reader import read_sheet
 
 _ITEM_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
+Problems = Iterator[tuple[Location, str]]
+
 
 @dataclass(frozen=True)
 class Quiz:
@@ -189,9 +191,6 @@ def _check_sheet(document: Document, quiz: Quiz) -> None:
                 "its Markdown cannot be distinguished from the sheet's own: write no lines like `## 1. …`, "
                 "`- [ ] a)` or `Answer:`, and close every code block.",
             )
-
-
-Problems = Iterator[tuple[Location, str]]
 
 
 def problems(item: Item) -> Problems:

@@ -60,6 +60,8 @@ _WHAT_TO_TYPE = {
     "order": "All letters in the right order",
 }
 
+DELETE = "-"
+
 
 class Stop(Exception):
     """The student wants to stop."""
@@ -160,9 +162,6 @@ def _parts(question: Question, variant: int) -> Iterator[RenderableType]:
 
 def _markdown(text: str) -> Markdown:
     return Markdown(as_text(text), code_theme=CODE_THEME)  # type: ignore[arg-type]  # Syntax takes it
-
-
-DELETE = "-"
 
 
 def take_quiz(unit: str, console: Console, folder: Path | None = None) -> None:

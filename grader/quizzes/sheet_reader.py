@@ -7,7 +7,6 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -29,6 +28,27 @@ _LINE_END = re.compile("(\r\n|\r|\n)")
 _TICKS = {"x", "✓", "✔", "☑", "✅"}
 # What looks like an x: Cyrillic and Greek letters, and signs of products. An emoji may have a selector behind it.
 _LOOKS_LIKE_X = str.maketrans(dict.fromkeys("\u0445χ×✕✖⨉⨯", "x") | dict.fromkeys("\ufe0e\ufe0f"))
+
+MOST_ANSWERS = 500
+"""The most answers in a notebook. A quiz has about fifteen items."""
+MOST_LINES = 20
+LONGEST_CODE = 1000
+"""The most lines and characters of one answer that Python's parser gets."""
+_CODE = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
+# Word processors write these quotes, which Python does not accept.
+_STRAIGHT = str.maketrans(
+    dict.fromkeys("\u201c\u201d\u201e\u201f", '"') | dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
+)
+# For the comment in each cell and, for kinds that ask for letters, for messages.
+WHAT_TO_WRITE: dict[Kind, str] = {
+    "one_choice": 'one letter in quotes, such as "b"',
+    "several_choices": 'one letter or more in quotes, such as "a c"',
+    "true_false": "True or False",
+    "number": "a number, such as 12, 3.125 or 1/8",
+    "shape": "a shape, such as (2, 4, 5)",
+    "order": 'all letters in the right order, in quotes, such as "b a c"',
+    "bug": 'one letter in quotes, such as "b"',
+}
 
 
 def read_sheet(text: str, questions: Questions) -> Sheet:
@@ -187,14 +207,7 @@ def _mark(content: str) -> str:
 
 
 class _Written(NamedTuple):
-    """The text after `Answer:`.
-
-    Attributes:
-        line: The line's number.
-        raw: The answer.
-        is_continued: Whether it continues in the lines below.
-        is_followed: Whether other text follows below it.
-    """
+    """The number of the line with `Answer:`, the text after it, and whether that continues or other text follows."""
 
     line: int
     raw: str
@@ -233,38 +246,10 @@ def _written(sections: Sections, section: Section) -> _Written:
     return _Written(*found[0], is_continued, is_followed)
 
 
-MOST_ANSWERS = 500
-"""The most answers in a notebook. A quiz has about fifteen items."""
-MOST_LINES = 20
-LONGEST_CODE = 1000
-"""The most lines and characters of one answer that Python's parser gets."""
+class _Assigned(NamedTuple):
+    """An answer in a cell: the number in its name, its item, if any, and the text of its line up to the next answer.
 
-_CODE = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
-# Word processors write these quotes, which Python does not accept.
-_STRAIGHT = str.maketrans(
-    dict.fromkeys("\u201c\u201d\u201e\u201f", '"') | dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
-)
-# For the comment in each cell and, for kinds that ask for letters, for messages.
-WHAT_TO_WRITE: dict[Kind, str] = {
-    "one_choice": 'one letter in quotes, such as "b"',
-    "several_choices": 'one letter or more in quotes, such as "a c"',
-    "true_false": "True or False",
-    "number": "a number, such as 12, 3.125 or 1/8",
-    "shape": "a shape, such as (2, 4, 5)",
-    "order": 'all letters in the right order, in quotes, such as "b a c"',
-    "bug": 'one letter in quotes, such as "b"',
-}
-
-
-@dataclass(frozen=True)
-class _Assigned:
-    """An answer in a cell.
-
-    Attributes:
-        number: The number in its name.
-        item: The item that it belongs to, if any.
-        text: The text from the beginning of its line to the next answer.
-        start: Where in the text the answer itself begins.
+    start: Where in the text the answer itself begins.
     """
 
     number: int

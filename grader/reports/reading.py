@@ -200,11 +200,9 @@ def counted_quizzes(report: Report) -> Iterator[tuple[str, Quiz, int]]:
             yield unit_name, unit.quiz, unit.quiz.points
 
 
-def answer_feedback(quiz: Quiz) -> Iterator[tuple[str, str]]:
-    """Yield the feedback on a quiz's answers after its due date: pairs of an item's name and a sentence."""
-    for name, item in quiz.items.items():
-        for sentence in item.sentences:
-            yield name, sentence
+def answer_feedback(quiz: Quiz) -> list[tuple[str, str]]:
+    """Return the feedback on a quiz's answers after its due date: pairs of an item's name and a sentence."""
+    return [(name, sentence) for name, item in quiz.items.items() for sentence in item.sentences]
 
 
 def quiz_problems(quiz: Quiz) -> list[str]:

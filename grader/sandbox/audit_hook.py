@@ -14,14 +14,12 @@ import os
 import pkgutil
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection
+from types import FrameType
+from typing import Any
 
 from grader.sandbox.protocol import MAX_NAME
 from grader.sandbox.units import current_place
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from types import FrameType
 
 # The report's words for the interpreter's events (https://docs.python.org/3/library/audit_events.html).
 EVENTS = {

@@ -81,7 +81,7 @@ def parse(source: str, flags: int = 0) -> list[Piece] | SyntaxError:
         return SyntaxError(str(error))
     except (RecursionError, MemoryError):
         return SyntaxError("nested too deeply for Python to read")
-    return [Piece(_first_line(node), tuple(_bound_names(node)), ast.Module([node], [])) for node in tree.body]
+    return [Piece(_first_line(node), tuple(bound_names(node)), ast.Module([node], [])) for node in tree.body]
 
 
 def moved(found: Found, lines: int) -> Found:
@@ -102,7 +102,8 @@ def _first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def _bound_names(node: ast.stmt) -> Iterator[str]:
+def bound_names(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a top-level statement binds."""
     if isinstance(node, DEFINITIONS):
         yield node.name
     elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -113,6 +114,8 @@ def _bound_names(node: ast.stmt) -> Iterator[str]:
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 yield inner.id
 
+
+# -- lines that are no Python, or no whole statement ---------------------------------------------------------
 
 # What is blank for Python. Other spaces are characters that it cannot read.
 BLANK = " \t\f\r"

@@ -198,16 +198,12 @@ WRITERS: dict[type, Callable[[Encoder, Any, int, type], Any]] = {
 
 
 class Calls:
-    """Calls of one request, with all their tensors. They may contain values from a student process."""
+    """Calls of one request, and the bytes of all their tensors. They may contain values from a student process."""
 
     def __init__(self) -> None:
         self.encoded: list[protocol.Call] = []
         self._encoder = Encoder(most_bytes=protocol.MAX_REQUEST_BYTES, most_tensors=math.inf)
-
-    @property
-    def data(self) -> bytearray:
-        """The bytes of all tensors."""
-        return self._encoder.data
+        self.data = self._encoder.data
 
     def add(self, operation: str, **details: Any) -> None:
         """Add a call of this operation with these arguments. Raises ProtocolError if one cannot be sent."""

@@ -114,22 +114,20 @@ class Substitutes:
         lines = text.splitlines(keepends=True)
         for node in tree.body:
             match node:
-                case ast.ImportFrom(module="__future__"):
-                    pass  # the whole source starts with it
-                case ast.ImportFrom(module=str(module)) if module.rpartition(".")[2] == MODULE:
-                    pass  # the namespace has these names already
+                case ast.ImportFrom(module=str(module)) if module == "__future__" or module.split(".")[-1] == MODULE:
+                    pass  # the whole source starts with the one, and the namespace has the names of the other already
                 case ast.Assign(targets=[ast.Name(id="ALIASES")]):
                     self.aliases += [set(pair) for pair in ast.literal_eval(node.value)]
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    if name in self._namespace:
+                        raise SuiteError(f"{place}:{node.lineno} defines {name} once more: give it another name.")
+                    if not name.startswith("_"):
+                        self._last_lines[name] = len(self._lines) + (node.end_lineno or 0)
+                    continue
                 case _:
                     continue
             for number in range(node.lineno - 1, node.end_lineno or node.lineno):
                 lines[number] = "\n"
-        for node in tree.body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                if node.name in self._namespace:
-                    raise SuiteError(f"{place}:{node.lineno} defines {node.name} once more: give it another name.")
-                if not node.name.startswith("_"):
-                    self._last_lines[node.name] = len(self._lines) + (node.end_lineno or 0)
         # Each source is compiled separately, so that errors name its place.
         flags = __future__.annotations.compiler_flag
         exec(compile("".join(lines), place, "exec", flags, dont_inherit=True), self._namespace)

@@ -16,7 +16,7 @@ from courses import REPOSITORY
 from made_reports import commands_in
 from typer.testing import CliRunner
 
-from grader.cli.student import app
+from grader.cli.student_cli import app
 
 ENVIRONMENT = {
     "CLASSROOM": "spring",

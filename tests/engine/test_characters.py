@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from grader.engine.explanations import explained
-from grader.engine.name_hints import hint_on_characters
+from grader.engine.name_hints import hint_on_characters, lines_with
 from grader.engine.outcomes import Outcome
-from grader.engine.source_lines import SourceLines, lines_with
+from grader.engine.source_lines import SourceLines
 from grader.sandbox.sandbox_client import Source
 from grader.sandbox.worker import Worker
 

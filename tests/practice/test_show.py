@@ -117,7 +117,7 @@ def test_without_matplotlib_a_png_is_refused_in_a_sentence(tmp_path: Path) -> No
     program = (
         "import importlib.util as util; known = util.find_spec; "
         "util.find_spec = lambda name, *rest: None if name == 'matplotlib' else known(name, *rest); "
-        "from grader.cli.student import main; main()"
+        "from grader.cli.student_cli import main; main()"
     )
     command = [sys.executable, "-c", program, "show", "causal_mask", "--out", "mask.png"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

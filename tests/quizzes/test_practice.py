@@ -15,7 +15,7 @@ import pytest
 from courses import COURSE, REPOSITORY
 from typer.testing import CliRunner, Result
 
-from grader.cli.student import app
+from grader.cli.student_cli import app
 from grader.course.build import build
 from grader.course.model import load_course
 from grader.documents import CourseError

@@ -15,7 +15,7 @@ from courses import COURSE
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from typer.testing import CliRunner
 
-from grader.cli.student import app
+from grader.cli.student_cli import app
 from grader.quizzes.answers import AnswerError, parse
 from grader.quizzes.items import (
     BugItem,

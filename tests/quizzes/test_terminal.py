@@ -16,7 +16,7 @@ import pytest
 from courses import COURSE, REPOSITORY
 from typer.testing import CliRunner, Result
 
-from grader.cli.student import app
+from grader.cli.student_cli import app
 from grader.quizzes.items import mark
 from grader.quizzes.questions import Questions, to_json
 from grader.quizzes.quiz_source import Quiz, load_quiz

@@ -7,7 +7,7 @@ from grader.cli.instructor.authoring import audit, build, new
 from grader.cli.instructor.class_files import forget, gradebook, originality, summary
 from grader.cli.instructor.exchange import collect, feedback, release, status
 from grader.cli.instructor.grade import grade, regrade
-from grader.cli.student import app as app
+from grader.cli.student_cli import app as app
 
 TEACH = "Run a course"
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from grader.audit.verdict import UnitTable
     from grader.course.model import Course
 
+NEXT = "Next: grader build, which lists what is still to do"
+
 
 def build(course: CourseFolder = None) -> None:
     """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
@@ -173,8 +175,6 @@ def _print_audit(tables: list[UnitTable]) -> None:
         f"recall {naming.recall:.1%}, precision {naming.precision:.1%}."
     )
 
-
-NEXT = "Next: grader build, which lists what is still to do"
 
 new = typer.Typer(cls=Program, no_args_is_help=True, help="Write a course, a unit or an exercise to start from.")
 

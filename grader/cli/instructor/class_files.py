@@ -28,6 +28,8 @@ EarlyUnit = Annotated[str | None, typer.Option(help="This unit alone, even befor
 
 MOST = 20
 
+MOST_NAMED = 100
+
 
 class Format(enum.StrEnum):
     """Who reads the grades."""
@@ -226,9 +228,6 @@ def originality(
     say(f"Next, with JPlag: java -jar jplag.jar --language python3 --base-code {base_code} {root}")
     if failed:
         raise failed
-
-
-MOST_NAMED = 100
 
 
 def forget(

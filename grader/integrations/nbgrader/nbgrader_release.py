@@ -29,6 +29,7 @@ from grader.quizzes.quiz_source import Quiz
 from grader.quizzes.sheet import heading, kind_line
 from grader.quizzes.sheet_reader import WHAT_TO_WRITE
 from grader.reports.scoring import Rubric, quiz_points
+from grader.sandbox.statements import bound_names
 from grader.submissions.notebook import METADATA
 
 CONFIGURATION = "nbgrader_config.py"
@@ -193,20 +194,11 @@ def _definitions(source: Path, names: set[str]) -> str:
     # A demo binds names too, but no definition uses them.
     statements = [one for one in ast.parse(source.read_text(encoding="utf-8")).body if not isinstance(one, ast.If)]
     needed: list[ast.stmt] = []
-    while missing := [one for one in statements if one not in needed and names & _bound(one)]:
+    while missing := [one for one in statements if one not in needed and names.intersection(bound_names(one))]:
         needed += missing
         used = (node.id for statement in missing for node in ast.walk(statement) if isinstance(node, ast.Name))
         names = names.union(used)
     return "\n\n\n".join(ast.unparse(statement) for statement in statements if statement in needed)
-
-
-def _bound(statement: ast.stmt) -> set[str]:
-    """Return the names that a top-level statement binds."""
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        return {statement.name}
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return {alias.asname or alias.name.split(".")[0] for alias in statement.names}
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def _solution(solution: str, stub: str) -> str:

@@ -101,7 +101,7 @@ def test_it_holds_no_hidden_test_no_solution_and_nothing_of_the_instructors(whee
     # Written out here, so that a folder that is missing in the grader's own list fails the test.
     withheld = ["course.new", "suites", "audit", "cluster", "classes", "integrations", "nbgrader", "cli.instructor"]
     assert {
-        "grader.cli.student",
+        "grader.cli.student_cli",
         "grader.engine.engine_server",
         "grader.sandbox.worker",
         "grader.testing.checks",
