@@ -132,7 +132,7 @@ def test_a_malformed_answer_is_a_fault_that_names_the_worker(
     course: Path, submissions: Path, cluster: DaskCluster, tmp_path: Path
 ) -> None:
     other = Path(shutil.copytree(course, tmp_path / "other"))
-    with open(other / "grader" / "cluster" / "worker.py", "a") as file:
+    with open(other / "grader" / "cluster" / "cluster_worker.py", "a") as file:
         file.write("def grade(content):\n    return b'{}'\n")
     cluster.worker(other, "--nthreads", "1")
     only = submissions / "bob"
@@ -148,7 +148,7 @@ def test_a_submission_whose_workers_end_is_a_fault_and_not_sent_for_ever(
 ) -> None:
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
     other = Path(shutil.copytree(course, tmp_path / "other"))
-    with open(other / "grader" / "cluster" / "worker.py", "a") as file:
+    with open(other / "grader" / "cluster" / "cluster_worker.py", "a") as file:
         file.write("def grade(content):\n    os._exit(1)\n")
     with dask_cluster(tmp_path / "cluster", course) as cluster:
         cluster.worker(other, "--nthreads", "1")
