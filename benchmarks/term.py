@@ -37,7 +37,7 @@ import moodle_importer
 from courses import copy_course
 
 from grader.reports.folder import EARLIER, read_report
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 
 YEAR = "2025"
 WEIGHT = 2

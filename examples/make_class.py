@@ -23,7 +23,7 @@ from grader.course.model import load_course
 from grader.documents import CourseError
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem
 from grader.quizzes.questions import rendered
-from grader.quizzes.quiz_source import Quiz, load_quizzes
+from grader.quizzes.quiz_source import QuizSource, load_quizzes
 from grader.quizzes.sheet import write_sheet
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _cell(look: Look) -> NotebookNode:
 # -- quizzes -----------------------------------------------------------------------------------------------------
 
 
-def _sheet(student: str, quiz: Quiz, given: Mapping[str, str]) -> str:
+def _sheet(student: str, quiz: QuizSource, given: Mapping[str, str]) -> str:
     """Write a quiz sheet with the answers of examples/answers.yml."""
     variant = int(given["variant"]) if "variant" in given else None
     answers = {name: _answer(student, item, variant or 0) for name, item in quiz.items.items()}

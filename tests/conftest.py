@@ -13,7 +13,7 @@ from example_class import make_class
 
 from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineHandshake
-from grader.quizzes.quiz_source import Quiz, load_quiz
+from grader.quizzes.quiz_source import QuizSource, load_quiz
 from grader.sandbox.limits import Limits
 from grader.sandbox.processes import ForkServer
 from grader.sandbox.sandbox_client import SandboxClient, Source
@@ -87,7 +87,7 @@ def small_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def quiz(small_course: Path) -> Quiz:
+def quiz(small_course: Path) -> QuizSource:
     """The quiz of the small course, with an item of each kind."""
     return load_quiz(small_course / "solutions" / "sums_quiz.yml")
 

@@ -17,7 +17,7 @@ import yaml
 
 from grader.course.model import load_course
 from grader.engine.engine_client import Engine
-from grader.reports.model import Result
+from grader.reports.report_model import Result
 from grader.submissions.submission import Submission
 from grader.testing.misconceptions import build
 

@@ -23,10 +23,10 @@ from grader.classes.decisions import Decisions
 from grader.classes.times import Time
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, VariedItem, mark, right_letters
 from grader.quizzes.questions import VARIANTS, rendered
-from grader.quizzes.quiz_source import Quiz as Source
+from grader.quizzes.quiz_source import QuizSource as Source
 from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.folder import keep_earlier, write_report
-from grader.reports.model import Exercise, Message, Named, Quiz, QuizItem, Report, Timing, Unit
+from grader.reports.report_model import Exercise, Message, Named, Quiz, QuizItem, Report, Timing, Unit
 from grader.submissions.submission import missing_file
 from grader.testing.misconceptions import build, misconceptions_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from grader.reports.model import (
+from grader.reports.report_model import (
     NOT_WRITTEN,
     Exercise,
     Isolation,

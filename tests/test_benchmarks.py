@@ -15,7 +15,7 @@ from units import SUITES
 
 from grader.engine.engine_client import Engine
 from grader.engine.failure_matrix import names_in, with_imports
-from grader.reports.model import Result
+from grader.reports.report_model import Result
 from grader.sandbox.pieces import split
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))

@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 from courses import COURSE, REPOSITORY
 
-from grader.reports.model import Report
 from grader.reports.reading import not_handed_in
+from grader.reports.report_model import Report
 
 Reports = dict[str, dict[str, Any]]
 """The report of each student, by name."""

@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections import Counter
 from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from itertools import chain
@@ -68,6 +69,18 @@ def test_no_folder_imports_a_later_one() -> None:
 def test_no_import_is_circular() -> None:
     graph = {module: imported_by(path) - {module} for module, path in MODULES.items()}
     assert len(list(TopologicalSorter(graph).static_order())) == len(MODULES)
+
+
+def test_a_module_and_a_class_have_a_name_of_their_own() -> None:
+    own = {module: path for module, path in MODULES.items() if not module.startswith("grader.suites.")}
+    modules = Counter(module.rpartition(".")[2] for module, path in own.items() if path.stem[0] != "_")
+    classes = Counter(
+        node.name
+        for path in own.values()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for names in (modules, classes) for name, count in names.items() if count > 1] == []
 
 
 def test_suites_import_only_testing_from_the_grader() -> None:

@@ -11,7 +11,7 @@ import pytest
 from courses import REPOSITORY
 from made_reports import raised
 
-from grader.reports.model import MOST_OF_A_TEXT, Message, sanitize
+from grader.reports.report_model import MOST_OF_A_TEXT, Message, sanitize
 from grader.text import MOST_OF_A_LINE, log_line, log_lines, plain
 
 # Commands that a GitHub runner obeys: the first at the start of a line, after spaces; the second anywhere.

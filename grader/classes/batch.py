@@ -31,7 +31,7 @@ from grader.cluster.cluster_client import ClusterGrading
 from grader.course.model import Course
 from grader.engine.grading import Grading, SandboxUnavailable
 from grader.errors import InternalError
-from grader.quizzes.quiz_source import Quiz
+from grader.quizzes.quiz_source import QuizSource
 from grader.reports.fingerprint import answers_digest, is_up_to_date, up_to_date_part
 from grader.reports.folder import (
     keep_earlier,
@@ -41,8 +41,8 @@ from grader.reports.folder import (
     reports_of_others,
     write_report,
 )
-from grader.reports.model import Report
 from grader.reports.reading import not_handed_in
+from grader.reports.report_model import Report
 from grader.submissions.reader import read_submission
 from grader.submissions.submission import Submission
 from grader.submissions.tree import Files, Ignored
@@ -72,7 +72,7 @@ class Batch:
     """
 
     course: Course
-    quizzes: Mapping[str, Quiz]
+    quizzes: Mapping[str, QuizSource]
     unit: str | None
     found: Mapping[str, Sequence[HandIn]]
     into: Path

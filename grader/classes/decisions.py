@@ -23,8 +23,8 @@ from grader.classes.tables import Table, TableRow, read_table
 from grader.classes.times import Time, Times, read_times
 from grader.course.model import Course
 from grader.documents import nearest
-from grader.reports.model import Change, Received, Report, Unit
 from grader.reports.reading import in_zone
+from grader.reports.report_model import Change, Received, Report, Unit
 
 ADJUSTMENTS = "adjustments.csv"
 _COLUMNS = ("student", "unit", "exercise", "points", "comment", "by")

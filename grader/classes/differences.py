@@ -20,7 +20,7 @@ from grader.classes.work import NewReport
 from grader.course.model import Course
 from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.fingerprint import key_digest, tests_digest
-from grader.reports.model import UNKNOWN, Exercise, Quiz, Report, Unit
+from grader.reports.report_model import UNKNOWN, Exercise, Quiz, Report, Unit
 from grader.reports.scoring import quiz_points
 from grader.text import listed
 

@@ -16,9 +16,9 @@ from grader.classes.roster import RosterEntry
 from grader.course.model import Course
 from grader.errors import GraderError
 from grader.reports.folder import not_graded, read_report
-from grader.reports.model import Report, Unit
 from grader.reports.reading import entries_of, in_zone, is_late, undated
 from grader.reports.reading import is_handed_in as has_files
+from grader.reports.report_model import Report, Unit
 from grader.text import in_words
 
 Reports = dict[str, dict[str, Report | str]]

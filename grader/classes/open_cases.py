@@ -11,8 +11,8 @@ from pathlib import Path
 from grader.classes.gradebook import Gradebook, StudentRow
 from grader.course.model import Course
 from grader.reports.folder import suite_faults
-from grader.reports.model import Unit
 from grader.reports.reading import attempts, undated
+from grader.reports.report_model import Unit
 from grader.text import in_words, listed
 
 TIME_UNKNOWN, NOT_GRADED, FAULTS, ATTEMPTS = "time unknown", "not graded", "faults of suites", "attempts"

@@ -19,8 +19,8 @@ from grader.errors import GraderError
 from grader.reports.exporters.html import Record, page
 from grader.reports.exporters.job_summary import MOST_BYTES, markdown, sentence, summary
 from grader.reports.folder import not_graded, read_report
-from grader.reports.model import Report, Unit
 from grader.reports.reading import in_zone
+from grader.reports.report_model import Report, Unit
 from grader.text import who
 
 _COLUMNS = ("Unit", "Commit", "Handed in", "Due", "Graded", "Course")

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from grader.classes.gradebook import Gradebook, StudentRow, is_begun
 from grader.quizzes.items import BugItem, ChoiceItem, Columns, Item, NumberItem, ShapeItem
 from grader.quizzes.questions import fill
-from grader.quizzes.quiz_source import Quiz
-from grader.reports.model import QuizItem, sanitize
+from grader.quizzes.quiz_source import QuizSource
 from grader.reports.reading import ExerciseEntry, entries_of
+from grader.reports.report_model import QuizItem, sanitize
 
 Z = statistics.NormalDist().inv_cdf(0.975)
 RIGHT, OTHER = "the right answer", "another wrong answer"
@@ -188,7 +188,7 @@ class ItemRow:
     answers: Sequence[ItemAnswer]
 
 
-def item_rows(gradebook: Gradebook, quizzes: Mapping[str, Quiz]) -> Iterator[ItemRow]:
+def item_rows(gradebook: Gradebook, quizzes: Mapping[str, QuizSource]) -> Iterator[ItemRow]:
     """Yield each item of the quizzes that count and are worth points, in the order of the course."""
     for unit in gradebook.possible:
         by_name: dict[str, list[QuizItem]] = {}

@@ -18,13 +18,13 @@ from grader.classes.open_cases import RULES, OpenCase, handed_in_nothing, needs_
 from grader.classes.statistics import Quartiles, exercise_rows, histogram, item_rows, misconception_rows, quartiles
 from grader.course.model import Course
 from grader.errors import GraderError
-from grader.quizzes.quiz_source import Quiz, load_quizzes
+from grader.quizzes.quiz_source import QuizSource, load_quizzes
 from grader.quizzes.sheet import heading
 from grader.reports.exporters import html
 from grader.reports.exporters.html import STYLE, environment, style
 from grader.reports.folder import earlier_report
-from grader.reports.model import UNKNOWN, Report, Unit
 from grader.reports.reading import in_zone
+from grader.reports.report_model import UNKNOWN, Report, Unit
 from grader.text import printable
 
 # The most that the page lists, so that it stays small for a large class. It says what it leaves out.
@@ -64,7 +64,7 @@ class Summary:
 
     course: Course
     gradebook: Gradebook
-    quizzes: Mapping[str, Quiz]
+    quizzes: Mapping[str, QuizSource]
     change: WeekChange
     folder: Path
     made: datetime.datetime

@@ -15,8 +15,8 @@ from grader.engine.engine_client import request_for
 from grader.engine.engine_messages import to_line
 from grader.engine.grading import Graded
 from grader.reports.folder import SUITE_FAULTS, not_graded, read_report
-from grader.reports.model import Report
 from grader.reports.reading import not_handed_in, undated
+from grader.reports.report_model import Report
 from grader.submissions.submission import Submission, UnitSource, quoted
 
 

@@ -14,8 +14,8 @@ from grader.cli.console import safe
 from grader.course.guidance import Rules, efforts
 from grader.course.model import Course
 from grader.practice.progress import Step, next_step
-from grader.reports.model import Message, Report
 from grader.reports.reading import NOTHING_YET, ExerciseEntry, entries, sentence_of
+from grader.reports.report_model import Message, Report
 from grader.submissions.submission import missing_file
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from grader.cli.console import write_named, writing
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from grader.reports.model import Report
+    from grader.reports.report_model import Report
 
 
 class Reader(enum.StrEnum):
@@ -94,7 +94,7 @@ def _write_classroom50(report: Report) -> None:
 
 
 def _read(path: Path) -> Report:
-    from grader.reports.model import Report
+    from grader.reports.report_model import Report
 
     try:
         return Report.model_validate_json(path.read_bytes())

@@ -19,8 +19,8 @@ from grader.engine.engine_client import Engine, in_turn, request_for
 from grader.engine.engine_messages import EngineReply, EngineRequest
 from grader.engine.grading import Graded, SandboxUnavailable
 from grader.errors import InternalError
-from grader.quizzes.quiz_source import Quiz
-from grader.reports.model import Described, Result
+from grader.quizzes.quiz_source import QuizSource
+from grader.reports.report_model import Described, Result
 from grader.reports.scoring import Rubric, make_report
 from grader.sandbox.protocol import ProtocolError
 from grader.submissions.submission import Submission
@@ -37,7 +37,9 @@ SENT_AHEAD = 2
 class ClusterGrading(contextlib.ExitStack):
     """Makes reports of submissions, as `Grading` does, from what workers return. At the end it disconnects."""
 
-    def __init__(self, course: Course, quizzes: Mapping[str, Quiz], allow_unisolated: bool, scheduler: str) -> None:
+    def __init__(
+        self, course: Course, quizzes: Mapping[str, QuizSource], allow_unisolated: bool, scheduler: str
+    ) -> None:
         """Prepare; nothing is started or connected yet.
 
         Args:

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from grader.documents import Model
 from grader.engine.engine_messages import EngineRequest, read_request, result_of, to_line
-from grader.reports.model import Described, Message, Result
+from grader.reports.report_model import Described, Message, Result
 from grader.sandbox.lockdown import LAYERS
 from grader.sandbox.protocol import ProtocolError, check_values, read_json
 

@@ -25,7 +25,7 @@ from grader.engine.engine_messages import EngineRequest
 from grader.engine.grading_processes import GRACE_SECONDS, longest_grading
 from grader.errors import GraderError, InternalError
 from grader.files import PACKAGE, digest
-from grader.reports.model import sanitize
+from grader.reports.report_model import sanitize
 from grader.sandbox import lockdown
 from grader.text import printable
 

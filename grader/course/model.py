@@ -95,7 +95,7 @@ class Feedback(Model):
     quiz_answers: bool
 
 
-class Unit(Model):
+class UnitSettings(Model):
     """One unit. An exercise or quiz with the weight 0 is run and reported, and worth no points.
 
     Attributes:
@@ -140,7 +140,7 @@ class Course(Model):
     limits: Limits
     feedback: Feedback
     late: Late = Late(percent_per_day=0, most_percent=0)
-    units: Annotated[dict[str, Unit], Field(min_length=1)]
+    units: Annotated[dict[str, UnitSettings], Field(min_length=1)]
     _root: Path = PrivateAttr(default=Path())
 
     def __hash__(self) -> int:

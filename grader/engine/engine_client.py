@@ -24,7 +24,7 @@ from grader.engine.engine_messages import (
 from grader.engine.engine_server import start
 from grader.engine.grading_processes import GRACE_SECONDS, longest_grading
 from grader.errors import GraderError, InternalError, SuiteFault
-from grader.reports.model import Result, Suites
+from grader.reports.report_model import Result, Suites
 from grader.reports.scoring import passed_exercises
 from grader.submissions.submission import Submission
 from grader.testing.misconceptions import MisconceptionError

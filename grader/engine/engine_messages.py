@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from grader.reports.model import Described, Result
+from grader.reports.report_model import Described, Result
 from grader.submissions.submission import UnitSource
 
 

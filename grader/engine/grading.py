@@ -25,8 +25,8 @@ from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineHandshake
 from grader.errors import InternalError
 from grader.quizzes.questions import Questions
-from grader.quizzes.quiz_source import Quiz
-from grader.reports.model import Report, Suites
+from grader.quizzes.quiz_source import QuizSource
+from grader.reports.report_model import Report, Suites
 from grader.reports.scoring import Rubric, make_report
 from grader.sandbox import lockdown
 from grader.submissions.submission import Submission
@@ -66,7 +66,7 @@ class Grading(contextlib.AbstractContextManager["Grading"]):
     """
 
     course: Course
-    quizzes: Mapping[str, Quiz | Questions]
+    quizzes: Mapping[str, QuizSource | Questions]
     allow_unisolated: bool = False
     suites: Suites = "hidden"
     units: Iterable[str] = ()
@@ -161,7 +161,7 @@ WHAT_LAYERS_DO = {
 
 
 @dataclass(frozen=True)
-class Layer:
+class IsolationLayer:
     """One layer of isolation. fix: what to do if it does not work here."""
 
     name: str
@@ -189,8 +189,10 @@ def course_notes(named: Path | None) -> list[str]:
         return str(error).split("\n")
 
 
-def layers() -> list[Layer]:
+def layers() -> list[IsolationLayer]:
     """Try every layer on this machine."""
     missing = lockdown.missing_layers()
     purposes = {**WHAT_LAYERS_DO, "own_user": f"{WHAT_LAYERS_DO['own_user']} ({lockdown.user_ids_text()})"}
-    return [Layer(name, purposes[name], name in lockdown.NEEDED, missing.get(name)) for name in lockdown.LAYERS]
+    return [
+        IsolationLayer(name, purposes[name], name in lockdown.NEEDED, missing.get(name)) for name in lockdown.LAYERS
+    ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from grader.course.modules import described
 from grader.engine.grading_processes import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.errors import InternalError
-from grader.reports.model import NOT_WRITTEN
+from grader.reports.report_model import NOT_WRITTEN
 from grader.sandbox.failures import Ended, FailedStatement, Failure, NotDefined, Raised, TimedOut
 from grader.sandbox.replies import ALWAYS_TRUE
 from grader.testing.checks import NO_ERROR, RAISED, REFUSALS, CheckFailed

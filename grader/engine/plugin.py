@@ -35,7 +35,7 @@ from grader.engine.outcomes import Outcome, judge
 from grader.engine.runner import Runner, draw
 from grader.errors import SuiteFault
 from grader.reports.folder import SUITE_FAULTS
-from grader.reports.model import Described, Judged, Result
+from grader.reports.report_model import Described, Judged, Result
 from grader.sandbox import lockdown
 from grader.sandbox.processes import ForkServer, Server
 from grader.submissions.reader import read_submission

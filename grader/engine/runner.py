@@ -24,7 +24,7 @@ from grader.engine.outcomes import ADVICE, CAUSE, Outcome
 from grader.engine.source_lines import SourceLines
 from grader.engine.tensor_hints import without_lists
 from grader.errors import InternalError
-from grader.reports.model import Message
+from grader.reports.report_model import Message
 from grader.reports.scoring import depends_on
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement, Failure
 from grader.sandbox.processes import Server

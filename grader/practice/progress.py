@@ -23,8 +23,8 @@ from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.practice.check import Answers, read_answers
 from grader.practice.exercise_code import Statements
-from grader.reports.model import Report
 from grader.reports.reading import entries
+from grader.reports.report_model import Report
 from grader.submissions.reader import read_submission
 
 _APPLICATION = "attention-from-scratch"

@@ -35,7 +35,7 @@ from grader.quizzes.items import (
     too_short,
 )
 from grader.quizzes.questions import fill, find_received, reading
-from grader.quizzes.quiz_source import Quiz
+from grader.quizzes.quiz_source import QuizSource
 from grader.quizzes.quiz_terminal import PROBLEM, Screen, as_written, what_to_type
 from grader.quizzes.sheet import asked_for, counted, heading
 
@@ -54,7 +54,7 @@ _PARTS = Path(__file__).parent
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
-def to_json(practice: Iterable[Quiz]) -> str:
+def to_json(practice: Iterable[QuizSource]) -> str:
     """Return the text of exercises/practice.json."""
     units = [
         {"unit": of.unit, "title": of.title, "items": _ITEMS.dump_python(of.items, mode="json", exclude_defaults=True)}
@@ -63,15 +63,17 @@ def to_json(practice: Iterable[Quiz]) -> str:
     return json.dumps({"schema": SCHEMA, "units": units}, indent=1, ensure_ascii=False) + "\n"
 
 
-def read_practice(path: Path) -> dict[str, Quiz]:
+def read_practice(path: Path) -> dict[str, QuizSource]:
     """Read the practice items of an exercises/practice.json, by unit. Raises CourseError if it cannot be read."""
     with reading(path, SCHEMA) as data:
         # As JSON, because the keys of a mapping are text there, also where they are the numbers of lines.
-        found = [Quiz(of["unit"], of["title"], _ITEMS.validate_json(json.dumps(of["items"]))) for of in data["units"]]
+        found = [
+            QuizSource(of["unit"], of["title"], _ITEMS.validate_json(json.dumps(of["items"]))) for of in data["units"]
+        ]
         return {of.unit: of for of in found}
 
 
-def find_practice(unit: str, folder: Path | None = None) -> Quiz:
+def find_practice(unit: str, folder: Path | None = None) -> QuizSource:
     """Return the practice items of a unit, from `folder`, by default the current one, or from its exercises/.
 
     Raises:
@@ -87,7 +89,7 @@ def find_practice(unit: str, folder: Path | None = None) -> Quiz:
     return practice[unit]
 
 
-def practise(practice: Quiz, console: Console) -> None:
+def practise(practice: QuizSource, console: Console) -> None:
     """Ask practice items until each was answered right or skipped, or the student stops."""
     _PracticeSession(practice, Screen(console)).run()
 
@@ -95,7 +97,7 @@ def practise(practice: Quiz, console: Console) -> None:
 class _PracticeSession:
     """One run through the items of a unit."""
 
-    def __init__(self, practice: Quiz, screen: Screen) -> None:
+    def __init__(self, practice: QuizSource, screen: Screen) -> None:
         self.practice = practice
         self.screen = screen
         self.first_tries: dict[str, bool] = {}
@@ -182,7 +184,7 @@ def _rows(item: Item) -> int:
     return len(item.variants) if isinstance(item, VariedItem) else 0
 
 
-def page_of(practice: Quiz) -> str:
+def page_of(practice: QuizSource) -> str:
     """Return the page as one text, with its style, its script and every variant of the items."""
     items = [_item(name, item) for name, item in practice.items.items()]
     template = Template((_PARTS / "page.html").read_text(encoding="utf-8"))

@@ -42,7 +42,7 @@ Problems = Iterator[tuple[Location, str]]
 
 
 @dataclass(frozen=True)
-class Quiz:
+class QuizSource:
     """A unit's quiz, or its practice items, with the answers.
 
     Attributes:
@@ -81,7 +81,7 @@ class _OfSomeKind(BaseModel):
     kind: Kind
 
 
-def load_quiz(path: Path) -> Quiz:
+def load_quiz(path: Path) -> QuizSource:
     """Read the source of a quiz or of practice items.
 
     Raises:
@@ -109,18 +109,18 @@ def load_quiz(path: Path) -> Quiz:
     assert source
     unit = path.name.removesuffix(QUIZ_SUFFIX).removesuffix(PRACTICE_SUFFIX)
     places = {item: f"{name}:{document.line_of(('items', item))}" for item in items}
-    quiz = Quiz(unit, source.title, items, places)
+    quiz = QuizSource(unit, source.title, items, places)
     _check_sheet(document, quiz)
     document.require_sound()
     return quiz
 
 
-def load_quizzes(solutions: Path, units: Iterable[str]) -> dict[str, Quiz]:
+def load_quizzes(solutions: Path, units: Iterable[str]) -> dict[str, QuizSource]:
     """Read the quizzes of some units. Raises CourseError with the problems of all of them."""
     return _load_all(solutions / f"{unit}{QUIZ_SUFFIX}" for unit in units)
 
 
-def load_practice(solutions: Path, units: Iterable[str], quizzes: Iterable[Quiz]) -> dict[str, Quiz]:
+def load_practice(solutions: Path, units: Iterable[str], quizzes: Iterable[QuizSource]) -> dict[str, QuizSource]:
     """Read the practice items of the units that have some.
 
     Args:
@@ -150,7 +150,7 @@ def load_practice(solutions: Path, units: Iterable[str], quizzes: Iterable[Quiz]
     return practice
 
 
-def _load_all(sources: Iterable[Path]) -> dict[str, Quiz]:
+def _load_all(sources: Iterable[Path]) -> dict[str, QuizSource]:
     """Read several sources, by unit. Raises CourseError with the problems of all of them."""
     quizzes, found = [], []
     for source in sources:
@@ -181,7 +181,7 @@ def _load_item(document: Document, at: Location) -> Item | None:
     return None if found else item
 
 
-def _check_sheet(document: Document, quiz: Quiz) -> None:
+def _check_sheet(document: Document, quiz: QuizSource) -> None:
     """Report each question whose text would be read as an answer, or as another item."""
     sheet = read_sheet(write_sheet(quiz.questions, None, {}), quiz.questions)
     for name in quiz.items:

@@ -12,15 +12,15 @@ from functools import cache
 from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, digest
 from grader.quizzes.questions import Questions
-from grader.quizzes.quiz_source import Quiz
-from grader.reports.model import Report, Suites
+from grader.quizzes.quiz_source import QuizSource
+from grader.reports.report_model import Report, Suites
 from grader.submissions.submission import Submission
 
 
 def fingerprint(
     submission: Submission,
     course: Course,
-    quizzes: Mapping[str, Quiz | Questions],
+    quizzes: Mapping[str, QuizSource | Questions],
     now: datetime.datetime,
     suites: Suites = "hidden",
     unit: str | None = None,
@@ -51,7 +51,7 @@ def fingerprint(
 
 
 def is_up_to_date(
-    report: Report, submission: Submission, course: Course, quizzes: Mapping[str, Quiz], now: datetime.datetime
+    report: Report, submission: Submission, course: Course, quizzes: Mapping[str, QuizSource], now: datetime.datetime
 ) -> bool:
     """Return whether grading by the hidden suites would give the same report, except for times and versions."""
     dated = course.with_due(submission.due)
@@ -69,7 +69,7 @@ def up_to_date_part(
     units: Iterable[str],
     submission: Submission,
     course: Course,
-    quizzes: Mapping[str, Quiz],
+    quizzes: Mapping[str, QuizSource],
     now: datetime.datetime,
 ) -> Report | None:
     """Return an earlier report, reduced to those of `units` that are up to date; None if there are none.
@@ -87,7 +87,7 @@ def up_to_date_part(
     return report.model_copy(update={"units": kept, "messages": messages}) if kept else None
 
 
-def _quiz_text(quiz: Quiz | Questions, is_over: bool) -> str:
+def _quiz_text(quiz: QuizSource | Questions, is_over: bool) -> str:
     return quiz.text if is_over or isinstance(quiz, Questions) else quiz.questions.text
 
 
@@ -106,7 +106,7 @@ def tests_digest(course: Course, unit: str) -> str:
     return digest(course.hidden_tests(unit), course.root).hex()
 
 
-def key_digest(quiz: Quiz) -> str:
+def key_digest(quiz: QuizSource) -> str:
     """Return the SHA-256 of a quiz with its answers."""
     return hashlib.sha256(quiz.text.encode()).hexdigest()
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from grader.errors import GraderError
 from grader.files import held, remove_partial, write_atomically
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 
 INSTRUCTOR = "instructor"
 NOT_GRADED = "not_graded.json"

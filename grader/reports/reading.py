@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 from grader.course.model import Late
-from grader.reports.model import NOT_WRITTEN, Change, Exercise, Message, Quiz, Report, Test, Unit
+from grader.reports.report_model import NOT_WRITTEN, Change, Exercise, Message, Quiz, Report, Test, Unit
 from grader.submissions.submission import missing_file
 from grader.text import ended, listed, log_line, who
 

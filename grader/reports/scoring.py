@@ -10,12 +10,12 @@ from grader import __version__
 from grader.course.model import Course
 from grader.quizzes.items import accepted_answer, explanation, mark
 from grader.quizzes.questions import Questions
-from grader.quizzes.quiz_source import Quiz
+from grader.quizzes.quiz_source import QuizSource
 from grader.quizzes.sheet import Sheet
 from grader.quizzes.sheet_reader import read_cells, read_sheet
-from grader.reports import model
+from grader.reports import report_model
 from grader.reports.fingerprint import answers_digest, fingerprint, key_digest, suites_digest, tests_digest
-from grader.reports.model import Described, Judged, Result
+from grader.reports.report_model import Described, Judged, Result
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.submissions.submission import Submission, UnitSource
 from grader.text import in_words
@@ -29,8 +29,8 @@ class Rubric:
     def __init__(
         self,
         criteria: Iterable[Described],
-        quizzes: Mapping[str, Quiz | Questions] | None = None,
-        suites: model.Suites = "hidden",
+        quizzes: Mapping[str, QuizSource | Questions] | None = None,
+        suites: report_model.Suites = "hidden",
     ) -> None:
         """Sort the criteria by exercise."""
         self.quizzes = quizzes or {}
@@ -51,7 +51,7 @@ class Rubric:
         }
 
 
-def quiz_points(quiz: Quiz | Questions, course: Course) -> dict[str, int]:
+def quiz_points(quiz: QuizSource | Questions, course: Course) -> dict[str, int]:
     """Return the possible points of each item of a unit's quiz: its own times the quiz's weight."""
     weight = course.units[quiz.unit].quiz or 0
     return {name: item.points * weight for name, item in quiz.items.items()}
@@ -65,7 +65,7 @@ def make_report(
     missing: dict[str, str],
     versions: dict[str, str],
     now: datetime.datetime,
-) -> model.Report:
+) -> report_model.Report:
     """Make the report of one submission, including units that could not be read.
 
     Args:
@@ -87,7 +87,7 @@ def make_report(
         messages = sorted([*submission.kept.messages, *messages], key=lambda message: names.index(message.unit))
         layers = {name: held and submission.kept.isolation.layers.get(name, False) for name, held in layers.items()}
     python = versions.get("python", course.python)
-    return model.Report(
+    return report_model.Report(
         schema="attention-from-scratch/report/v1",
         course=course.name,
         student=submission.student,
@@ -98,20 +98,22 @@ def make_report(
         possible=sum(unit.possible for unit in units.values()),
         units=units,
         messages=messages,
-        timing=model.Timing(started=now.isoformat(timespec="seconds"), seconds=result.seconds),
-        isolation=model.Isolation(enough=all(layers[layer] for layer in NEEDED), layers=layers),
+        timing=report_model.Timing(started=now.isoformat(timespec="seconds"), seconds=result.seconds),
+        isolation=report_model.Isolation(enough=all(layers[layer] for layer in NEEDED), layers=layers),
         versions={
             "grader": __version__,
             "course": course.version,
             "suites": suites_digest(course, rubric.suites).hex()[:12],
             **versions,
-            **({} if python.split(".")[:2] == course.python.split(".") else {model.COURSE_PYTHON: course.python}),
+            **(
+                {} if python.split(".")[:2] == course.python.split(".") else {report_model.COURSE_PYTHON: course.python}
+            ),
         },
         digest=scorer.fingerprint(),
     )
 
 
-def passed_exercises(unit: model.Unit) -> list[str]:
+def passed_exercises(unit: report_model.Unit) -> list[str]:
     """Return the exercises of a unit that passed every test without a substitute for another answer."""
     return [
         name
@@ -135,20 +137,20 @@ class _Scorer:
     def fingerprint(self, unit: str | None = None) -> str:
         return fingerprint(self.submission, self.course, self.rubric.quizzes, self.now, self.rubric.suites, unit)
 
-    def unit(self, name: str) -> model.Unit:
+    def unit(self, name: str) -> report_model.Unit:
         handed_in = self.submission.units[name]
         exercises = {
             exercise: self.exercise(name, exercise, weight)
             for exercise, weight in self.course.units[name].exercises.items()
         }
         source = self.rubric.quizzes.get(name)
-        quiz, key = self.quiz(name) if source else None, model.UNKNOWN
-        counted: list[model.Exercise | model.Quiz] = [*exercises.values()]
-        if quiz and quiz.points is not None and isinstance(source, Quiz):
+        quiz, key = self.quiz(name) if source else None, report_model.UNKNOWN
+        counted: list[report_model.Exercise | report_model.Quiz] = [*exercises.values()]
+        if quiz and quiz.points is not None and isinstance(source, QuizSource):
             counted.append(quiz)
             key = key_digest(source)
         earned = sum(part.points or 0 for part in counted)
-        return model.Unit(
+        return report_model.Unit(
             points=earned,
             earned=earned,
             possible=sum(part.possible for part in counted),
@@ -159,23 +161,23 @@ class _Scorer:
             quiz=quiz,
             digest=self.fingerprint(name),
             answers=answers_digest(self.submission, name),
-            tests=tests_digest(self.course, name) if self.rubric.suites == "hidden" else model.UNKNOWN,
+            tests=tests_digest(self.course, name) if self.rubric.suites == "hidden" else report_model.UNKNOWN,
             key=key,
         )
 
-    def quiz(self, unit: str) -> model.Quiz:
+    def quiz(self, unit: str) -> report_model.Quiz:
         """Score a quiz. Until the due date, the result depends only on the questions and the student's text."""
         quiz, handed_in = self.rubric.quizzes[unit], self.submission.units[unit]
         sheet = _read_answers(handed_in.quiz, quiz if isinstance(quiz, Questions) else quiz.questions)
         weight, possible = self.course.units[unit].quiz or 0, quiz_points(quiz, self.course)
-        answers = quiz if isinstance(quiz, Quiz) and self.dated.is_over(unit, self.now) else None
+        answers = quiz if isinstance(quiz, QuizSource) and self.dated.is_over(unit, self.now) else None
         shown = answers if self.course.feedback.quiz_answers else None
         items = {}
         for name in quiz.items:
             raw = sheet.answers.get(name)
             marked = mark(answers.items[name], raw, sheet.variant, weight) if answers and raw is not None else None
             points = marked.points if marked else 0
-            items[name] = model.QuizItem(
+            items[name] = report_model.QuizItem(
                 answered=raw is not None,
                 points=points if answers else None,
                 possible=possible[name],
@@ -184,7 +186,7 @@ class _Scorer:
                 answer=accepted_answer(shown.items[name], sheet.variant) if shown else None,
                 explanation=explanation(shown.items[name], sheet.variant) if shown else None,
             )
-        return model.Quiz(
+        return report_model.Quiz(
             points=sum(item.points or 0 for item in items.values()) if answers else None,
             possible=sum(item.possible for item in items.values()),
             summary=f"{len(sheet.answers)} of {len(items)} answered",
@@ -193,7 +195,7 @@ class _Scorer:
             items=items,
         )
 
-    def exercise(self, unit: str, name: str, weight: int) -> model.Exercise:
+    def exercise(self, unit: str, name: str, weight: int) -> report_model.Exercise:
         level = self.dated.feedback_level(unit, self.now)
         handed_in = self.submission.units[unit]
         outcomes = {one.name: one for one in self.result.outcomes if (one.unit, one.exercise) == (unit, name)}
@@ -204,18 +206,20 @@ class _Scorer:
             for criterion in ([] if name in self.submission.untested else self.rubric.of(unit, name))
         ]
         misconceptions = [
-            model.Named(name=one.name, sentence=one.sentence)
+            report_model.Named(name=one.name, sentence=one.sentence)
             for one in self.result.misconceptions
             if level == "misconception" and (one.unit, one.exercise) == (unit, name)
         ]
         waiting = _substitutes(outcome for outcome in outcomes.values() if outcome.waiting)
         # What a test finds is the exercise's own mistake, and what passes needs nothing.
-        is_partly = any(one.passed or not (one.waiting or one.reason == model.NOT_WRITTEN) for one in outcomes.values())
+        is_partly = any(
+            one.passed or not (one.waiting or one.reason == report_model.NOT_WRITTEN) for one in outcomes.values()
+        )
         substituted = _substitutes(outcome for outcome in outcomes.values() if outcome.passed)
         remarks = list(dict.fromkeys(remark for outcome in outcomes.values() for remark in outcome.remarks))
         if substituted:
             remarks.append(f"{_SUBSTITUTED} {in_words(substituted)}, so that mistakes there cost nothing here.")
-        return model.Exercise(
+        return report_model.Exercise(
             points=sum(test.points for test in tests),
             possible=sum(test.possible for test in tests),
             tests=tests,
@@ -227,8 +231,8 @@ class _Scorer:
         )
 
 
-def _test(criterion: Described, outcome: Judged, weight: int, has_text: bool) -> model.Test:
-    return model.Test(
+def _test(criterion: Described, outcome: Judged, weight: int, has_text: bool) -> report_model.Test:
+    return report_model.Test(
         name=criterion.name,
         outcome="passed" if outcome.passed else "failed",
         points=weight if outcome.passed else 0,

@@ -51,14 +51,14 @@ class MisconceptionError(GraderError):
 
 
 @dataclass(frozen=True)
-class Change:
+class Replacements:
     """Replacements in the text of a solution, applied one after the other: (old, new, how often old occurs)."""
 
     replacements: tuple[tuple[str, str, int], ...]
 
-    def replace(self, old: str, new: str, times: int = 1) -> Change:
+    def replace(self, old: str, new: str, times: int = 1) -> Replacements:
         """Return the same change with one more replacement."""
-        return Change((*self.replacements, (old, new, times)))
+        return Replacements((*self.replacements, (old, new, times)))
 
     def applied(self, text: str) -> str:
         """Return the changed text. Raises ValueError if `old` does not occur `times` times."""
@@ -69,9 +69,9 @@ class Change:
         return text
 
 
-def replace(old: str, new: str, times: int = 1) -> Change:
+def replace(old: str, new: str, times: int = 1) -> Replacements:
     """Replace `old`, which occurs `times` times in the definition without its docstrings, by `new`."""
-    return Change(()).replace(old, new, times)
+    return Replacements(()).replace(old, new, times)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Row:
 
     exercises: tuple[str, ...]
     name: str
-    change: Change
+    change: Replacements
     sentence: str
     file: Path
     line: int
@@ -95,7 +95,7 @@ class Row:
         return self.name if len(self.exercises) == 1 else f"{self.name}_in_{exercise}"
 
 
-def row(exercise: str | Sequence[str], name: str, change: Change, sentence: str) -> Row:
+def row(exercise: str | Sequence[str], name: str, change: Replacements, sentence: str) -> Row:
     """Make a row of a unit's ROWS.
 
     Args:
@@ -252,7 +252,7 @@ def _changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: 
     )
 
 
-def _changed_by_both(source: Path, pair: list[Change], exercise: str, names: dict[str, str]) -> CodeType | None:
+def _changed_by_both(source: Path, pair: list[Replacements], exercise: str, names: dict[str, str]) -> CodeType | None:
     """Return the compiled definition of an exercise with two changes, or None if they do not go together."""
     for one, other in (pair, pair[::-1]):
         # The two together may be no Python, or odd Python.

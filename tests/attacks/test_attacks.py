@@ -36,7 +36,7 @@ from folders import (
 )
 from users import ORDINARY_USER, as_ordinary_user
 
-from grader.reports.model import Report, Unit
+from grader.reports.report_model import Report, Unit
 from grader.text import UNSEEN
 
 pytestmark = pytest.mark.proof(part="attacks")

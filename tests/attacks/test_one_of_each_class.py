@@ -14,7 +14,7 @@ from test_attacks import ATTACKS, all_texts, lasting, met, write_scripts
 
 from grader.engine.grading import Graded, Grading
 from grader.quizzes.quiz_source import load_quizzes
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 from grader.submissions.reader import read_submission
 from grader.submissions.submission import Submission
 

@@ -17,9 +17,9 @@ from folders import right
 from grader.course.model import Course, load_course
 from grader.quizzes.items import BugItem, ChoiceItem, Item, NumberItem, OrderItem, ShapeItem
 from grader.quizzes.questions import rendered
-from grader.quizzes.quiz_source import Quiz, load_quizzes
+from grader.quizzes.quiz_source import QuizSource, load_quizzes
 from grader.quizzes.sheet import write_sheet
-from grader.reports.model import Report, Result
+from grader.reports.report_model import Report, Result
 from grader.reports.scoring import Rubric, make_report
 from grader.submissions.reader import read_submission
 
@@ -113,7 +113,9 @@ STEERING = ["::error::owned", "##[error]owned", "::stop-commands::owned", "owned
 
 
 @pytest.mark.parametrize("kind", ["number", "shape", "order"])
-def test_the_command_line_prints_no_answer_of_a_quiz(small_course: Path, quiz: Quiz, tmp_path: Path, kind: str) -> None:
+def test_the_command_line_prints_no_answer_of_a_quiz(
+    small_course: Path, quiz: QuizSource, tmp_path: Path, kind: str
+) -> None:
     """A log may take a line for a command, and a table may wrap its lines anywhere."""
     name = next(name for name, question in quiz.questions.items.items() if question.kind == kind)
     folder = courses.hand_in(tmp_path / "class" / "mallory", courses.SMALL_COURSE["solutions/sums.py"])
@@ -154,12 +156,12 @@ def damaged(sheet: bytes, generator: random.Random) -> bytes:
     return sheet
 
 
-def reported(folder: Path, quiz: Quiz, course: Course, now: datetime.datetime) -> Report:
+def reported(folder: Path, quiz: QuizSource, course: Course, now: datetime.datetime) -> Report:
     submission = read_submission("mallory", folder, ["sums"], folder / "no" / "stubs", quiz_names=["sums"])
     return make_report(submission, Result(), Rubric([], {"sums": quiz}), course, {}, {}, now)
 
 
-def with_other_answers(quiz: Quiz) -> Quiz:
+def with_other_answers(quiz: QuizSource) -> QuizSource:
     """Return the quiz with the same questions for students, but with other answers."""
     items = {}
     for name, item in quiz.items.items():
@@ -179,11 +181,11 @@ def with_other_answers(quiz: Quiz) -> Quiz:
                     for number, line in data["lines"].items()
                 }
         items[name] = type(item).model_validate(data)
-    return Quiz(quiz.unit, quiz.title, items)
+    return QuizSource(quiz.unit, quiz.title, items)
 
 
 def test_no_damage_to_a_sheet_harms_a_report_or_tells_right_from_wrong(
-    small_course: Path, quiz: Quiz, tmp_path: Path
+    small_course: Path, quiz: QuizSource, tmp_path: Path
 ) -> None:
     course = load_course(small_course)
     due = course.units["sums"].due

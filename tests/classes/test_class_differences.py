@@ -13,8 +13,8 @@ from grader.classes.differences import ReportDifference, difference
 from grader.classes.roster import RosterEntry
 from grader.classes.times import Time
 from grader.course.model import Course, Late
-from grader.course.model import Unit as CourseUnit
-from grader.reports.model import Change, Report, Unit
+from grader.course.model import UnitSettings as CourseUnit
+from grader.reports.report_model import Change, Report, Unit
 
 DUE = datetime.datetime(2027, 1, 25, 23, 59, tzinfo=datetime.UTC)
 HOUR = datetime.timedelta(hours=1)

@@ -15,7 +15,7 @@ from grader.classes.collected import CollectedStudent, CollectedWork
 from grader.classes.record import Grade, feedback, feedback_page
 from grader.course.model import Course, load_course
 from grader.errors import GraderError
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 
 UNITS = ("sums", "means", "modes")
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

@@ -27,7 +27,7 @@ from grader.errors import GraderError
 from grader.quizzes.items import mark
 from grader.quizzes.quiz_source import load_quiz
 from grader.reports.folder import keep_earlier, write_report
-from grader.reports.model import Message, Quiz, QuizItem, Received, Report, Timing, Unit
+from grader.reports.report_model import Message, Quiz, QuizItem, Received, Report, Timing, Unit
 from grader.submissions.submission import missing_file
 from grader.text import UNSEEN
 

@@ -15,7 +15,7 @@ from grader.classes.decisions import Decisions, read_decisions
 from grader.classes.hand_ins import HandIn, hand_ins
 from grader.classes.tables import TableError
 from grader.classes.times import Time
-from grader.course.model import Course, Late, Unit
+from grader.course.model import Course, Late, UnitSettings
 from grader.submissions.find import find_submissions
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -29,7 +29,7 @@ ADA, BOB, ZOE = "Ada Doe_11", "Bob Roe_12", "Zoe Z_19"
 
 
 def course() -> Course:
-    units = {name: Unit(title=name, due=DUE, exercises={f"add_{name}": 1}) for name in UNITS}
+    units = {name: UnitSettings(title=name, due=DUE, exercises={f"add_{name}": 1}) for name in UNITS}
     late = Late(percent_per_day=10, most_percent=50)
     made: Course = Course.model_construct(units=units, late=late, timezone="Europe/Berlin")
     return made

@@ -15,11 +15,11 @@ from grader.classes.decisions import Adjustment, Decisions, read_adjustments, re
 from grader.classes.roster import RosterEntry
 from grader.classes.tables import TableError
 from grader.classes.times import CANVAS, Time
-from grader.course.model import Course, Late, Unit
+from grader.course.model import Course, Late, UnitSettings
 from grader.reports.exporters.html import page
 from grader.reports.exporters.job_summary import summary
-from grader.reports.model import Report
 from grader.reports.reading import change_sentences, exercise_comments
+from grader.reports.report_model import Report
 
 BERLIN = ZoneInfo("Europe/Berlin")
 # The night of 28 March 2027 has 23 hours: clocks go forward at 02:00.
@@ -29,7 +29,7 @@ HOUR = datetime.timedelta(hours=1)
 
 def course(**late: Any) -> Course:
     rules = {"grace_minutes": 10, "percent_per_day": 10.0, "most_percent": 50.0, **late}
-    units = {name: Unit(title=name, due=DUE, exercises={f"add_{name}": 1}) for name in ("sums", "means")}
+    units = {name: UnitSettings(title=name, due=DUE, exercises={f"add_{name}": 1}) for name in ("sums", "means")}
     made: Course = Course.model_construct(units=units, late=Late(**rules), timezone="Europe/Berlin")
     return made
 

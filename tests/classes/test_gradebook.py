@@ -21,7 +21,7 @@ from grader.course.model import Course, load_course
 from grader.errors import GraderError
 from grader.integrations import learning_platforms
 from grader.reports.folder import SUITE_FAULTS, record_not_graded, write_report
-from grader.reports.model import Change, Message, Report, Unit
+from grader.reports.report_model import Change, Message, Report, Unit
 from grader.submissions.submission import missing_file
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

@@ -40,8 +40,8 @@ from grader.classes.open_cases import OpenCase, open_cases
 from grader.cli.instructor import app
 from grader.course.model import load_course
 from grader.reports.folder import not_graded, read_report
-from grader.reports.model import Report
 from grader.reports.reading import not_handed_in
+from grader.reports.report_model import Report
 
 QUICK = "folders"
 ROSTER = "roster.csv"

@@ -750,7 +750,7 @@ def test_the_command_line_starts_without_the_heavy_libraries(small_course: Path)
     code = (
         "import sys, grader.cli.instructor\n"
         "print({'pydantic', 'yaml'} & set(sys.modules))\n"
-        "import grader.course.model, grader.submissions.reader, grader.reports.model\n"
+        "import grader.course.model, grader.submissions.reader, grader.reports.report_model\n"
         "print({'torch', 'numpy', 'nbgrader', 'jupytext', 'nbformat', 'pytest'} & set(sys.modules))"
     )
     done = subprocess.run(

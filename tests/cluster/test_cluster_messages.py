@@ -12,7 +12,7 @@ import pytest
 from grader.cluster import cluster_messages
 from grader.cluster.cluster_messages import RemoteResult, Task, WorkerAnswer, read_answer, read_task
 from grader.engine.engine_messages import EngineReply, EngineRequest, to_line
-from grader.reports.model import Described, Judged, Message, Result
+from grader.reports.report_model import Described, Judged, Message, Result
 from grader.sandbox.protocol import ProtocolError
 from grader.submissions.submission import UnitSource
 

@@ -14,8 +14,8 @@ from courses import COURSE, REPOSITORY
 
 from grader.engine import error_hints
 from grader.engine.engine_client import Engine
-from grader.reports.model import Result
 from grader.reports.reading import entries, sentence_of
+from grader.reports.report_model import Result
 from grader.reports.scoring import Rubric, make_report
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 

@@ -16,7 +16,7 @@ from grader.engine.failure_matrix import solution_names
 from grader.engine.runner import pictures_of_unit
 from grader.engine.visible_files import visible_files
 from grader.errors import GraderError
-from grader.reports.model import Result
+from grader.reports.report_model import Result
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 from grader.testing.drawings import Drawing, Panel
 from grader.testing.pictures import collecting

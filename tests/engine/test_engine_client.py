@@ -19,7 +19,7 @@ from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineHandshake
 from grader.engine.grading import Graded, Grading
 from grader.errors import InternalError
-from grader.reports.model import Result
+from grader.reports.report_model import Result
 from grader.sandbox import lockdown
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission

@@ -17,7 +17,7 @@ from grader.engine.grading_processes import LimitExceeded
 from grader.engine.outcomes import Outcome
 from grader.engine.runner import Runner
 from grader.engine.source_lines import SourceLines
-from grader.reports.model import Result
+from grader.reports.report_model import Result
 from grader.sandbox.processes import ForkServer
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 from grader.testing.student import Student

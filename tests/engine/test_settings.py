@@ -6,7 +6,7 @@ import courses
 import pytest
 
 from grader.engine.engine_client import Engine
-from grader.reports.model import Result
+from grader.reports.report_model import Result
 from grader.sandbox.audit_hook import IGNORED
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 

@@ -9,7 +9,7 @@ import pytest
 from courses import COURSE, REPOSITORY
 
 from grader.engine.engine_client import Engine
-from grader.reports.model import Judged
+from grader.reports.report_model import Judged
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 pytestmark = pytest.mark.proof(part="substitutes")

@@ -22,7 +22,7 @@ from grader.engine.grading_processes import LimitExceeded
 from grader.engine.runner import Runner
 from grader.errors import SuiteFault
 from grader.reports.folder import SUITE_FAULTS, suite_faults, write_report
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 from grader.sandbox.processes import ForkServer
 from grader.submissions.submission import UnitSource
 

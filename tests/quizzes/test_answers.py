@@ -8,7 +8,7 @@ import pytest
 
 from grader.quizzes.answers import AnswerError, is_blank, parse
 from grader.quizzes.questions import Question
-from grader.quizzes.quiz_source import Quiz
+from grader.quizzes.quiz_source import QuizSource
 
 NUMBER = Question(kind="number", points=1, question="How many?")
 SHAPE = Question(kind="shape", points=1, question="Which shape?")
@@ -143,7 +143,7 @@ def test_text_that_is_not_a_shape_is_refused(raw: str) -> None:
         "b \N{CYRILLIC SMALL LETTER ES} \N{CYRILLIC CAPITAL LETTER A} d",
     ],
 )
-def test_an_order_is_read_in_any_usual_notation(quiz: Quiz, raw: str) -> None:
+def test_an_order_is_read_in_any_usual_notation(quiz: QuizSource, raw: str) -> None:
     assert parse(quiz.questions.items["long_addition"], raw) == ("b", "c", "a", "d")
 
 
@@ -158,18 +158,18 @@ def test_an_order_is_read_in_any_usual_notation(quiz: Quiz, raw: str) -> None:
         ("->", "'->' is not an option: please answer with all letters from a to d."),
     ],
 )
-def test_an_invalid_order_is_refused(quiz: Quiz, raw: str, sentence: str) -> None:
+def test_an_invalid_order_is_refused(quiz: QuizSource, raw: str, sentence: str) -> None:
     assert refusal(quiz.questions.items["long_addition"], raw) == sentence
 
 
-def test_one_choice_takes_one_letter(quiz: Quiz) -> None:
+def test_one_choice_takes_one_letter(quiz: QuizSource) -> None:
     question = quiz.questions.items["order_of_terms"]
     assert parse(question, "B)") == ("b",)
     assert refusal(question, "a c") == "only one letter can be the answer, not a and c: choose one of them."
     assert refusal(question, "d") == "'d' is not an option: please answer with one letter from a to c."
 
 
-def test_several_choices_take_letters_in_any_order(quiz: Quiz) -> None:
+def test_several_choices_take_letters_in_any_order(quiz: QuizSource) -> None:
     assert parse(quiz.questions.items["even_sums"], "c, a, c") == ("a", "c")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grader.quizzes.answers import parse
-from grader.quizzes.quiz_source import Quiz
+from grader.quizzes.quiz_source import QuizSource
 from grader.quizzes.sheet import Sheet
 from grader.quizzes.sheet_reader import LONGEST_CODE, MOST_ANSWERS, read_cells
 
@@ -19,7 +19,7 @@ BROKEN = 'it cannot be read: write it in one line, like "b", "a c", 2.5, (2, 4) 
 
 
 @pytest.fixture
-def read(quiz: Quiz) -> Read:
+def read(quiz: QuizSource) -> Read:
     """Reads cells: each a text, or a text with its grade_id."""
 
     def read(*cells: str | tuple[str | None, str]) -> Sheet:
@@ -67,7 +67,7 @@ def only_problem(sheet: Sheet) -> str:
     ],
 )
 def test_an_answer_is_read_as_it_is_written(
-    quiz: Quiz, read: Read, number: int, item: str, written: str, answer: Any
+    quiz: QuizSource, read: Read, number: int, item: str, written: str, answer: Any
 ) -> None:
     sheet = read(f"answer_{number} = {written}")
     assert (list(sheet.answers), sheet.problems, sheet.remarks, sheet.variant) == ([item], {}, (), 0)

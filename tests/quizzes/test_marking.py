@@ -18,10 +18,10 @@ from grader.quizzes.items import (
     explanation,
     mark,
 )
-from grader.quizzes.quiz_source import Quiz
+from grader.quizzes.quiz_source import QuizSource
 
 
-def points(quiz: Quiz, name: str, raw: str, variant: int = 0, weight: int = 1) -> int:
+def points(quiz: QuizSource, name: str, raw: str, variant: int = 0, weight: int = 1) -> int:
     return mark(quiz.items[name], raw, variant, weight).points
 
 
@@ -39,7 +39,7 @@ def points(quiz: Quiz, name: str, raw: str, variant: int = 0, weight: int = 1) -
         ("no_sum", "d", "c"),
     ],
 )
-def test_most_kinds_earn_all_points_or_none(quiz: Quiz, name: str, right: str, wrong: str) -> None:
+def test_most_kinds_earn_all_points_or_none(quiz: QuizSource, name: str, right: str, wrong: str) -> None:
     assert points(quiz, name, right) == quiz.items[name].points
     assert points(quiz, name, wrong) == 0
 
@@ -49,7 +49,7 @@ def test_most_kinds_earn_all_points_or_none(quiz: Quiz, name: str, right: str, w
     [("a c", 3), ("a", 1), ("c", 1), ("a b c", 1), ("a b", 0), ("a b c d", 0), ("b", 0), ("b d", 0), ("a b d", 0)],
 )
 def test_several_choices_earn_the_share_of_right_ones_minus_the_share_of_wrong_ones(
-    quiz: Quiz, raw: str, earned: int
+    quiz: QuizSource, raw: str, earned: int
 ) -> None:
     assert points(quiz, "even_sums", raw) == earned
 
@@ -66,16 +66,16 @@ def test_several_choices_earn_the_share_of_right_ones_minus_the_share_of_wrong_o
         ("d a c b", 0),  # none
     ],
 )
-def test_an_order_earns_its_right_pairs_minus_its_wrong_pairs(quiz: Quiz, raw: str, earned: int) -> None:
+def test_an_order_earns_its_right_pairs_minus_its_wrong_pairs(quiz: QuizSource, raw: str, earned: int) -> None:
     assert points(quiz, "long_addition", raw) == earned
 
 
-def test_points_are_weighted_before_rounding(quiz: Quiz) -> None:
+def test_points_are_weighted_before_rounding(quiz: QuizSource) -> None:
     assert [points(quiz, "even_sums", "a", weight=weight) for weight in (1, 2, 3, 4)] == [1, 3, 4, 6]
     assert points(quiz, "mean_of_two", "1.625", weight=5) == 10
 
 
-def test_points_are_whole_and_between_zero_and_all(quiz: Quiz) -> None:
+def test_points_are_whole_and_between_zero_and_all(quiz: QuizSource) -> None:
     generator = random.Random(4)
     for _ in range(2000):
         name = generator.choice(["order_of_terms", "even_sums", "is_larger", "long_addition", "no_sum"])
@@ -92,7 +92,7 @@ def test_points_are_whole_and_between_zero_and_all(quiz: Quiz) -> None:
         assert 0 <= earned <= quiz.items[name].points * weight
 
 
-def test_every_permutation_but_the_right_one_earns_less_than_all(quiz: Quiz) -> None:
+def test_every_permutation_but_the_right_one_earns_less_than_all(quiz: QuizSource) -> None:
     full = [raw for raw in itertools.permutations("abcd") if points(quiz, "long_addition", " ".join(raw)) == 3]
     assert full == [("b", "c", "a", "d")]
 
@@ -101,28 +101,28 @@ def test_every_permutation_but_the_right_one_earns_less_than_all(quiz: Quiz) -> 
 
 
 @pytest.mark.parametrize("raw", ["1.625", "1.62", "1.63", "1.615", "1.635", "13/8", "1625e-3", "+1.625", "$1.625$"])
-def test_a_number_within_one_unit_of_the_last_decimal_is_right(quiz: Quiz, raw: str) -> None:
+def test_a_number_within_one_unit_of_the_last_decimal_is_right(quiz: QuizSource, raw: str) -> None:
     assert points(quiz, "mean_of_two", raw) == 2
 
 
 @pytest.mark.parametrize("raw", ["1.614999", "1.635001", "1.6", "-1.625", "1e999", "-1e999", "0"])
-def test_a_number_farther_away_is_wrong(quiz: Quiz, raw: str) -> None:
+def test_a_number_farther_away_is_wrong(quiz: QuizSource, raw: str) -> None:
     assert points(quiz, "mean_of_two", raw) == 0
 
 
 @pytest.mark.parametrize(("raw", "earned"), [("6", 1), ("6.0", 1), ("12/2", 1), ("6.0001", 0), ("5.9999999", 0)])
-def test_a_whole_number_is_right_only_exactly(quiz: Quiz, raw: str, earned: int) -> None:
+def test_a_whole_number_is_right_only_exactly(quiz: QuizSource, raw: str, earned: int) -> None:
     assert points(quiz, "how_many_terms", raw) == earned
 
 
-def test_each_variant_has_its_own_answer_and_variants_repeat(quiz: Quiz) -> None:
+def test_each_variant_has_its_own_answer_and_variants_repeat(quiz: QuizSource) -> None:
     answers = ["1.625", "2.75", "-0.5", "2.25", "5"]
     for variant in range(12):
         earned = [points(quiz, "mean_of_two", raw, variant) for raw in answers]
         assert earned == [2 if number == variant % 5 else 0 for number in range(5)]
 
 
-def test_a_shape_is_right_in_any_notation(quiz: Quiz) -> None:
+def test_a_shape_is_right_in_any_notation(quiz: QuizSource) -> None:
     assert [points(quiz, "sum_over_rows", raw) for raw in ("(3,)", "3", "torch.Size([3])", "(3, 1)", "()")] == [
         1, 1, 1, 0, 0,
     ]  # fmt: skip
@@ -147,12 +147,12 @@ def test_a_shape_is_right_in_any_notation(quiz: Quiz) -> None:
     ],
 )
 def test_each_choice_and_each_known_slip_has_its_sentence(
-    quiz: Quiz, name: str, raw: str, sentences: list[str]
+    quiz: QuizSource, name: str, raw: str, sentences: list[str]
 ) -> None:
     assert mark(quiz.items[name], raw, 0, 1).sentences == sentences
 
 
-def test_a_sentence_and_an_explanation_have_the_numbers_of_the_variant(quiz: Quiz) -> None:
+def test_a_sentence_and_an_explanation_have_the_numbers_of_the_variant(quiz: QuizSource) -> None:
     item = quiz.items["mean_of_two"]
     assert mark(item, "10", 4, 1) == Mark(0, ["10 is their sum: the mean is half of it."])
     assert explanation(item, 2) == "(3 + -4) / 2 is -0.5."
@@ -170,11 +170,11 @@ def test_a_sentence_and_an_explanation_have_the_numbers_of_the_variant(quiz: Qui
         ("no_sum", "line 4 should be `total += number`"),
     ],
 )
-def test_the_right_answer_is_reported_as_students_would_write_it(quiz: Quiz, name: str, message: str) -> None:
+def test_the_right_answer_is_reported_as_students_would_write_it(quiz: QuizSource, name: str, message: str) -> None:
     assert accepted_answer(quiz.items[name], 0) == message
 
 
-def test_the_right_answer_earns_all_points_in_every_variant(quiz: Quiz) -> None:
+def test_the_right_answer_earns_all_points_in_every_variant(quiz: QuizSource) -> None:
     for name, item in quiz.items.items():
         for variant in range(10):
             match item:

@@ -21,7 +21,7 @@ from grader.course.model import load_course
 from grader.documents import CourseError
 from grader.quizzes.items import NumberItem, ShapeItem
 from grader.quizzes.practice_items import FILENAME, read_practice, to_json
-from grader.quizzes.quiz_source import Quiz, load_practice, load_quizzes
+from grader.quizzes.quiz_source import QuizSource, load_practice, load_quizzes
 
 # The rows of the first item have the same answer, so that a test need not know which of them is drawn.
 SUMS = """\
@@ -61,7 +61,7 @@ def course(own_small_course: Path) -> Path:
     return own_small_course
 
 
-def loaded(course: Path) -> Quiz:
+def loaded(course: Path) -> QuizSource:
     solutions = course / "solutions"
     return load_practice(solutions, ["sums"], load_quizzes(solutions, ["sums"]).values())["sums"]
 

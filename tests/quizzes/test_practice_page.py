@@ -30,7 +30,7 @@ from grader.quizzes.items import (
     too_short,
 )
 from grader.quizzes.practice_items import FILENAME, page_of, read_practice
-from grader.quizzes.quiz_source import Quiz
+from grader.quizzes.quiz_source import QuizSource
 
 PRACTICE = read_practice(COURSE.exercises / FILENAME)
 
@@ -54,7 +54,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
     errors: list[str] = []
 
-    def opened(practice: Quiz) -> Page:
+    def opened(practice: QuizSource) -> Page:
         path = tmp_path / "page.html"
         path.write_text(page_of(practice), encoding="utf-8")
         page = context.new_page()
@@ -228,7 +228,7 @@ def test_axe_finds_no_barrier_also_in_verdicts(look: str, opened: Any) -> None:
     of_each_kind: dict[str, Item] = {
         item.kind: item for practice in PRACTICE.values() for item in practice.items.values()
     }
-    page = opened(Quiz("unit", "One item of each kind", of_each_kind))
+    page = opened(QuizSource("unit", "One item of each kind", of_each_kind))
     page.emulate_media(color_scheme=look)
     for form in page.locator("form").all():
         answer = form.locator("input").first
@@ -240,7 +240,7 @@ def test_axe_finds_no_barrier_also_in_verdicts(look: str, opened: Any) -> None:
 def test_html_and_script_ends_in_a_text_are_only_shown(opened: Any) -> None:
     item = next(item for item in PRACTICE["causal_attention"].items.values() if isinstance(item, ChoiceItem))
     hostile = item.model_copy(update={"question": "</script><script>window.broken = 1</script><img src=x onerror=a()>"})
-    page = opened(Quiz("unit", "A <b>title</b> & more", {"item": hostile}))
+    page = opened(QuizSource("unit", "A <b>title</b> & more", {"item": hostile}))
     expect(page.get_by_role("heading", level=1)).to_have_text("A <b>title</b> & more")
     expect(page.locator("form")).to_contain_text("</script><script>window.broken = 1</script>")
     assert page.evaluate("window.broken === undefined")

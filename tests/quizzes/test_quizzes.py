@@ -18,7 +18,7 @@ from courses import COURSE, REPOSITORY
 
 from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, ShapeItem
 from grader.quizzes.questions import Kind, to_json
-from grader.quizzes.quiz_source import Quiz, load_quiz, load_quizzes
+from grader.quizzes.quiz_source import QuizSource, load_quiz, load_quizzes
 from grader.quizzes.sheet import Sheet, write_sheet
 from grader.quizzes.sheet_reader import read_sheet
 
@@ -140,7 +140,7 @@ def test_a_program_with_a_mistake_runs_and_prints_something_else_with_the_fix(un
 # -- what students receive ------------------------------------------------------------------------------------
 
 
-def copies(quiz: Quiz) -> str:
+def copies(quiz: QuizSource) -> str:
     """All that students receive of a quiz: the sheet of every variant, and the questions in JSON."""
     rows = max(len(question.variants) for question in quiz.questions.items.values())
     sheets = [write_sheet(quiz.questions, variant, {}) for variant in range(max(1, rows))]

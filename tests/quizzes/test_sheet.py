@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from grader.quizzes.questions import Question
-from grader.quizzes.quiz_source import Quiz
+from grader.quizzes.quiz_source import QuizSource
 from grader.quizzes.sheet import Sheet, SheetError, has_boxes, write_sheet
 from grader.quizzes.sheet_reader import LINE_LIMIT, fill_in, read_sheet, too_few_decimals
 from grader.submissions.submission import SHEET_LIMIT
@@ -27,17 +27,17 @@ ANSWERS = {
 
 
 @pytest.fixture
-def blank(quiz: Quiz) -> str:
+def blank(quiz: QuizSource) -> str:
     return write_sheet(quiz.questions, None, {})
 
 
 @pytest.fixture
-def filled(quiz: Quiz) -> str:
+def filled(quiz: QuizSource) -> str:
     return write_sheet(quiz.questions, None, ANSWERS)
 
 
 @pytest.fixture
-def read(quiz: Quiz) -> Callable[[str], Sheet]:
+def read(quiz: QuizSource) -> Callable[[str], Sheet]:
     return lambda text: read_sheet(text, quiz.questions)
 
 
@@ -57,7 +57,7 @@ def line_of(text: str, part: str) -> int:
 # -- writing --------------------------------------------------------------------------------------------------
 
 
-def test_a_sheet_reads_well(quiz: Quiz) -> None:
+def test_a_sheet_reads_well(quiz: QuizSource) -> None:
     sheet = write_sheet(quiz.questions, 7, {"order_of_terms": "b"})
     head, *items = sheet.split("\n## ")
     assert head.startswith("---\nquiz: sums\nvariant: 7\n---\n\n# Quiz 1: sums\n\nHow to answer: ")
@@ -159,7 +159,7 @@ def some_answer(question: Question, generator: random.Random) -> str:
             return generator.choice(question.letters)
 
 
-def test_a_written_sheet_is_read_back_with_any_answers_and_variant(quiz: Quiz) -> None:
+def test_a_written_sheet_is_read_back_with_any_answers_and_variant(quiz: QuizSource) -> None:
     generator = random.Random(1)
     for _ in range(200):
         variant = generator.randrange(10**9)
@@ -228,7 +228,9 @@ def test_usual_changes_by_editors_and_students_do_not_matter(
 
 
 @pytest.mark.parametrize("answers", [ANSWERS, {}])
-def test_the_changes_of_a_formatter_without_front_matter_do_not_matter(quiz: Quiz, answers: dict[str, str]) -> None:
+def test_the_changes_of_a_formatter_without_front_matter_do_not_matter(
+    quiz: QuizSource, answers: dict[str, str]
+) -> None:
     formatted = (
         write_sheet(quiz.questions, 7, answers)
         .replace("---\nquiz: sums\nvariant: 7\n---\n", f"{'_' * 70}\n\n## quiz: sums variant: 7\n")
@@ -243,7 +245,7 @@ def test_the_changes_of_a_formatter_without_front_matter_do_not_matter(quiz: Qui
     )
 
 
-def test_a_question_is_recognised_in_another_style_of_emphasis(quiz: Quiz) -> None:
+def test_a_question_is_recognised_in_another_style_of_emphasis(quiz: QuizSource) -> None:
     question = quiz.questions.items["is_larger"].model_copy(update={"question": "A sum is *larger* than\n__all__."})
     questions = quiz.questions.model_copy(update={"items": {"is_larger": question}})
     formatted = write_sheet(questions, None, {}).replace("*larger* than\n__all__", "_larger_\nthan **all**")
@@ -353,7 +355,9 @@ def test_an_answer_below_its_boxes(read: Callable[[str], Sheet], filled: str, ga
     assert read(f"{filled[:end]}\nI am not sure.\n{filled[end:]}").problems == {}
 
 
-def test_too_few_decimals_get_a_sentence_and_no_problem(quiz: Quiz, read: Callable[[str], Sheet], filled: str) -> None:
+def test_too_few_decimals_get_a_sentence_and_no_problem(
+    quiz: QuizSource, read: Callable[[str], Sheet], filled: str
+) -> None:
     text = filled.replace("Answer: 1.625", "Answer: 1.6")
     assert read(text).problems == {}
     assert too_few_decimals(text, quiz.questions) == [
@@ -415,7 +419,7 @@ def test_an_unreadable_variant_is_read_as_zero_with_a_remark(
 
 
 @pytest.mark.parametrize("line", ["", "variant: 8\n"])
-def test_questions_of_another_variant_get_a_remark(quiz: Quiz, line: str) -> None:
+def test_questions_of_another_variant_get_a_remark(quiz: QuizSource, line: str) -> None:
     """Without the remark, a lost or wrong line would make every number wrong for no visible reason."""
     text = write_sheet(quiz.questions, 7, ANSWERS).replace("variant: 7\n", line)
     sheet = read_sheet(text, quiz.questions)
@@ -473,7 +477,7 @@ def damaged(text: str, generator: random.Random) -> str:
 
 
 @pytest.mark.proof(part="quizzes")
-def test_any_damage_is_reported_as_sentences(quiz: Quiz) -> None:
+def test_any_damage_is_reported_as_sentences(quiz: QuizSource) -> None:
     generator = random.Random(2)
     messages: set[str] = set()
     for _ in range(3000):
@@ -489,7 +493,7 @@ def test_any_damage_is_reported_as_sentences(quiz: Quiz) -> None:
 
 
 @pytest.mark.proof(part="quizzes")
-def test_damage_to_one_item_does_not_affect_the_others(quiz: Quiz, filled: str) -> None:
+def test_damage_to_one_item_does_not_affect_the_others(quiz: QuizSource, filled: str) -> None:
     generator = random.Random(3)
     head, *items = filled.split("\n## ")
     headings = tuple(f"{item.split(chr(10))[0]}" for item in items)
@@ -517,7 +521,7 @@ def test_damage_to_one_item_does_not_affect_the_others(quiz: Quiz, filled: str) 
     ],
     ids=ascii,
 )  # fmt: skip
-def test_a_sheet_of_the_largest_size_is_read_to_its_end(quiz: Quiz, filled: str, unit: str) -> None:
+def test_a_sheet_of_the_largest_size_is_read_to_its_end(quiz: QuizSource, filled: str, unit: str) -> None:
     for start in ("Answer: 6", "- [x] b) Nothing.", "- a) Write the last digit of the sum down."):
         room = SHEET_LIMIT - len(filled) - 10
         flood = (unit * (room // len(unit) + 1))[:room]
@@ -526,14 +530,14 @@ def test_a_sheet_of_the_largest_size_is_read_to_its_end(quiz: Quiz, filled: str,
         assert sheet.answers["no_sum"] == "d"
 
 
-def test_deeply_nested_lists_are_read_to_their_end(quiz: Quiz, filled: str) -> None:
+def test_deeply_nested_lists_are_read_to_their_end(quiz: QuizSource, filled: str) -> None:
     for deeper in ("  ", " ", "   ", "\t"):
         nested = "\n".join(f"{deeper * depth}- a" for depth in range(400))
         sheet = read_sheet(filled.replace("Answer: 6", f"{nested}\n\nAnswer: 6"), quiz.questions)
         assert {**sheet.answers, "how_many_terms": "6"} == ANSWERS
 
 
-def test_every_kind_of_item_has_boxes_or_a_line_to_write_on(quiz: Quiz) -> None:
+def test_every_kind_of_item_has_boxes_or_a_line_to_write_on(quiz: QuizSource) -> None:
     kinds = {question.kind for question in quiz.questions.items.values() if has_boxes(question)}
     assert kinds == {"one_choice", "several_choices", "true_false", "bug"}
 
@@ -541,7 +545,7 @@ def test_every_kind_of_item_has_boxes_or_a_line_to_write_on(quiz: Quiz) -> None:
 # -- filling in -----------------------------------------------------------------------------------------------
 
 
-def test_a_sheet_filled_in_item_by_item_is_the_filled_sheet(quiz: Quiz, blank: str, filled: str) -> None:
+def test_a_sheet_filled_in_item_by_item_is_the_filled_sheet(quiz: QuizSource, blank: str, filled: str) -> None:
     text = blank
     for name, answer in ANSWERS.items():
         text = fill_in(text, quiz.questions, name, answer)
@@ -551,7 +555,7 @@ def test_a_sheet_filled_in_item_by_item_is_the_filled_sheet(quiz: Quiz, blank: s
     assert text == blank
 
 
-def test_text_that_continued_an_answer_stays_below_the_new_one(quiz: Quiz, filled: str) -> None:
+def test_text_that_continued_an_answer_stays_below_the_new_one(quiz: QuizSource, filled: str) -> None:
     text = fill_in(filled.replace("Answer: 6", "Answer: 5\r\nor is it 6?"), quiz.questions, "how_many_terms", "7")
     assert text == filled.replace("Answer: 6", "Answer: 7\r\n\r\nor is it 6?")
 
@@ -572,14 +576,14 @@ def test_text_that_continued_an_answer_stays_below_the_new_one(quiz: Quiz, fille
     ],
 )
 def test_nothing_is_filled_in_without_exactly_one_place_for_it(
-    quiz: Quiz, filled: str, old: str, new: str, sentence: str
+    quiz: QuizSource, filled: str, old: str, new: str, sentence: str
 ) -> None:
     with pytest.raises(SheetError, match=re.escape(sentence)):
         fill_in(filled.replace(old, new), quiz.questions, "mean_of_two", "2")
 
 
 @pytest.mark.proof(part="quizzes")
-def test_filling_in_a_damaged_sheet_changes_only_the_item(quiz: Quiz) -> None:
+def test_filling_in_a_damaged_sheet_changes_only_the_item(quiz: QuizSource) -> None:
     generator = random.Random(4)
     done = 0
     for _ in range(2000):

@@ -13,7 +13,7 @@ import pytest
 
 from grader.documents import CourseError
 from grader.quizzes.questions import Questions, read_questions, to_json
-from grader.quizzes.quiz_source import Quiz, load_quiz, load_quizzes
+from grader.quizzes.quiz_source import QuizSource, load_quiz, load_quizzes
 
 GOOD = courses.SMALL_COURSE["solutions/sums_quiz.yml"]
 
@@ -45,7 +45,7 @@ def line_of(text: str) -> int:
     return number
 
 
-def test_a_quiz_has_its_title_and_its_items_in_order(quiz: Quiz) -> None:
+def test_a_quiz_has_its_title_and_its_items_in_order(quiz: QuizSource) -> None:
     assert (quiz.unit, quiz.title) == ("sums", "Quiz 1: sums")
     assert [item.kind for item in quiz.items.values()] == [
         "one_choice", "several_choices", "true_false", "number", "number", "shape", "order", "bug",
@@ -220,18 +220,18 @@ def test_the_items_in_the_documentation_make_a_quiz(path: Path) -> None:
 # -- questions without answers ------------------------------------------------------------------------------------
 
 
-def test_a_variant_replaces_the_parameters_by_its_values(quiz: Quiz) -> None:
+def test_a_variant_replaces_the_parameters_by_its_values(quiz: QuizSource) -> None:
     mean = quiz.questions.items["mean_of_two"]
     assert mean.text(0) == "What is the mean of 1 and 2.25?"
     assert mean.text(2) == "What is the mean of 3 and -4?"
     assert mean.text(5 * 10**8 + 2) == mean.text(2)
 
 
-def test_a_list_is_shown_as_a_tuple(quiz: Quiz) -> None:
+def test_a_list_is_shown_as_a_tuple(quiz: QuizSource) -> None:
     assert "shape (2, 3)?" in quiz.questions.items["how_many_terms"].text(0)
 
 
-def test_the_lines_of_a_program_are_options_with_their_numbers(quiz: Quiz) -> None:
+def test_the_lines_of_a_program_are_options_with_their_numbers(quiz: QuizSource) -> None:
     assert quiz.questions.items["no_sum"].options(0) == {
         "a": "line 1: `numbers = [1, 2, 3]`",
         "b": "line 2: `total = 0`",
@@ -240,7 +240,7 @@ def test_the_lines_of_a_program_are_options_with_their_numbers(quiz: Quiz) -> No
     }
 
 
-def test_questions_are_read_as_they_were_written(quiz: Quiz, tmp_path: Path) -> None:
+def test_questions_are_read_as_they_were_written(quiz: QuizSource, tmp_path: Path) -> None:
     (tmp_path / "quizzes.json").write_text(to_json([quiz.questions]), encoding="utf-8")
     assert read_questions(tmp_path / "quizzes.json") == {"sums": quiz.questions}
 
@@ -252,7 +252,7 @@ def test_questions_that_cannot_be_read_are_named(tmp_path: Path, content: str) -
         read_questions(tmp_path / "quizzes.json")
 
 
-def test_questions_contain_no_answers(quiz: Quiz) -> None:
+def test_questions_contain_no_answers(quiz: QuizSource) -> None:
     assert quiz.questions.items["mean_of_two"].variants[0] == {"a": 1, "b": 2.25}
     assert Questions.model_fields.keys() == {"unit", "title", "items"}
 

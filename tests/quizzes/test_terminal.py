@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 from grader.cli.student_cli import app
 from grader.quizzes.items import mark
 from grader.quizzes.questions import Questions, to_json
-from grader.quizzes.quiz_source import Quiz, load_quiz
+from grader.quizzes.quiz_source import QuizSource, load_quiz
 from grader.quizzes.sheet import Sheet, write_sheet
 from grader.quizzes.sheet_reader import read_sheet
 
@@ -40,7 +40,7 @@ WRITTEN = {
 
 
 @pytest.fixture
-def repository(tmp_path: Path, quiz: Quiz) -> Path:
+def repository(tmp_path: Path, quiz: QuizSource) -> Path:
     """A student's repository, with the files that everyone received."""
     (tmp_path / "exercises").mkdir()
     (tmp_path / "exercises" / "quizzes.json").write_text(to_json([quiz.questions]), encoding="utf-8")
@@ -54,7 +54,7 @@ def path(repository: Path) -> Path:
 
 
 @pytest.fixture
-def put(path: Path, quiz: Quiz) -> Callable[..., str]:
+def put(path: Path, quiz: QuizSource) -> Callable[..., str]:
     """Writes a sheet of variant 7 with some answers."""
 
     def put(variant: int = 7, **answers: str) -> str:
@@ -78,7 +78,7 @@ def take(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Take:
 
 
 @pytest.fixture
-def sheet(path: Path, quiz: Quiz) -> Callable[[], Sheet]:
+def sheet(path: Path, quiz: QuizSource) -> Callable[[], Sheet]:
     return lambda: read_sheet(path.read_text(encoding="utf-8"), quiz.questions)
 
 
@@ -96,7 +96,7 @@ def asked(done: Result) -> list[int]:
 
 
 def test_the_sheet_that_everyone_received_becomes_one_with_a_variant(
-    take: Take, path: Path, sheet: Callable[[], Sheet], quiz: Quiz
+    take: Take, path: Path, sheet: Callable[[], Sheet], quiz: QuizSource
 ) -> None:
     variants = set()
     for _ in range(5):
@@ -139,7 +139,7 @@ def test_the_quiz_is_found_in_the_current_folder_as_well(take: Take, path: Path,
 
 
 def test_a_sheet_beside_exercises_is_used(
-    take: Take, put: Callable[..., str], repository: Path, path: Path, quiz: Quiz
+    take: Take, put: Callable[..., str], repository: Path, path: Path, quiz: QuizSource
 ) -> None:
     put()
     path.rename(repository / path.name)
@@ -267,7 +267,7 @@ def test_stopping_and_the_end_of_the_input_keep_what_was_answered(
 
 
 def test_the_output_does_not_depend_on_whether_answers_are_right(
-    take: Take, put: Callable[..., str], quiz: Quiz
+    take: Take, put: Callable[..., str], quiz: QuizSource
 ) -> None:
     shown = []
     for part, lines in {
@@ -309,7 +309,9 @@ My own words below.
 
 @pytest.mark.proof(part="quizzes")
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_an_answer_changes_only_its_own_lines(take: Take, repository: Path, path: Path, quiz: Quiz, end: str) -> None:
+def test_an_answer_changes_only_its_own_lines(
+    take: Take, repository: Path, path: Path, quiz: QuizSource, end: str
+) -> None:
     items = {name: quiz.questions.items[name] for name in ("order_of_terms", "mean_of_two")}
     two = Questions(unit="sums", title="Two sums", items=items)
     (repository / "exercises" / "quizzes.json").write_text(to_json([two]), encoding="utf-8")

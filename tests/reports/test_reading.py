@@ -14,8 +14,8 @@ from grader.integrations.nbgrader.nbgrader_grading import of_exercise
 from grader.reports.exporters import job_summary as annotating
 from grader.reports.exporters.autograder_results import classroom50_status, gradescope_results
 from grader.reports.exporters.job_summary import summary
-from grader.reports.model import Message
 from grader.reports.reading import State, entries, sentence_of
+from grader.reports.report_model import Message
 
 WITHOUT_POINTS = report(
     {

@@ -11,11 +11,11 @@ import pydantic
 import pytest
 from courses import REPOSITORY
 
-from grader.reports import folder, model
+from grader.reports import folder, report_model
 
 SCHEMA = REPOSITORY / "docs" / "report.schema.json"
 WRITE_ANEW = (
-    "python -c 'from pathlib import Path; from grader.reports.model import json_schema; "
+    "python -c 'from pathlib import Path; from grader.reports.report_model import json_schema; "
     'Path("docs/report.schema.json").write_text(json_schema(), encoding="utf-8")\''
 )
 
@@ -93,12 +93,14 @@ REPORT: dict[str, Any] = {
 
 
 def test_the_published_schema_matches_the_model() -> None:
-    is_in_step = SCHEMA.is_file() and SCHEMA.read_text(encoding="utf-8") == model.json_schema()
-    assert is_in_step, f"docs/report.schema.json does not match grader/reports/model.py; rewrite it:\n{WRITE_ANEW}"
+    is_in_step = SCHEMA.is_file() and SCHEMA.read_text(encoding="utf-8") == report_model.json_schema()
+    assert is_in_step, (
+        f"docs/report.schema.json does not match grader/reports/report_model.py; rewrite it:\n{WRITE_ANEW}"
+    )
 
 
 def test_every_field_is_described() -> None:
-    schema = json.loads(model.json_schema())
+    schema = json.loads(report_model.json_schema())
     assert schema["$id"] == "urn:attention-from-scratch:report:v1"
     for part in (schema, *schema["$defs"].values()):
         assert part["description"]
@@ -106,19 +108,19 @@ def test_every_field_is_described() -> None:
 
 
 def test_the_schema_is_valid() -> None:
-    jsonschema.Draft202012Validator.check_schema(json.loads(model.json_schema()))
+    jsonschema.Draft202012Validator.check_schema(json.loads(report_model.json_schema()))
 
 
 def test_a_report_is_written_as_json_that_fits_the_schema() -> None:
-    text = model.Report.model_validate(REPORT).to_json()
+    text = report_model.Report.model_validate(REPORT).to_json()
     assert json.loads(text) == REPORT
     assert text.endswith("}\n")
-    jsonschema.validate(json.loads(text), json.loads(model.json_schema()))
+    jsonschema.validate(json.loads(text), json.loads(report_model.json_schema()))
 
 
 def test_a_message_of_an_earlier_version_has_no_trace_and_no_hint() -> None:
     earlier = {name: value for name, value in REPORT["messages"][0].items() if name not in ("trace", "hint")}
-    [message] = model.Report.model_validate({**REPORT, "messages": [earlier]}).messages
+    [message] = report_model.Report.model_validate({**REPORT, "messages": [earlier]}).messages
     assert (message.trace, message.hint) == ([], None)
 
 
@@ -137,32 +139,32 @@ def test_a_message_of_an_earlier_version_has_no_trace_and_no_hint() -> None:
 )
 def test_another_format_fits_neither_the_model_nor_the_schema(change: dict[str, Any]) -> None:
     with pytest.raises(pydantic.ValidationError):
-        model.Report.model_validate({**REPORT, **change})
+        report_model.Report.model_validate({**REPORT, **change})
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**REPORT, **change}, json.loads(model.json_schema()))
+        jsonschema.validate({**REPORT, **change}, json.loads(report_model.json_schema()))
 
 
 def test_the_student_and_the_instructor_have_separate_files(tmp_path: Path) -> None:
-    path = folder.write_report(model.Report.model_validate(REPORT), {"tests": []}, tmp_path)
+    path = folder.write_report(report_model.Report.model_validate(REPORT), {"tests": []}, tmp_path)
     assert path == tmp_path / "ada.json"
     assert json.loads(path.read_text(encoding="utf-8")) == REPORT
     assert json.loads((tmp_path / "instructor" / "ada.pytest.json").read_text()) == {"tests": []}
 
 
 def test_without_a_pytest_report_the_instructor_gets_no_file(tmp_path: Path) -> None:
-    folder.write_report(model.Report.model_validate(REPORT), None, tmp_path)
+    folder.write_report(report_model.Report.model_validate(REPORT), None, tmp_path)
     assert list((tmp_path / "instructor").iterdir()) == []
 
 
 def test_if_the_instructors_file_cannot_be_written_the_students_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "instructor").write_text("a file where the folder belongs")
     with pytest.raises(OSError, match="exists"):
-        folder.write_report(model.Report.model_validate(REPORT), {}, tmp_path)
+        folder.write_report(report_model.Report.model_validate(REPORT), {}, tmp_path)
     assert not (tmp_path / "ada.json").exists()
 
 
 def test_a_written_report_can_be_read(tmp_path: Path) -> None:
-    made = model.Report.model_validate(REPORT)
+    made = report_model.Report.model_validate(REPORT)
     folder.write_report(made, None, tmp_path)
     assert folder.read_report("ada", tmp_path) == made
 
@@ -192,7 +194,7 @@ def test_without_a_readable_file_there_is_no_report(tmp_path: Path) -> None:
 
 
 def test_only_half_written_files_are_removed_from_the_folder_of_reports(tmp_path: Path) -> None:
-    folder.write_report(model.Report.model_validate(REPORT), {}, tmp_path)
+    folder.write_report(report_model.Report.model_validate(REPORT), {}, tmp_path)
     for half_written in (".ada.json.x1.partial", "instructor/.ada.pytest.json.x2.partial"):
         (tmp_path / half_written).write_text("{")
     with folder.reports_folder(tmp_path):

@@ -17,12 +17,12 @@ from courses import graded as graded_by
 from grader.course.model import Course, load_course
 from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineHandshake
-from grader.quizzes.quiz_source import Quiz, load_quiz
+from grader.quizzes.quiz_source import QuizSource, load_quiz
 from grader.quizzes.sheet import write_sheet
 from grader.reports import fingerprint, scoring
-from grader.reports.model import Described, Exercise, Judged, Message, Report, Result
-from grader.reports.model import Quiz as QuizReport
 from grader.reports.reading import entries
+from grader.reports.report_model import Described, Exercise, Judged, Message, Report, Result
+from grader.reports.report_model import Quiz as QuizReport
 from grader.sandbox.lockdown import LAYERS
 from grader.submissions.reader import read_submission
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
@@ -255,7 +255,7 @@ WRONG = {
 QUIZ_POINTS = 13
 
 
-def handed_in(quiz: Quiz, answers: dict[str, str], variant: int = 1) -> Submission:
+def handed_in(quiz: QuizSource, answers: dict[str, str], variant: int = 1) -> Submission:
     return with_quiz(UnitSource("sums_quiz.md", (write_sheet(quiz.questions, variant, answers),)))
 
 
@@ -265,7 +265,7 @@ def with_quiz(source: UnitSource | None, problem: str = "") -> Submission:
 
 
 def quiz_report(
-    quiz: Quiz,
+    quiz: QuizSource,
     submission: Submission,
     now: datetime.datetime,
     course: Course = course(quiz=1),  # noqa: B008
@@ -284,7 +284,7 @@ def test_a_unit_without_a_quiz_has_none_in_its_report() -> None:
     assert report().units["sums"].quiz is None
 
 
-def test_until_the_due_date_a_quiz_has_no_points_and_does_not_count(quiz: Quiz) -> None:
+def test_until_the_due_date_a_quiz_has_no_points_and_does_not_count(quiz: QuizSource) -> None:
     made = quiz_report(quiz, handed_in(quiz, RIGHT), BEFORE)
     assert (made.points, made.possible) == (4, 7)
     assert (of_quiz(made).points, of_quiz(made).possible) == (None, QUIZ_POINTS)
@@ -292,7 +292,7 @@ def test_until_the_due_date_a_quiz_has_no_points_and_does_not_count(quiz: Quiz) 
     assert {item.points for item in of_quiz(made).items.values()} == {None}
 
 
-def test_after_the_due_date_a_quiz_counts_in_the_unit_and_in_total(quiz: Quiz) -> None:
+def test_after_the_due_date_a_quiz_counts_in_the_unit_and_in_total(quiz: QuizSource) -> None:
     made = quiz_report(quiz, handed_in(quiz, RIGHT), AFTER)
     assert (of_quiz(made).points, of_quiz(made).possible) == (QUIZ_POINTS, QUIZ_POINTS)
     assert (made.units["sums"].points, made.units["sums"].possible) == (4 + QUIZ_POINTS, 7 + QUIZ_POINTS)
@@ -300,7 +300,7 @@ def test_after_the_due_date_a_quiz_counts_in_the_unit_and_in_total(quiz: Quiz) -
     assert quiz_report(quiz, handed_in(quiz, WRONG), AFTER).points == 4
 
 
-def test_answers_in_a_notebook_are_marked_like_those_in_a_sheet(quiz: Quiz) -> None:
+def test_answers_in_a_notebook_are_marked_like_those_in_a_sheet(quiz: QuizSource) -> None:
     cells = tuple(f"answer_{number} = {RIGHT[name]!r}" for number, name in enumerate(quiz.items, 1))
     names = tuple(f"quiz_{name}" for name in quiz.items)
     right = with_quiz(UnitSource("sums.ipynb", cells, grade_ids=names))
@@ -310,13 +310,13 @@ def test_answers_in_a_notebook_are_marked_like_those_in_a_sheet(quiz: Quiz) -> N
     assert quiz_report(quiz, right, AFTER).digest != quiz_report(quiz, one, AFTER).digest
 
 
-def test_the_weight_of_a_quiz_multiplies_the_points_of_its_items(quiz: Quiz) -> None:
+def test_the_weight_of_a_quiz_multiplies_the_points_of_its_items(quiz: QuizSource) -> None:
     made = of_quiz(quiz_report(quiz, handed_in(quiz, {"even_sums": "a"}), AFTER, course(quiz=3)))
     assert (made.points, made.possible) == (4, 3 * QUIZ_POINTS)  # half of nine points, rounded down once
     assert made.items["even_sums"].possible == 9
 
 
-def test_until_the_due_date_right_and_wrong_answers_give_the_same_report(quiz: Quiz) -> None:
+def test_until_the_due_date_right_and_wrong_answers_give_the_same_report(quiz: QuizSource) -> None:
     right, wrong = (quiz_report(quiz, handed_in(quiz, answers), BEFORE) for answers in (RIGHT, WRONG))
     assert right.digest != wrong.digest  # the digest of what was handed in, which is not the same
     digests = re.compile('(?<=st": "|rs": ")[0-9a-f]{64}')  # "digest" and "answers"
@@ -327,7 +327,7 @@ def test_until_the_due_date_right_and_wrong_answers_give_the_same_report(quiz: Q
     }  # fmt: skip
 
 
-def test_until_the_due_date_a_report_does_not_depend_on_the_accepted_answers(quiz: Quiz, tmp_path: Path) -> None:
+def test_until_the_due_date_a_report_does_not_depend_on_the_accepted_answers(quiz: QuizSource, tmp_path: Path) -> None:
     text = SMALL_COURSE["solutions/sums_quiz.yml"]
     for old, new in [
         ("answer: b c a d", "answer: d c b a"),
@@ -346,7 +346,7 @@ def test_until_the_due_date_a_report_does_not_depend_on_the_accepted_answers(qui
     assert quiz_report(quiz, handed_in(quiz, {}), AFTER).digest != quiz_report(other, handed_in(quiz, {}), AFTER).digest
 
 
-def test_after_the_due_date_each_answer_has_feedback_and_an_explanation(quiz: Quiz) -> None:
+def test_after_the_due_date_each_answer_has_feedback_and_an_explanation(quiz: QuizSource) -> None:
     items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG), AFTER)).items
     assert items["even_sums"].sentences == ["Three is odd.", "Seven is odd."]
     assert items["mean_of_two"].sentences == ["5.5 is their sum: the mean is half of it."]
@@ -354,14 +354,14 @@ def test_after_the_due_date_each_answer_has_feedback_and_an_explanation(quiz: Qu
     assert items["mean_of_two"].explanation == "(2 + 3.5) / 2 is 2.75."
 
 
-def test_if_the_course_does_not_show_answers_there_is_only_feedback(quiz: Quiz) -> None:
+def test_if_the_course_does_not_show_answers_there_is_only_feedback(quiz: QuizSource) -> None:
     silent = course(quiz=1, quiz_answers=False)
     items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG), AFTER, silent)).items
     assert items["is_larger"].sentences == ["So it is where all the terms are positive."]
     assert {(item.answer, item.explanation) for item in items.values()} == {(None, None)}
 
 
-def test_a_blank_answer_earns_nothing_and_is_explained(quiz: Quiz) -> None:
+def test_a_blank_answer_earns_nothing_and_is_explained(quiz: QuizSource) -> None:
     made = of_quiz(quiz_report(quiz, handed_in(quiz, {"no_sum": "d"}), AFTER))
     assert (made.points, made.summary) == (1, "1 of 8 answered")
     blank = made.items["is_larger"]
@@ -370,7 +370,7 @@ def test_a_blank_answer_earns_nothing_and_is_explained(quiz: Quiz) -> None:
 
 
 @pytest.mark.parametrize("now", [BEFORE, AFTER])
-def test_an_unreadable_answer_is_reported_at_once_and_costs_no_other(quiz: Quiz, now: datetime.datetime) -> None:
+def test_an_unreadable_answer_is_reported_at_once_and_costs_no_other(quiz: QuizSource, now: datetime.datetime) -> None:
     submission = handed_in(quiz, {**RIGHT, "mean_of_two": "2,75\x1b[31m"})
     made = of_quiz(quiz_report(quiz, submission, now))
     item = made.items["mean_of_two"]
@@ -384,7 +384,7 @@ def test_an_unreadable_answer_is_reported_at_once_and_costs_no_other(quiz: Quiz,
 
 
 @pytest.mark.parametrize("now", [BEFORE, AFTER])
-def test_a_missing_sheet_is_a_quiz_without_points_and_a_remark(quiz: Quiz, now: datetime.datetime) -> None:
+def test_a_missing_sheet_is_a_quiz_without_points_and_a_remark(quiz: QuizSource, now: datetime.datetime) -> None:
     problem = "sums_quiz.md is missing: hand it in, in the folder itself or in exercises/."
     made = quiz_report(quiz, with_quiz(None, problem), now)
     assert of_quiz(made).remarks == [problem]
@@ -392,7 +392,7 @@ def test_a_missing_sheet_is_a_quiz_without_points_and_a_remark(quiz: Quiz, now: 
     assert made.units["sums"].exercises == report(now=now).units["sums"].exercises
 
 
-def test_remarks_on_the_file_and_the_sheet_are_in_the_report(quiz: Quiz) -> None:
+def test_remarks_on_the_file_and_the_sheet_are_in_the_report(quiz: QuizSource) -> None:
     source = UnitSource("sums_quiz.md", ("no sheet",), ("A remark on the file.",))
     made = of_quiz(quiz_report(quiz, with_quiz(source), BEFORE))
     assert made.remarks[0] == "A remark on the file."
@@ -489,7 +489,7 @@ def test_a_report_is_up_to_date_if_nothing_changed() -> None:
     assert fingerprint.is_up_to_date(report(), SUBMISSION, course(), {}, BEFORE - datetime.timedelta(days=1))
 
 
-def test_a_report_is_outdated_by_another_sheet_or_another_quiz(quiz: Quiz) -> None:
+def test_a_report_is_outdated_by_another_sheet_or_another_quiz(quiz: QuizSource) -> None:
     submission = handed_in(quiz, RIGHT)
     made = quiz_report(quiz, submission, BEFORE)
     with_quiz = course(quiz=1)
@@ -499,13 +499,13 @@ def test_a_report_is_outdated_by_another_sheet_or_another_quiz(quiz: Quiz) -> No
     assert not fingerprint.is_up_to_date(made, submission, with_quiz, {"sums": asks_less}, BEFORE)
 
 
-def test_a_report_with_a_quiz_is_outdated_after_the_due_date(quiz: Quiz) -> None:
+def test_a_report_with_a_quiz_is_outdated_after_the_due_date(quiz: QuizSource) -> None:
     submission = handed_in(quiz, RIGHT)
     made = quiz_report(quiz, submission, BEFORE)
     assert not fingerprint.is_up_to_date(made, submission, course(quiz=1), {"sums": quiz}, AFTER)
 
 
-def test_after_the_due_date_a_corrected_answer_outdates_a_report(quiz: Quiz) -> None:
+def test_after_the_due_date_a_corrected_answer_outdates_a_report(quiz: QuizSource) -> None:
     submission = handed_in(quiz, RIGHT)
     made = quiz_report(quiz, submission, AFTER)
     order = quiz.items["long_addition"].model_copy(update={"answer": "c b a d"})
@@ -566,7 +566,7 @@ def test_a_unit_is_graded_with_the_results_of_earlier_units(
 
 
 @pytest.mark.parametrize("change", ["file", "sheet", "quiz", "due date"])
-def test_a_changed_unit_is_graded_again(quiz: Quiz, change: str) -> None:
+def test_a_changed_unit_is_graded_again(quiz: QuizSource, change: str) -> None:
     submission, with_quiz = handed_in(quiz, RIGHT), course(quiz=1)
     made, quizzes, now = quiz_report(quiz, submission, BEFORE), {"sums": quiz}, BEFORE
     assert fingerprint.up_to_date_part(made, ["sums"], submission, with_quiz, quizzes, now)

@@ -15,7 +15,7 @@ from units import SUITES, defined_in
 from grader.engine.criteria import visible_criteria_of_unit
 from grader.engine.diagnosis import diagnose
 from grader.engine.engine_client import Engine
-from grader.reports.model import Result
+from grader.reports.report_model import Result
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 from grader.testing.student import InProcessBackend
 

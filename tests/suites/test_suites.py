@@ -13,7 +13,7 @@ import pytest
 from courses import COURSE, REPOSITORY
 from units import SUITES, Suite, defined_in
 
-from grader.reports.model import NOT_WRITTEN
+from grader.reports.report_model import NOT_WRITTEN
 
 by_unit = pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
 by_exercise = pytest.mark.parametrize(

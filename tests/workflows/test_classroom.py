@@ -23,7 +23,7 @@ from grader.integrations.release import GradingMode
 from grader.integrations.release.leaks import scan
 from grader.reports.exporters import job_summary as annotating
 from grader.reports.exporters.job_summary import summary
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 
 REPORT_SCHEMA = json.loads((REPOSITORY / "docs" / "report.schema.json").read_text(encoding="utf-8"))
 

@@ -18,7 +18,7 @@ from actions import new_environment
 from courses import COURSE, REPOSITORY, copy_course, run_grader
 from students import commit_all, git
 
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 
 PAGE = (REPOSITORY / "docs" / "other-forges.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r'(?ms)^```yaml title="([^"]+)"\n(.*?)^```$', PAGE))

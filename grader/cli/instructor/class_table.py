@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from grader.classes.batch import Batch
     from grader.classes.differences import ReportDifference
     from grader.classes.hand_ins import HandIns
-    from grader.reports.model import Report
+    from grader.reports.report_model import Report
     from grader.submissions.find import Submissions
 
 MOST_IGNORED = 50
@@ -175,8 +175,8 @@ def _issues(report: Report, shown: Sequence[str]) -> Iterator[str]:
 
 def _unit_issues(report: Report, name: str) -> Iterator[tuple[float, str]]:
     """Yield what each issue of a unit costs, and its text."""
-    from grader.reports.model import NOT_WRITTEN
     from grader.reports.reading import entries_of, is_handed_in, is_missing
+    from grader.reports.report_model import NOT_WRITTEN
 
     unit = report.units[name]
     if is_handed_in(name, unit):

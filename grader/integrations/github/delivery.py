@@ -13,7 +13,7 @@ from grader.course.model import Course
 from grader.errors import GraderError, InternalError
 from grader.files import write_atomically
 from grader.integrations.github.api import GitHub, GitHubError
-from grader.reports.model import Report, Unit
+from grader.reports.report_model import Report, Unit
 from grader.text import who
 
 FEEDBACK_BRANCH = "grader-feedback"

@@ -26,7 +26,7 @@ from grader.classes.matcher import Matcher
 from grader.classes.roster import RosterEntry
 from grader.course.model import Course, Late
 from grader.integrations.nbgrader import course_of
-from grader.reports.model import Change
+from grader.reports.report_model import Change
 from grader.submissions.notebook import QUIZ_MARK
 from grader.submissions.submission import student_id
 

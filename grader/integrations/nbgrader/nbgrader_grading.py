@@ -29,8 +29,8 @@ from grader.integrations.nbgrader.nbgrader_gradebook import differences, entry_o
 from grader.quizzes.quiz_source import load_quizzes
 from grader.quizzes.sheet import heading
 from grader.reports.exporters.html import environment
-from grader.reports.model import Message, QuizItem, Report
 from grader.reports.reading import Place, issues, points
+from grader.reports.report_model import Message, QuizItem, Report
 from grader.reports.scoring import quiz_points
 from grader.submissions.notebook import QUIZ_MARK
 from grader.submissions.reader import read_submission

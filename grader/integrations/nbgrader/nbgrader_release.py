@@ -25,7 +25,7 @@ from grader.integrations.nbgrader.notebook_merge import Merge
 from grader.integrations.release import ReleaseError
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem, accepted_answer, right_letters
 from grader.quizzes.questions import Question
-from grader.quizzes.quiz_source import Quiz
+from grader.quizzes.quiz_source import QuizSource
 from grader.quizzes.sheet import heading, kind_line
 from grader.quizzes.sheet_reader import WHAT_TO_WRITE
 from grader.reports.scoring import Rubric, quiz_points
@@ -70,7 +70,7 @@ def notebooks_of(course: Course, rubric: Rubric) -> dict[str, NotebookNode]:
     notebooks: dict[str, NotebookNode] = {}
     for unit, points in rubric.possible(course).items():
         cells = _unit_cells(course.solutions / f"{unit}.py", course, points)
-        if isinstance(quiz := rubric.quizzes.get(unit), Quiz):
+        if isinstance(quiz := rubric.quizzes.get(unit), QuizSource):
             cells += _quiz_cells(quiz, quiz_points(quiz, course))
         for position, cell in enumerate(cells):
             # These ids are the same in each release; jupytext's are random.
@@ -129,7 +129,7 @@ def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[No
     return cells
 
 
-def _quiz_cells(quiz: Quiz, points: dict[str, int]) -> Iterator[NotebookNode]:
+def _quiz_cells(quiz: QuizSource, points: dict[str, int]) -> Iterator[NotebookNode]:
     """Yield the cells of a quiz: for each item a question, a cell for the answer, and a test cell."""
     yield nbformat.v4.new_markdown_cell(f"# {quiz.title}\n\n{_ABOUT_THE_QUIZ}")
     for number, (name, item) in enumerate(quiz.items.items(), start=1):

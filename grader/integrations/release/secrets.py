@@ -28,7 +28,7 @@ from grader.files import PACKAGE
 from grader.integrations.release.wheel import is_the_instructors, received
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, mark, right_letters
 from grader.quizzes.questions import QUIZ_SUFFIX, rendered
-from grader.quizzes.quiz_source import Quiz, load_quizzes
+from grader.quizzes.quiz_source import QuizSource, load_quizzes
 from grader.quizzes.sheet import Sheet
 from grader.quizzes.sheet_reader import read_sheet
 
@@ -64,7 +64,7 @@ _NO_SECRET = re.compile(r'\s*(f?"[^"]*"[\s,)\]]*|(from|import)\b.*)')  # a sente
 _SENTENCE = re.compile(r'def test_\w+\([^)]*\).*:\n\s+"""([^"]*)"""')  # a test's docstring
 Passage = tuple[str, str]
 """A place in the course, and the text there."""
-Quizzes = Mapping[str, Quiz]
+Quizzes = Mapping[str, QuizSource]
 """The quizzes by the place of their source."""
 
 

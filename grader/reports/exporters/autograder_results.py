@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.errors import GraderError
 from grader.reports import reading
-from grader.reports.model import Quiz, Report
+from grader.reports.report_model import Quiz, Report
 from grader.text import plain
 
 # The keys of a result, each with the environment variables that may give it; the first that is set counts.

@@ -22,7 +22,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from grader.quizzes.sheet import heading
 from grader.reports import reading
 from grader.reports.exporters import job_summary
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 from grader.text import printable, who
 
 LONGEST_FORMULA = 500

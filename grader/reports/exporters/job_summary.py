@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from grader.quizzes.questions import as_text
 from grader.reports import reading
-from grader.reports.model import Message, QuizItem, Report, Unit
+from grader.reports.report_model import Message, QuizItem, Report, Unit
 from grader.text import MOST_OF_A_LINE, log_line, plain
 
 MOST_OF_AN_ANNOTATION = 1000

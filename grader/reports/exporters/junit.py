@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from grader.reports.model import NOT_WRITTEN, Message, QuizItem, Report, Test, Unit
 from grader.reports.reading import ExerciseEntry, counted_quizzes, entries_of, not_run, place_of, points, sentence_of
+from grader.reports.report_model import NOT_WRITTEN, Message, QuizItem, Report, Test, Unit
 from grader.text import log_line
 
 

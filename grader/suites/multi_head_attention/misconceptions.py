@@ -23,7 +23,7 @@ from grader.suites.attention_mistakes import (
     VALUES_AS_QUERIES,
     ZEROS_HIDDEN,
 )
-from grader.testing.misconceptions import Change, replace, row
+from grader.testing.misconceptions import Replacements, replace, row
 
 # -- sentences of several rows -----------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ CALLS = {
 ANY_WIDTH = replace("raise ValueError(f", "_ = (f", 2).replace(".copy_(", ".data = (", 2)
 
 
-def masked_by(mask: str) -> Change:
+def masked_by(mask: str) -> Replacements:
     """Use this mask in MultiHeadAttention instead of head_weights, which makes one of the right size."""
     masked = f"head_scores(queries, keys).masked_fill_({mask}.triu(1).bool(), -torch.inf)"
     return replace(

@@ -17,7 +17,7 @@ from grader.suites.attention_mistakes import (
     VALUES_AS_KEYS,
     VALUES_AS_QUERIES,
 )
-from grader.testing.misconceptions import Change, replace, row
+from grader.testing.misconceptions import Replacements, replace, row
 
 # -- sentences of several rows -----------------------------------------------------------------------------------
 
@@ -143,19 +143,19 @@ LAYER = "nn.Linear(d_in, d_out, bias=qkv_bias)"
 REFUSAL = 'raise ValueError(f"{name} has a bias that is not zero, and attention_v1 has no place for it")'
 
 
-def begun_with(line: str) -> Change:
+def begun_with(line: str) -> Replacements:
     """Insert a line before the first one, which computes the queries."""
     return replace("queries =", f"{line}\n    queries =")
 
 
-def weighed(weights: str) -> Change:
+def weighed(weights: str) -> Replacements:
     """Compute the contexts in the module itself, with these weights."""
     return replace(
         "contexts, _ = scaled_dot_product_attention(queries, keys, values)", f"contexts = {weights} @ values"
     )
 
 
-def moved(statement: str) -> Change:
+def moved(statement: str) -> Replacements:
     """Move the weight of each `layer` to its `matrix` by another statement."""
     return replace(
         "getattr(attention_v1, name).copy_(getattr(attention_v2, name).weight.T)",

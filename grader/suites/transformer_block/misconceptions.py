@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from torch import Tensor, nn
 
-from grader.testing.misconceptions import Change, misconception, replace, row
+from grader.testing.misconceptions import Replacements, misconception, replace, row
 
 TOKENS_AND_FEATURES = (
     "Mean and variance run over tokens and features together, one pair for each text. Each token needs its own mean "
@@ -52,7 +52,7 @@ EVERYTHING = "Mean and variance are those of the whole tensor: write `dim=-1, ke
 ONE_NUMBER = "scale and shift are one number each: make them emb_dim numbers wide."
 
 
-def norms() -> Iterator[tuple[str, Change, str]]:
+def norms() -> Iterator[tuple[str, Replacements, str]]:
     """Yield the name, the change and the sentence of each LayerNorm with one or several of these mistakes."""
     for is_one, is_everything, spread in itertools.product((False, True), (False, True), SPREADS):
         variance, divisor, sentence = SPREADS[spread]
@@ -75,12 +75,12 @@ THINK = "self.dropout(self.feed_forward(self.norm2(x)))"
 CALLS = {"TransformerBlock": ["LayerNorm"]}
 
 
-def dropping(dropped: str) -> Change:
+def dropping(dropped: str) -> Replacements:
     """A TransformerBlock whose dropout is this expression of `given`."""
     return replace("nn.Dropout(dropout)", f"lambda given: {dropped}")
 
 
-def stack_that(*forward: str) -> Change:
+def stack_that(*forward: str) -> Replacements:
     """The blocks in a subclass of nn.Sequential whose forward has these lines."""
     lines = ["class Stack(nn.Sequential):", "    def forward(self, x):", *(f"        {line}" for line in forward)]
     return replace("return nn.Sequential", "\n    ".join([*lines, "", "return Stack"]))

@@ -15,7 +15,7 @@ from grader.classes.collected import CollectedStudent, CollectedWork
 from grader.classes.record import Grade
 from grader.integrations.github.api import GitHub
 from grader.integrations.github.delivery import send, statuses
-from grader.reports.model import Unit
+from grader.reports.report_model import Unit
 
 COMMIT = "a" * 40
 

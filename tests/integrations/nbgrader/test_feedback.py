@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from grader.integrations.nbgrader.nbgrader_grading import CellFeedback, of_exercise, of_quiz_item, of_whole
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 
 DUE = datetime.datetime(2027, 2, 1, 23, 59, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
 HOSTILE = "</pre></div><script>alert(1)</script><img src=x onerror=alert(2)>"

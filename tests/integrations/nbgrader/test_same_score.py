@@ -23,7 +23,7 @@ from terms import COURSE_ID, run_in_one_process
 
 from grader.audit.cases import completed, definitions_in, needed_by
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem
-from grader.quizzes.quiz_source import Quiz, load_quizzes
+from grader.quizzes.quiz_source import QuizSource, load_quizzes
 from grader.quizzes.sheet import write_sheet
 from grader.testing.misconceptions import misconceptions_of
 
@@ -89,7 +89,7 @@ def hostile(name: str, unit: str) -> str:
 # -- their quizzes -----------------------------------------------------------------------------------------------
 
 
-def answers_to(quiz: Quiz, shift: int) -> dict[str, str]:
+def answers_to(quiz: QuizSource, shift: int) -> dict[str, str]:
     """Right, wrong, partly right and unreadable answers in turn, and every fifth one blank."""
     hows = (right_answer, wrong_answer, partly_right_answer, unreadable_answer, None)
     chosen = {name: hows[(number + shift) % len(hows)] for number, name in enumerate(quiz.items)}

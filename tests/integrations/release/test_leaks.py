@@ -33,7 +33,7 @@ from grader.integrations.release.secrets import COPIED, Secrets, signs
 from grader.integrations.release.wheel import received
 from grader.quizzes.items import BugItem, ChoiceItem
 from grader.quizzes.practice_items import read_practice, to_json
-from grader.quizzes.quiz_source import Quiz, load_quiz, load_quizzes
+from grader.quizzes.quiz_source import QuizSource, load_quiz, load_quizzes
 from grader.quizzes.sheet import write_sheet
 
 QUIZ = load_quiz(COURSE.solutions / "self_attention_quiz.yml")
@@ -420,7 +420,7 @@ def test_the_explanation_of_a_graded_item_in_a_practice_item_is_a_leak(tmp_path:
     practice = read_practice(COURSE.exercises / "practice.json")["self_attention"]
     item = practice.items["only_one_key"].model_copy(update={"explanation": EXPLANATION})
     (tmp_path / "practice.json").write_text(to_json([practice]), encoding="utf-8")
-    (tmp_path / "graded.json").write_text(to_json([Quiz("u", "t", {"only_one_key": item})]), encoding="utf-8")
+    (tmp_path / "graded.json").write_text(to_json([QuizSource("u", "t", {"only_one_key": item})]), encoding="utf-8")
     [leak] = scan(tmp_path, COURSE)
     assert (leak.place.partition(":")[0], leak.origin) == ("graded.json", "solutions/self_attention_quiz.yml")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from made_reports import Command, commands_in, exercise, of_exercises, raised, report, unit, unwritten
 
 from grader.reports.exporters.job_summary import annotation_commands as annotations_of
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 from grader.submissions.submission import missing_file
 
 

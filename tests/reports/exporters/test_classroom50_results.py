@@ -11,7 +11,7 @@ from made_reports import exercise, of_exercises, quiz, report, unit, unwritten
 
 from grader.reports.exporters.autograder_results import EnvironmentFault, classroom50_result, classroom50_status
 from grader.reports.exporters.job_summary import opening
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 
 ENVIRONMENT = {
     "CLASSROOM": "spring",

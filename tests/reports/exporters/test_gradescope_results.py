@@ -15,7 +15,7 @@ from grader.course.model import load_course
 from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
 from grader.reports.exporters.autograder_results import gradescope_results
-from grader.reports.model import Change, Described, Judged, Result
+from grader.reports.report_model import Change, Described, Judged, Result
 from grader.reports.scoring import Rubric, make_report
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission, missing_file
 

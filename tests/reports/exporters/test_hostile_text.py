@@ -29,7 +29,7 @@ from grader.reports.exporters.html import page as html_page
 from grader.reports.exporters.job_summary import annotation_commands as annotations_of
 from grader.reports.exporters.job_summary import opening, summary
 from grader.reports.exporters.junit import junit
-from grader.reports.model import Change, Message, Report
+from grader.reports.report_model import Change, Message, Report
 
 # What the grader itself writes, and no student can.
 OURS = frozenset(

@@ -12,7 +12,7 @@ from made_reports import exercise, quiz, raised, report, unit, unwritten
 from playwright.sync_api import Browser, expect
 
 from grader.reports.exporters.html import MOST_BYTES, Picture, Record, page
-from grader.reports.model import MOST_OF_A_TEXT, Message, Report
+from grader.reports.report_model import MOST_OF_A_TEXT, Message, Report
 
 TRACE = ["sums.py, line 21: return total(a)", "sums.py, line 12: raise ValueError(a)"]
 ERROR = raised("total", "It raised a ValueError. no numbers <b>here</b>", 12)

@@ -9,7 +9,7 @@ import pytest
 from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
 from grader.reports.exporters.junit import junit
-from grader.reports.model import Report
+from grader.reports.report_model import Report
 from grader.submissions.submission import missing_file
 
 # junit-10.xsd of jenkinsci/xunit-plugin, read on 29 November 2026: of each element the attributes that it must have and

@@ -7,7 +7,7 @@ from made_reports import exercise, of_exercises, quiz, raised, report, unit, unw
 from markdown_it import MarkdownIt
 
 from grader.reports.exporters.job_summary import opening, summary
-from grader.reports.model import Message, Report
+from grader.reports.report_model import Message, Report
 from grader.submissions.submission import missing_file
 
 
