@@ -133,8 +133,8 @@ BREAKAGES = {
             "tests/reports/test_scoring.py::test_a_criterion_without_an_outcome_fails"),
         Change(
             "a quiz is marked before its due date", "grader/reports/scoring.py",
-            "isinstance(quiz, Quiz) and self.dated.is_over(unit, self.now) else None",
-            "isinstance(quiz, Quiz) else None",
+            "isinstance(quiz, QuizSource) and self.dated.is_over(unit, self.now) else None",
+            "isinstance(quiz, QuizSource) else None",
             "tests/reports/test_scoring.py::test_until_the_due_date_right_and_wrong_answers_give_the_same_report"),
         Change(
             "the level `points` shows what was expected", "grader/reports/scoring.py",
