@@ -10,7 +10,7 @@ import pytest
 
 from grader.course.model import load_course
 from grader.engine.criteria import criteria_of
-from grader.testing.inputs import Fresh
+from grader.testing.draws import Fresh
 from grader.testing.student import InProcessBackend, Student
 from grader.testing.substitutes import hidden_substitutes
 

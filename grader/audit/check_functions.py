@@ -53,6 +53,7 @@ from grader.testing.contracts import (
     expect_right,
 )
 from grader.testing.draws import (
+    Fresh,
     expect_count,
     expect_draws_by_state,
     expect_draws_from_a_generator,
@@ -60,7 +61,6 @@ from grader.testing.draws import (
     expect_own_draws,
     expect_used,
 )
-from grader.testing.inputs import Fresh
 from grader.testing.student import Student
 
 # ruff: noqa: D101, D102, D103 - each example is named after the function that it shows

@@ -20,7 +20,7 @@ from grader.course.modules import SuiteError, import_file, shown
 from grader.engine.outcomes import Outcome, judge
 from grader.errors import InternalError
 from grader.sandbox.failures import Failure
-from grader.testing.inputs import Fresh
+from grader.testing.draws import Fresh
 from grader.testing.running_test import Recorder
 from grader.testing.student import NO_SUBSTITUTES, Backend, Student
 from grader.testing.substitutes import Substitutes, hidden_substitutes, visible_substitutes

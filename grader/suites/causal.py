@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from grader.testing.checks import ABSOLUTE, RELATIVE, expect_close, expect_tensor, expect_true
-from grader.testing.draws import expect_count, expect_own_draws
-from grader.testing.inputs import Fresh
+from grader.testing.draws import Fresh, expect_count, expect_own_draws
 from grader.testing.properties import LOOKS_AHEAD
 from grader.testing.student import RemoteObject, Student
 

@@ -14,8 +14,7 @@ import torch
 
 from grader.suites.causal import Parts
 from grader.testing.checks import expect_close, expect_number, expect_true
-from grader.testing.draws import DrawFunction, expect_count
-from grader.testing.inputs import Fresh
+from grader.testing.draws import DrawFunction, Fresh, expect_count
 from grader.testing.student import Student
 
 # Hides the frames of these checks in pytest's tracebacks, which then end at the line of the test.

@@ -26,8 +26,13 @@ from grader.testing.checks import (
     is_float,
     oracle_gradients,
 )
-from grader.testing.draws import DrawFunction, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
-from grader.testing.inputs import Fresh
+from grader.testing.draws import (
+    DrawFunction,
+    Fresh,
+    expect_draws_by_state,
+    expect_draws_from_a_generator,
+    expect_global_draws,
+)
 from grader.testing.running_test import difference, note
 from grader.testing.student import Raised, Refused, RemoteCallable, RemoteObject, Student
 

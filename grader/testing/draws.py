@@ -1,4 +1,4 @@
-"""Checks of random draws: how often an event occurs, and which generator the draws come from.
+"""What a hidden test is given, and checks of random draws: how often an event occurs, and from which generator.
 
 Let an event, such as that an entry is kept, occur in each of n independent draws with the same probability q. By
 Hoeffding's inequality the number of occurrences differs from q n by more than t with a probability of at most
@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
+import pytest
 import torch
 
 from grader.testing.checks import expect_true
@@ -27,6 +28,40 @@ UNUSED_GENERATOR = (
     "The generator's state is the same as before: draw with a function of torch that takes `generator=generator`, such "
     "as `torch.rand`, `torch.randint` or `torch.multinomial`."
 )
+
+
+class Fresh:
+    """Draws standard normal inputs, the same ones in every run of a test."""
+
+    def __init__(self, seed: int) -> None:
+        """Start at this seed."""
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def __call__(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """Return standard normal numbers of this shape."""
+        return torch.randn(shape, generator=self.generator, dtype=torch.float64).to(dtype)
+
+    def order(self, count: int) -> torch.Tensor:
+        """Return the numbers from 0 to count - 1, (count,), in random order."""
+        return self(count).argsort()
+
+    def rotation(self, size: int) -> torch.Tensor:
+        """Return an orthogonal matrix, (size, size), in float64."""
+        orthogonal: torch.Tensor = torch.linalg.qr(self(size, size, dtype=torch.float64)).Q
+        return orthogonal
+
+
+def case(name: str, exercise: str, rule: str, sentence: str, *values: Any) -> Any:
+    """Make one case of a parametrized test a criterion of its own.
+
+    Args:
+        name: The criterion's name.
+        exercise: The exercise that it belongs to.
+        rule: The rule, in the stub's own words.
+        sentence: What a student reads if it fails.
+        values: The arguments of the case, besides the student and fresh inputs.
+    """
+    return pytest.param(*values, id=name, marks=pytest.mark.exercise(exercise, rule=rule, sentence=sentence))
 
 
 class DrawFunction(Protocol):

@@ -14,7 +14,7 @@ from grader.audit.equivalence import DRAWS, SearchResult, Solution, derived_prob
 from grader.audit.run import probes_for
 from grader.engine.criteria import criterion_of
 from grader.testing.checks import expect_close, expect_error
-from grader.testing.inputs import Fresh
+from grader.testing.draws import Fresh
 from grader.testing.student import Student
 
 Double = Callable[[Any], Any]

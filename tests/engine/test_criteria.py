@@ -14,7 +14,7 @@ from grader.engine.criteria import Criterion, criteria_of
 from grader.engine.outcomes import Outcome
 from grader.sandbox.failures import FailedStatement
 from grader.testing.checks import CheckFailed, expect_close, expect_true
-from grader.testing.inputs import Fresh
+from grader.testing.draws import Fresh
 from grader.testing.student import InProcessBackend, Student
 
 EARLIER = ("normalize_by_sum", "softmax_stable", "attention_dropout")

@@ -21,7 +21,7 @@ from grader.suites.causal import (
     weights_as_outputs,
 )
 from grader.testing.checks import CheckFailed
-from grader.testing.inputs import Fresh
+from grader.testing.draws import Fresh
 from grader.testing.student import InProcessBackend, RemoteObject, Student
 
 LOWER = torch.ones(16, 16, dtype=torch.bool).tril()

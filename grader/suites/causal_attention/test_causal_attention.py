@@ -64,13 +64,14 @@ from grader.testing.checks import (
 from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.testing.draws import (
     DrawFunction,
+    Fresh,
+    case,
     expect_count,
     expect_draws_by_state,
     expect_draws_from_a_generator,
     expect_global_draws,
     expect_own_draws,
 )
-from grader.testing.inputs import Fresh, case
 from grader.testing.student import RemoteObject, Student
 
 # All different, so that mixed-up dimensions show. No d_k is 4: half of 4 is also its square root.

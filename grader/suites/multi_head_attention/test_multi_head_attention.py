@@ -39,7 +39,7 @@ from grader.testing.checks import (
     shown,
 )
 from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
-from grader.testing.inputs import Fresh, case
+from grader.testing.draws import Fresh, case
 from grader.testing.student import Raised, RemoteObject, Student
 from grader.testing.substitutes import MODULE
 

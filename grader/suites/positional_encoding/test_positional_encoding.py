@@ -28,7 +28,7 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.testing.inputs import Fresh
+from grader.testing.draws import Fresh
 from grader.testing.student import Student
 
 # All different, so that mixed-up dimensions show. T and D are even: only the tests about odd widths use an odd width.

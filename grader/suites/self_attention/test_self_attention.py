@@ -37,8 +37,7 @@ from grader.testing.checks import (
     shown,
 )
 from grader.testing.contracts import Asking, asking, expect_gradients_of, expect_left_alone
-from grader.testing.draws import DrawFunction, expect_draws_by_state, expect_global_draws, expect_used
-from grader.testing.inputs import Fresh, case
+from grader.testing.draws import DrawFunction, Fresh, case, expect_draws_by_state, expect_global_draws, expect_used
 from grader.testing.student import Raised, RemoteObject, Student
 
 # All different, so that mixed-up dimensions show. No d_k is 4: half of 4 is also its square root. No

@@ -39,7 +39,7 @@ from grader.testing.contracts import (
     expect_left_alone,
     expect_right,
 )
-from grader.testing.inputs import Fresh, case
+from grader.testing.draws import Fresh, case
 from grader.testing.student import Student
 
 # All different, so that mixed-up dimensions show.

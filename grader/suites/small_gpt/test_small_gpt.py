@@ -46,12 +46,12 @@ from grader.testing.checks import (
     shown,
 )
 from grader.testing.draws import (
+    Fresh,
     expect_count,
     expect_draws_by_state,
     expect_draws_from_a_generator,
     expect_global_draws,
 )
-from grader.testing.inputs import Fresh
 from grader.testing.properties import GRADIENTS, LOOKS_AHEAD
 from grader.testing.student import Raised, RemoteObject, Student
 

@@ -36,8 +36,7 @@ from grader.testing.checks import (
     oracle_gradients,
     shown,
 )
-from grader.testing.draws import expect_count, expect_own_draws
-from grader.testing.inputs import Fresh, case
+from grader.testing.draws import Fresh, case, expect_count, expect_own_draws
 from grader.testing.student import Failure, Raised, RemoteObject, Student
 
 # All different, so that mixed-up dimensions show; 4 · C and EXPANSION · C differ too.

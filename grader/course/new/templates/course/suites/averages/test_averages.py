@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.testing.checks import expect_equal, expect_error, expect_number
-from grader.testing.inputs import Fresh
+from grader.testing.draws import Fresh
 from grader.testing.student import Student
 
 WITHIN = 1e-9
