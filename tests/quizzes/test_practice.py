@@ -43,7 +43,7 @@ items:
     explanation: It is [[answer]], as 1 / 3 is.
   an_odd_sum:
     kind: several_choices
-    points: 1
+    points: 2
     question: Which sums are odd?
     choices:
       - {text: 1 + 2, sentence: Three is odd., right: true}
