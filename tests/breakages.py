@@ -1,7 +1,8 @@
 """Breaks the code on purpose, one line at a time, and reports which tests notice: `make breakages`.
 
 Each breakage is a mistake that a maintainer could make. It is applied to a copy of the repository, and the tests that
-should notice it run there. Two harmless changes show that these tests do not fail at every change.
+should notice it run there, in a fork of a process that has imported torch. Two harmless changes show that these tests
+do not fail at every change.
 
 Exits with 1 if a breakage no longer applies, if no test notices it, or if a harmless change fails a test.
 """
@@ -9,10 +10,13 @@ Exits with 1 if a breakage no longer applies, if no test notices it, or if a har
 from __future__ import annotations
 
 import argparse
+import compileall
+import gc
+import multiprocessing
 import os
 import queue
-import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,16 +24,17 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from typing import Literal
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHES = ("build/misconceptions", "build/failures")
 WORKERS = 2
 TIMEOUT = 300
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-# Tests of suites cannot be collected if a suite fails its own solution.
-FAILED = re.compile(r"^(?:FAILED (.+?)(?: - .*)?|ERROR (.+?) - .*SuiteError: .*)$", re.MULTILINE)
-SOME_FAILED, NOT_COLLECTED, NONE_SELECTED = 1, 4, 5  # pytest's exit codes
+FORKS = multiprocessing.get_context("forkserver")
+IMPORTED = ["torch", "pytest", "pydantic", "yaml", "jinja2", "rich.markdown", "typer"]
 FILL_CACHES = """\
 from pathlib import Path
 from grader.course import model
@@ -413,6 +418,7 @@ def make_copy(folder: Path) -> None:
             shutil.copymode(ROOT / name, folder / name)
     if (ROOT / ".venv").is_dir():
         (folder / ".venv").symlink_to(ROOT / ".venv")
+    compileall.compile_dir(folder, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
     copy_caches(folder)
 
 
@@ -426,16 +432,59 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
 
 
-def run_tests(tests: str, marks: str, folder: Path) -> tuple[int, str]:
-    """Run the tests that match the marks. Returns pytest's exit code and its output."""
-    command = [*PYTEST, "-m", marks, *tests.split()]
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=TIMEOUT, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return -1, f"the tests take more than {TIMEOUT} s"
-    return done.returncode, done.stdout + done.stderr
+class FirstFailure:
+    """A plugin of pytest that runs quick tests before proofs, and writes the first failure to a file.
+
+    The file has the target of make that runs the test, and the test.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items.sort(key=lambda item: item.get_closest_marker("proof") is not None)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and report.when == "call":
+            self._write(report.nodeid, "make prove" if "proof" in report.keywords else "make test")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        # Tests of suites cannot be collected if a suite fails its own solution.
+        if report.failed and "SuiteError: " in report.longreprtext:
+            self._write(report.nodeid, "make test")
+
+    def _write(self, test: str, target: str) -> None:
+        if not self._file.exists():
+            self._file.write_text(f"{target}\n{test}", encoding="utf-8")
+
+
+def run_pytest(tests: str, folder: Path) -> None:
+    """Run tests in the copy and exit with pytest's exit code. This process is a fork for these tests alone."""
+    os.setsid()
+    with Path(f"{folder}.output").open("wb") as output:
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+    os.chdir(folder)
+    os.environ.update(environment(folder))
+    sys.dont_write_bytecode = True
+    sys.path[0] = str(folder)  # instead of the folder of this script
+    gc.freeze()  # pytest collects garbage several times
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:anyio", "-p", "no:xdist", f"--basetemp={folder}.tmp"]
+    sys.exit(pytest.main([*options, *tests.split()], plugins=[FirstFailure(Path(f"{folder}.failure"))]))
+
+
+def run_tests(tests: str, folder: Path) -> tuple[int | None, str]:
+    """Run tests in a fork. Returns pytest's exit code, or None after a timeout, and the last lines of its output."""
+    process = FORKS.Process(target=run_pytest, args=(tests, folder))
+    process.start()
+    process.join(TIMEOUT)
+    code = process.exitcode
+    if code is None and process.pid is not None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.join()
+    output = Path(f"{folder}.output").read_text(encoding="utf-8", errors="replace")
+    return code, " ".join(output.splitlines()[-3:])
 
 
 def try_change(change: Change, folder: Path) -> Result:
@@ -445,19 +494,22 @@ def try_change(change: Change, folder: Path) -> Result:
     def result(verdict: Verdict, text: str, target: str = "") -> Result:
         return Result(verdict, text, target, time.monotonic() - begun)
 
+    failure = Path(f"{folder}.failure")
+    failure.unlink(missing_ok=True)
     path = folder / change.file
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     if (count := before.count(change.old)) != 1:
         return result("error", f"{change.file} has the old text {count} times: correct the table")
     path.write_text(before.replace(change.old, change.new), encoding="utf-8")
     try:
-        for marks, target in (("not proof", "make test"), ("proof", "make prove")):
-            code, output = run_tests(change.tests, marks, folder)
-            if code in (SOME_FAILED, NOT_COLLECTED) and (failed := FAILED.search(output)):
-                return result("failed", failed[1] or failed[2], target)
-            if code not in (0, NONE_SELECTED):
-                words = " ".join(output.strip().splitlines()[-3:])
-                return result("error", f"pytest ended with code {code}: {words}")
+        code, output = run_tests(change.tests, folder)
+        if code is None:
+            return result("error", f"the tests take more than {TIMEOUT} s")
+        if failure.is_file():
+            target, test = failure.read_text(encoding="utf-8").split("\n")
+            return result("failed", test, target)
+        if code != 0:
+            return result("error", f"pytest ended with code {code}: {output}")
         return result("passed", change.tests)
     finally:
         path.write_text(before, encoding="utf-8")
@@ -486,7 +538,9 @@ def main() -> int:
     if not changes:
         parser.error(f"no breakage has {wanted!r} in its area or name")
     begun = time.monotonic()
-    subprocess.run([sys.executable, "-c", FILL_CACHES], cwd=ROOT, env=environment(ROOT), check=True)
+    os.environ.update(environment(ROOT))
+    FORKS.set_forkserver_preload(IMPORTED)
+    subprocess.run([sys.executable, "-c", FILL_CACHES], cwd=ROOT, check=True)
     with tempfile.TemporaryDirectory(prefix="breakages-") as temporary:
         copies: queue.Queue[Path] = queue.Queue()
         for number in range(WORKERS):
