@@ -32,7 +32,7 @@ from grader.practice.check import (
     visible_grading,
 )
 from grader.practice.picture_files import pictures_of, require_picture, write_picture
-from grader.practice.picture_terminal import print_pictures
+from grader.practice.picture_text import print_pictures
 from grader.practice.progress import Step, StudentProgress, next_step, received_code
 from grader.practice.spare import Message
 from grader.reports.exporters.html import page

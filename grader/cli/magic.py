@@ -34,7 +34,7 @@ from grader.practice.check import (
     visible_grading,
 )
 from grader.practice.exercise_help import show_next_hint
-from grader.practice.picture_terminal import print_pictures
+from grader.practice.picture_text import print_pictures
 from grader.sandbox import loader
 from grader.sandbox.pieces import split
 from grader.sandbox.statements import Piece

@@ -148,7 +148,7 @@ def finish(done: CommandResult) -> int:
         stop(done.code, done.error)
     elif done.questions:
         from grader.cli.console import out
-        from grader.practice.own_questions import ask
+        from grader.practice.exercise_help import ask
         from grader.testing.drawings import OwnQuestion
 
         ask([OwnQuestion(**question) for question in done.questions], out)

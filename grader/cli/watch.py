@@ -22,7 +22,7 @@ from grader.course.model import Course
 from grader.errors import GraderError
 from grader.practice.check import Answers, check_answers, read_answers, visible_grading
 from grader.practice.exercise_help import show_next_hint
-from grader.practice.picture_terminal import print_pictures
+from grader.practice.picture_text import print_pictures
 from grader.practice.progress import StudentProgress, next_step
 from grader.submissions.submission import filenames
 from grader.text import listed

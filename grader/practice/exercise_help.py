@@ -1,10 +1,13 @@
-"""The hints of an exercise, one at a time, and its solution, once the instructor has published it."""
+"""An exercise's hints, one at a time, its published solution, and after it passes a question on the student's code."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
 
@@ -14,10 +17,13 @@ from grader.errors import GraderError
 from grader.practice.check import unit_of_exercise
 from grader.practice.exercise_code import NotFound, definition
 from grader.practice.progress import updated_state
+from grader.quizzes.answers import AnswerError, is_blank, parse_letters, parse_number, parse_shape
+from grader.quizzes.questions import Question
 from grader.submissions.file_text import read_text
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.submission import PUBLISHED_FOLDER, is_published
 from grader.submissions.tree import UnreadableError
+from grader.testing.drawings import OwnQuestion
 
 if TYPE_CHECKING:
     import datetime
@@ -29,6 +35,7 @@ HINTS = "hints"
 """The section of the state: how many hints of each exercise were shown."""
 WIDTH = 88
 """Longer lines are hard to read."""
+_PROMPTS = {"number": "A number", "shape": "A shape, written like (2, 4, 5)", "one_choice": "One letter"}
 
 
 def show_next_hint(course: Course, folder: Path, exercise: str, console: Console, prefix: str = "grader ") -> None:
@@ -121,3 +128,67 @@ def show_code(code: str, console: Console) -> None:
         console.print(Syntax(code, "python", theme=CODE_THEME, background_color="default", word_wrap=True))
     else:
         console.print(code, end="", markup=False, soft_wrap=True)
+
+
+def ask(questions: Sequence[OwnQuestion], console: Console) -> None:
+    """Ask one of these questions until it is answered or skipped, and explain the answer. No answer is kept.
+
+    The right answer came from running the student's code.
+    """
+    if not questions:
+        return
+    asked = random.choice(questions)
+    question = as_question(asked)
+    _show(asked.text, console, before="A question on your own code:")
+    for letter, text in question.options(0).items():
+        console.print(f"    {letter}) {text}", markup=False)
+    while True:
+        console.print()
+        try:
+            typed = console.input(f"  {_PROMPTS[asked.kind]} [dim]\\[Enter to skip][/]: ")
+            if is_blank(typed):
+                return
+            is_right = answers(asked, typed)
+        except (EOFError, KeyboardInterrupt):
+            console.print()
+            return
+        except AnswerError as error:
+            console.print(f"  {error}", style="yellow", markup=False)
+            continue
+        verdict = "Right." if is_right else f"No: your code gives {right_answer(asked)}."
+        _show(asked.explanation, console, before=verdict)
+        return
+
+
+def answers(asked: OwnQuestion, typed: str) -> bool:
+    """Return whether this is the right answer. Raises AnswerError if it cannot be read."""
+    question = as_question(asked)
+    match asked.kind:
+        case "number":
+            # Half of the last decimal, and a little more for numbers that lie between two.
+            return bool(abs(float(parse_number(typed)) - asked.answer) <= 0.51 * 10 ** -(asked.decimals or 0))
+        case "shape":
+            return bool(list(parse_shape(typed)) == asked.answer)
+        case _:
+            return bool([question.options(0)[letter] for letter in parse_letters(question, typed)] == [asked.answer])
+
+
+def as_question(asked: OwnQuestion) -> Question:
+    """Return the question in the form of those of a quiz."""
+    return Question(kind=asked.kind, points=0, question=asked.text, choices=asked.choices, decimals=asked.decimals)
+
+
+def right_answer(asked: OwnQuestion) -> str:
+    """Return the right answer as a student reads it."""
+    match asked.kind:
+        case "number":
+            return f"{asked.answer:.{asked.decimals or 0}f}"
+        case "shape":
+            return str(tuple(asked.answer))
+        case _:
+            return f'"{asked.answer}"'
+
+
+def _show(text: str, console: Console, before: str) -> None:
+    width = min(console.width, WIDTH)
+    console.print(Padding(Markdown(f"**{before}** {text}"), (1, 0, 0, 2)), width=width)

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from grader.errors import GraderError
 from grader.files import write_where_named
-from grader.practice import picture_panels as panels
+from grader.practice.picture_text import (
+    decimals_of,
+    differences,
+    label,
+    largest,
+    needs_expected,
+    number,
+    problem_of,
+    shade_of,
+    title,
+)
 from grader.reports.exporters.html import Picture
 from grader.testing.drawings import Drawing, Panel
 
@@ -103,8 +113,8 @@ def canvas_of(drawings: Sequence[Drawing]) -> Canvas:
         canvas.say(drawing.caption, is_bold=True)
         for panel in drawing.panels:
             canvas.height += GAP / 2
-            canvas.say(panels.title(panel))
-            canvas.words += filter(None, [panels.differences(panel)])
+            canvas.say(title(panel))
+            canvas.words += filter(None, [differences(panel)])
             canvas.height += 6
             match panel.kind:
                 case "bars":
@@ -117,7 +127,7 @@ def canvas_of(drawings: Sequence[Drawing]) -> Canvas:
                     _grids(canvas, panel)
         if drawing.problem:
             canvas.height += GAP / 2
-            canvas.say(panels.problem_of(drawing))
+            canvas.say(problem_of(drawing))
         canvas.height += GAP
     return canvas
 
@@ -125,7 +135,7 @@ def canvas_of(drawings: Sequence[Drawing]) -> Canvas:
 def _grids(canvas: Canvas, panel: Panel) -> None:
     """Add the student's grids side by side, and the expected ones where they differ or are missing."""
     parts = [(panel.grids, "yours")]
-    if panels.needs_expected(panel):
+    if needs_expected(panel):
         parts.append((panel.expected_grids, "expected"))
     x = float(MARGIN)
     bottom = canvas.height
@@ -134,31 +144,29 @@ def _grids(canvas: Canvas, panel: Panel) -> None:
             width = _grid_width(panel, grid)
             if x + width > WIDTH and x > MARGIN:
                 x, canvas.height = float(MARGIN), bottom + GAP / 2
-            title = " ".join(
-                filter(
-                    None, [panels.label(panel.groups, place) if len(grids) > 1 else "", whose if len(parts) > 1 else ""]
-                )
+            heading = " ".join(
+                filter(None, [label(panel.groups, place) if len(grids) > 1 else "", whose if len(parts) > 1 else ""])
             )
             canvas.width = max(canvas.width, x + width + MARGIN)  # a wrong shape can be wide
-            bottom = max(bottom, _grid(canvas, panel, grid, place, (x, canvas.height), title, whose == "yours"))
+            bottom = max(bottom, _grid(canvas, panel, grid, place, (x, canvas.height), heading, whose == "yours"))
             x += width + GAP
     canvas.height = bottom
 
 
 def _texts(panel: Panel) -> tuple[int, float]:
     """Return the decimals of a panel's numbers, and the width of its cells."""
-    decimals = panels.decimals_of(panel)
+    decimals = decimals_of(panel)
     numbers = [one for grids in (panel.grids, panel.expected_grids) for grid in grids for row in grid for one in row]
     widths = [len(_text(panel, one, decimals)) + 2 for one in numbers] + [len(one) + 1 for one in panel.columns]
     return decimals, max(widths, default=1) * CHARACTER
 
 
 def _text(panel: Panel, value: Any, decimals: int) -> str:
-    return ("1" if value else "0") if panel.kind == "mask" else panels.number(value, decimals)
+    return ("1" if value else "0") if panel.kind == "mask" else number(value, decimals)
 
 
 def _margin(panel: Panel, grid: list[list[Any]]) -> float:
-    names = [panels.label(panel.rows, row) for row in range(len(grid))] if panel.rows or len(grid) > 1 else []
+    names = [label(panel.rows, row) for row in range(len(grid))] if panel.rows or len(grid) > 1 else []
     return max((len(name) for name in names), default=0) * CHARACTER + 6
 
 
@@ -185,41 +193,35 @@ def _grid(
     count = max((len(row) for row in grid), default=0)
     if panel.columns or count > 1:
         shapes += [
-            Label(x + margin + (column + 0.5) * width, y + 12, panels.label(panel.columns, column), "middle")
+            Label(x + margin + (column + 0.5) * width, y + 12, label(panel.columns, column), "middle")
             for column in range(count)
         ]
         y += LINE
     for row, cells in enumerate(grid):
         top = y + row * CELL
         if panel.rows or len(grid) > 1:
-            shapes.append(Label(x + margin - 6, top + 16, panels.label(panel.rows, row), "end"))
+            shapes.append(Label(x + margin - 6, top + 16, label(panel.rows, row), "end"))
         for column, value in enumerate(cells):
             is_wrong = is_yours and (place, row, column) in panel.wrong
             left = x + margin + column * width
-            shapes.append(Box(left, top, width, CELL, panels.shade_of(panel, value), is_wrong))
+            shapes.append(Box(left, top, width, CELL, shade_of(panel, value), is_wrong))
             mark = "≠" if is_wrong else ""
             shapes.append(Label(left + width / 2, top + 16, mark + _text(panel, value, decimals), "middle", is_wrong))
     return y + len(grid) * CELL
 
 
 def _bars(canvas: Canvas, panel: Panel) -> None:
-    decimals, longest = panels.decimals_of(panel), panels.largest(panel) or 1.0
+    decimals, longest = decimals_of(panel), largest(panel) or 1.0
     yours, wanted = ([row[0] for grid in grids for row in grid] for grids in (panel.grids, panel.expected_grids))
-    margin = (
-        MARGIN + max([len(panels.label(panel.rows, place)) for place in range(len(yours or wanted))]) * CHARACTER + 8
-    )
+    margin = MARGIN + max([len(label(panel.rows, place)) for place in range(len(yours or wanted))]) * CHARACTER + 8
     for place, value in enumerate(yours or wanted):
         is_wrong = (0, place, 0) in panel.wrong
         length = abs(value) / longest * BAR if math.isfinite(value) else 0
-        text = (
-            f"≠{panels.number(value, decimals)}, expected {panels.number(wanted[place], decimals)}"
-            if is_wrong
-            else None
-        )
+        text = f"≠{number(value, decimals)}, expected {number(wanted[place], decimals)}" if is_wrong else None
         canvas.shapes += [
-            Label(margin - 8, canvas.height + 14, panels.label(panel.rows, place), "end"),
+            Label(margin - 8, canvas.height + 14, label(panel.rows, place), "end"),
             Box(margin, canvas.height + 3, length, CELL - 8, 1.0, is_wrong),
-            Label(margin + length + 6, canvas.height + 14, text or panels.number(value, decimals), "start", is_wrong),
+            Label(margin + length + 6, canvas.height + 14, text or number(value, decimals), "start", is_wrong),
         ]
         canvas.height += CELL - 2
 
@@ -228,7 +230,7 @@ def _curves(canvas: Canvas, panel: Panel) -> None:
     """Add a plot for each column, in which the rows run from left to right."""
     yours, wanted = (grids[0] if grids else [] for grids in (panel.grids, panel.expected_grids))
     shown = yours or wanted
-    count, most = max((len(row) for row in shown), default=0), panels.largest(panel) or 1.0
+    count, most = max((len(row) for row in shown), default=0), largest(panel) or 1.0
     width = (WIDTH - 2 * MARGIN - GAP) / 2
     for column in range(count):
         x = MARGIN + column % 2 * (width + GAP)
@@ -245,7 +247,7 @@ def _curves(canvas: Canvas, panel: Panel) -> None:
 
         is_wrong = any(place[2] == column for place in panel.wrong)
         canvas.shapes += [
-            Label(x, y - 5, f"{'≠' if is_wrong else ''}{panels.label(panel.columns, column)}", is_bold=is_wrong),
+            Label(x, y - 5, f"{'≠' if is_wrong else ''}{label(panel.columns, column)}", is_bold=is_wrong),
             Box(x, y, width, PLOT, 0.0, is_wrong),
             Curve(points(shown), is_expected=not yours),
         ]

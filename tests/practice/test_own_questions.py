@@ -13,7 +13,7 @@ import courses
 import pytest
 from courses import REPOSITORY
 
-from grader.practice.own_questions import answers, right_answer
+from grader.practice.exercise_help import answers, right_answer
 from grader.quizzes.answers import AnswerError
 from grader.testing.drawings import OwnQuestion
 

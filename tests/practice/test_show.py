@@ -20,7 +20,7 @@ from grader.engine.runner import pictures_of_unit
 from grader.errors import GraderError
 from grader.practice.check import exercises_to_draw
 from grader.practice.picture_files import require_picture, to_svg, write_picture
-from grader.practice.picture_terminal import print_picture
+from grader.practice.picture_text import print_picture
 from grader.testing.drawings import Drawing, Panel
 from grader.testing.pictures import MOST_CELLS, collecting
 from grader.testing.student import InProcessBackend

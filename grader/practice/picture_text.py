@@ -1,17 +1,20 @@
-"""Draws a picture as text: in 80 columns, without colours, and in ASCII where the terminal has no blocks."""
+"""What a picture says in words and numbers, in each of its forms; and the picture as text.
+
+A terminal may have 80 columns, no colours, and no blocks: then the picture is ASCII.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.rule import Rule
 from rich.text import Text
 
-from grader.practice import picture_panels as panels
 from grader.testing.drawings import Drawing, Panel
+from grader.text import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +23,7 @@ DRAWS = "Pictures show what exercises return and what forward hooks see on named
 INDENT = 4
 MARK = "*"
 MOST_ROWS = 48
+MOST_LISTED = 4
 BAR = 30
 BLOCKS, ASCII = " ░▒▓█", " .:+#"
 
@@ -47,13 +51,13 @@ def print_picture(drawing: Drawing, console: Console) -> None:
     _say(console, drawing.caption, 2)
     for panel in drawing.panels:
         console.print()
-        _say(console, panels.title(panel), 2)
+        _say(console, title(panel), 2)
         for line in lines_of(panel, style.width, style.shades):
             line.pad_left(INDENT)
             console.print(line, no_wrap=True, overflow="crop", crop=True)
     if drawing.problem:
         console.print()
-        _say(console, panels.problem_of(drawing), 2)
+        _say(console, problem_of(drawing), 2)
 
 
 def lines_of(panel: Panel, width: int, shades: str) -> list[Text]:
@@ -66,7 +70,7 @@ def lines_of(panel: Panel, width: int, shades: str) -> list[Text]:
     if panel.kind == "lines":
         return _waves(panel, style)
     lines = _side_by_side(panel, panel.grids, style)
-    if panels.needs_expected(panel):
+    if needs_expected(panel):
         if panel.grids:
             lines.append(Text(f"{MARK} differs. Expected:" if panel.wrong else "Expected:", style="dim"))
         lines += _side_by_side(panel, panel.expected_grids, style)
@@ -79,8 +83,8 @@ def _side_by_side(panel: Panel, grids: list[list[list[object]]], style: _Style) 
     """Return grids beside each other as far as they fit, each under its label."""
     blocks = []
     for place, grid in enumerate(grids):
-        title = [Text(panels.label(panel.groups, place), style="bold")] if len(grids) > 1 else []
-        blocks.append(title + _grid(panel, place, grid, style))
+        head = [Text(label(panel.groups, place), style="bold")] if len(grids) > 1 else []
+        blocks.append(head + _grid(panel, place, grid, style))
     rows: list[list[list[Text]]] = [[]]
     for block in blocks:
         if rows[-1] and sum(_width(one) + 3 for one in [*rows[-1], block]) > style.width + 3:
@@ -110,11 +114,9 @@ def _grid(panel: Panel, place: int, grid: list[list[object]], style: _Style) -> 
     write = _cell_writer(panel, style.shades)
     cells = [[write(value) for value in row] for row in grid[:MOST_ROWS]]
     count = max((len(row) for row in cells), default=0)
-    heads = (
-        [panels.label(panel.columns, column) for column in range(count)] if panel.columns or count > 1 else [""] * count
-    )
+    heads = [label(panel.columns, column) for column in range(count)] if panel.columns or count > 1 else [""] * count
     widths = [max([len(heads[c]), *(len(row[c]) + 1 for row in cells if c < len(row))]) for c in range(count)]
-    names = [panels.label(panel.rows, row) if panel.rows or len(grid) > 1 else "" for row in range(len(cells))]
+    names = [label(panel.rows, row) if panel.rows or len(grid) > 1 else "" for row in range(len(cells))]
     margin = max(map(len, names), default=0)
     while sum(widths) + 2 * len(widths) + margin > style.width and len(widths) > 1:
         widths.pop()  # a wrong shape can have any number of columns
@@ -134,22 +136,20 @@ def _grid(panel: Panel, place: int, grid: list[list[object]], style: _Style) -> 
 
 def _cell_writer(panel: Panel, shades: str) -> Callable[[object], str]:
     """Return what writes a value of this panel."""
-    decimals = panels.decimals_of(panel)
+    decimals = decimals_of(panel)
     if panel.kind == "mask":
         return lambda value: shades[-1] if value else "."
     if panel.kind == "weights":
-        return lambda value: (
-            f"{panels.number(value, decimals)} {shades[math.ceil(panels.shade_of(panel, value) * 4 - 1e-6)]}"
-        )
-    return lambda value: panels.number(value, decimals)
+        return lambda value: f"{number(value, decimals)} {shades[math.ceil(shade_of(panel, value) * 4 - 1e-6)]}"
+    return lambda value: number(value, decimals)
 
 
 def _bars(panel: Panel, style: _Style) -> list[Text]:
     """Return a bar for each number, and the expected number behind one that differs."""
-    decimals, longest = panels.decimals_of(panel), panels.largest(panel) or 1.0
+    decimals, longest = decimals_of(panel), largest(panel) or 1.0
     yours = [row[0] for grid in panel.grids for row in grid]
     wanted = [row[0] for grid in panel.expected_grids for row in grid]
-    names = [panels.label(panel.rows, place) for place in range(max(len(yours), len(wanted)))]
+    names = [label(panel.rows, place) for place in range(max(len(yours), len(wanted)))]
     lines = []
     for place, name in enumerate(names[:MOST_ROWS]):
         value = yours[place] if place < len(yours) else wanted[place]
@@ -157,11 +157,9 @@ def _bars(panel: Panel, style: _Style) -> list[Text]:
         length = round(abs(value) / longest * BAR) if math.isfinite(value) else 0
         bar = (style.shades[-1] if value >= 0 else "-") * length
         line = Text(f"{name:>{max(map(len, names))}} ")
-        line.append(
-            f"{panels.number(value, decimals):>9}{MARK if is_wrong else ' '} {bar}", "bold red" if is_wrong else ""
-        )
+        line.append(f"{number(value, decimals):>9}{MARK if is_wrong else ' '} {bar}", "bold red" if is_wrong else "")
         if is_wrong:
-            line.append(f"  expected {panels.number(wanted[place], decimals)}")
+            line.append(f"  expected {number(wanted[place], decimals)}")
         lines.append(line)
     return lines
 
@@ -170,18 +168,18 @@ def _waves(panel: Panel, style: _Style) -> list[Text]:
     """Return a strip for each column, in which each row has a dot where its number lies."""
     yours, wanted = (grids[0] if grids else [] for grids in (panel.grids, panel.expected_grids))
     shown = yours or wanted
-    names = [panels.label(panel.rows, row) for row in range(len(shown))][:MOST_ROWS]
+    names = [label(panel.rows, row) for row in range(len(shown))][:MOST_ROWS]
     margin, count = max(map(len, names), default=0), max((len(row) for row in shown), default=1)
     wide = max(9, min(21, (style.width - margin) // count - 3))
     count = max(1, min(count, (style.width - margin) // (wide + 3)))
-    most = panels.largest(panel) or 1.0
+    most = largest(panel) or 1.0
 
     def place_of(value: float) -> int:
         return round((value / most + 1) / 2 * (wide - 1)) if math.isfinite(value) else 0
 
     head = Text(" " * margin, style="dim")
     for column in range(count):
-        head.append(f"   {panels.label(panel.columns, column)[:wide]:^{wide}}")
+        head.append(f"   {label(panel.columns, column)[:wide]:^{wide}}")
     lines = [head]
     for row, name in enumerate(names):
         line = Text(f"{name:>{margin}}", style="dim")
@@ -231,3 +229,101 @@ def _say(console: Console, sentence: str, indent: int) -> None:
     for line in Text(sentence).wrap(console, min(console.width, 100) - indent):
         line.pad_left(indent)
         console.print(line)
+
+
+def decimals_of(panel: Panel) -> int:
+    """Return with how many decimals a panel's numbers are written: enough to tell wrong ones from the expected ones."""
+    pairs = [(panel.grids[n][row][column], panel.expected_grids[n][row][column]) for n, row, column in _both(panel)]
+    return 4 if any(number(one, 2) == number(other, 2) for one, other in pairs) else 2
+
+
+def _both(panel: Panel) -> list[tuple[int, int, int]]:
+    """Return the wrong cells that both the student and the solution have."""
+    grids = panel.grids, panel.expected_grids
+    return [(n, row, column) for n, row, column in panel.wrong if all(column < len(grid[n][row]) for grid in grids)]
+
+
+def number(value: Any, decimals: int) -> str:
+    """Return a cell's number as text."""
+    if isinstance(value, bool | int):
+        return str(value)
+    if not math.isfinite(value):
+        return f"{value:g}"
+    return f"{value:.{decimals}f}" if abs(value) < 1000 else f"{value:.4g}"
+
+
+def shade_of(panel: Panel, value: Any) -> float:
+    """Return how dark a cell is, from 0 to 1: its share of the largest number of the panel, or of 1 for weights."""
+    if isinstance(value, bool):
+        return float(value)
+    if not math.isfinite(value):
+        return 0.0
+    if panel.kind in ("weights", "mask"):
+        return min(1.0, float(abs(value)))
+    return float(abs(value) / (largest(panel) or 1.0))
+
+
+def largest(panel: Panel) -> float:
+    """Return the largest finite number of a panel, without its sign."""
+    found = [abs(one) for grids in (panel.grids, panel.expected_grids) for grid in grids for row in grid for one in row]
+    return float(max((one for one in found if math.isfinite(one)), default=0.0))
+
+
+def label(labels: list[str], place: int) -> str:
+    """Return the label of a row, a column or a grid; by default its number."""
+    return labels[place] if place < len(labels) else str(place)
+
+
+def title(panel: Panel) -> str:
+    """Return a panel's name, and in a sentence how it compares with what is expected, if anything is."""
+    return ": ".join(filter(None, [panel.name, _verdict(panel)]))
+
+
+def _verdict(panel: Panel) -> str:
+    if panel.shape is None:
+        return "Your code gives no numbers here yet. This is expected:" if panel.expected is not None else ""
+    if panel.has_other_shape and panel.kind != "steps":
+        return f"Your shape is {_shape(panel.shape)}; expected is {_shape(panel.expected_shape)}."
+    if panel.values is None:
+        return f"Your shape is {_shape(panel.shape)}: too many numbers to draw."
+    if panel.expected is None:
+        return ""
+    what = {"steps": "shape", "mask": "cell"}.get(panel.kind, "number")
+    count = len(panel.grids[0]) if panel.kind == "steps" else panel.count
+    wrong = len({place[:2] for place in panel.wrong}) if panel.kind == "steps" else len(panel.wrong)
+    if not wrong:
+        return f"All {count} {what}s are as expected." if count > 1 else f"The {what} is as expected."
+    return f"{wrong} of {count} {what}{'s' if count > 1 else ''} {'differs' if wrong == 1 else 'differ'}."
+
+
+def problem_of(drawing: Drawing) -> str:
+    """Say why a picture ends early."""
+    return f"The rest cannot be drawn: {plain(drawing.problem)}"
+
+
+def needs_expected(panel: Panel) -> bool:
+    """Return whether the expected numbers are drawn too, because the student's differ or are missing."""
+    return panel.expected is not None and (panel.values is None or bool(panel.wrong) or panel.has_other_shape)
+
+
+def differences(panel: Panel) -> str:
+    """List the first wrong cells in a sentence, for readers who do not see the picture; "" if there are none."""
+    decimals, wrong = decimals_of(panel), sorted(_both(panel))
+    places = [
+        f"{_place(panel, *place)} is {number(panel.grids[place[0]][place[1]][place[2]], decimals)}, expected "
+        f"{number(panel.expected_grids[place[0]][place[1]][place[2]], decimals)}"
+        for place in wrong[:MOST_LISTED]
+    ]
+    more = f"; and {len(wrong) - MOST_LISTED} more" if len(wrong) > MOST_LISTED else ""
+    return f"{'; '.join(places)}{more}." if places else ""
+
+
+def _place(panel: Panel, group: int, row: int, column: int) -> str:
+    parts = [label(panel.groups, group)] if len(panel.grids) > 1 else []
+    parts += [f"row {label(panel.rows, row)}"] if len(panel.grids[group]) > 1 else []
+    parts += [f"column {label(panel.columns, column)}"] if len(panel.grids[group][row]) > 1 else []
+    return ", ".join(parts) or panel.name
+
+
+def _shape(sizes: list[int]) -> str:
+    return str(tuple(sizes))
