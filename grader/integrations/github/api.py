@@ -6,6 +6,7 @@ import datetime
 import importlib.util
 import os
 import re
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,13 @@ MOST_PAGES = 200
 TOKEN = "GITHUB_TOKEN (in the workflow: the secret CLASS_TOKEN)"
 """Where the token comes from, for messages."""
 
+LONGEST_WAIT = 60.0
+"""The most seconds between two tries, even if GitHub asks for more."""
+
+_PAUSES = (0, 2, 4, 8)
+"""The seconds before each further try, if GitHub asks for none."""
+_REFUSED = {403, 429}
+_TRANSIENT = _REFUSED | {500, 502, 503, 504}
 _TIMEOUT = (10, 60)
 _NOT_KEPT = {404, 410, 501}
 _STATUSES = "Commit statuses: read and write"
@@ -181,22 +189,27 @@ class GitHub:
     def _request(self, method: str, address: str, *, once: bool = False, **about: Any) -> requests.Response:
         """Send a request, again while the answer is transient, and return the answer."""
         import requests
-        from requests.adapters import HTTPAdapter
-
-        from grader.integrations.github.retries import TRANSIENT, TRIES, github_retry
 
         address = address if address.startswith(f"{self.api}/") else f"{self.api}/{address}"
-        with requests.Session() as session:
-            session.mount(self.api, HTTPAdapter(max_retries=github_retry(once=once)))
+        pauses = iter(_PAUSES)
+        while True:
+            pause = next(pauses, None)
             try:
-                response = session.request(method, address, auth=self._sign, timeout=_TIMEOUT, **about)
+                response = requests.request(method, address, auth=self._sign, timeout=_TIMEOUT, **about)
             except requests.RequestException as error:
-                problem = f"GitHub could not be reached at {self.api} ({type(error).__name__})"
-                raise GitHubError(f"{problem}: {_AGAIN}.") from None
-        if response.raw.retries.total == 0 and response.status_code in TRANSIENT:
-            problem = f"GitHub still answers {response.status_code} after {TRIES} tries"
-            raise GitHubError(f"{problem}: {_AGAIN}.")
-        return response
+                is_transient = isinstance(error, requests.ConnectionError | requests.Timeout)
+                if once or pause is None or not is_transient:
+                    problem = f"GitHub could not be reached at {self.api} ({type(error).__name__})"
+                    raise GitHubError(f"{problem}: {_AGAIN}.") from None
+                time.sleep(pause)
+                continue
+            status, limit = response.status_code, _wait_asked_for(response)
+            lacks_permission = status == 403 and limit is None
+            if status not in (_REFUSED if once else _TRANSIENT) or lacks_permission:
+                return response
+            if pause is None:
+                raise GitHubError(f"GitHub still answers {status} after {len(_PAUSES) + 1} tries: {_AGAIN}.")
+            time.sleep(pause if limit is None else limit)
 
     def _sign(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         request.headers["Accept"] = "application/vnd.github+json"
@@ -214,6 +227,19 @@ class GitHub:
             f"GitHub shows no {repository} to this token ({status}): correct the roster, or let the token in {TOKEN} "
             "read the repository."
         )
+
+
+def _wait_asked_for(response: requests.Response) -> float | None:
+    """Return the seconds that GitHub asks to wait, up to LONGEST_WAIT; None if it names no limit."""
+    headers, wait = response.headers, LONGEST_WAIT
+    reset = headers.get("X-RateLimit-Reset", "")
+    if headers.get("Retry-After", "").isdigit():
+        wait = float(headers["Retry-After"])
+    elif headers.get("X-RateLimit-Remaining") == "0" and reset.isdigit():
+        wait = float(reset) - time.time()
+    elif b"rate limit" not in response.content.lower():
+        return None
+    return min(max(0.0, wait), LONGEST_WAIT)
 
 
 def _json(response: requests.Response, kind: type | tuple[type, ...]) -> Any:

@@ -1,7 +1,11 @@
-"""The student's part of the grader as a wheel, with its requirements: only what visible tests and quizzes need."""
+"""The student's part of the grader as a wheel, with its requirements: only what visible tests and quizzes need.
+
+It has the signatures of the misconceptions too, if students are shown them before the due date.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import itertools
 import json
@@ -12,17 +16,22 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
 from grader.course.left_out import left_out, tests_left_out
 from grader.course.model import FILENAME, Course
-from grader.files import PACKAGE, digest
+from grader.files import PACKAGE, digest, write_atomically
 from grader.integrations.release import ReleaseError
 from grader.quizzes.questions import FILENAME as QUESTIONS
 from grader.submissions.submission import SHEET_SUFFIX
+
+if TYPE_CHECKING:
+    from grader.engine.failure_matrix import Signature  # imports torch, as do those in functions below
 
 LOCK = "requirements.lock"
 """The file in the course's folder with the versions to install. Without it, the versions installed here count."""
@@ -181,11 +190,70 @@ def _stage(package: Path, course: Course) -> None:
     for name, content in received(course).items():
         (exercises / name).write_bytes(content)
     if course.feedback.before_due == "misconception":
-        from grader.engine.failure_matrix import FILENAME as SIGNATURES  # imports torch
-        from grader.integrations.release.misconception_signatures import signatures_of
+        from grader.engine.failure_matrix import FILENAME as SIGNATURES
 
         (exercises / SIGNATURES).write_bytes(signatures_of(course))
     shutil.copyfile(course.root / FILENAME, package / "received" / FILENAME)
+
+
+def signatures_of(course: Course) -> bytes:
+    """Return the file of the misconceptions' signatures, kept in build/ until something that it depends on changes.
+
+    Raises:
+        MisconceptionError: A misconception cannot be built.
+        GraderError: A visible test cannot be read.
+        OSError: The file cannot be written.
+    """
+    from grader.engine.failure_matrix import to_json, worker_pool
+
+    path = course.caches / "signatures" / _digest_for_signatures(course)
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for outdated in path.parent.iterdir():
+            outdated.unlink(missing_ok=True)
+        # New processes, in which no module of another course has the names of this one's.
+        with worker_pool(os.cpu_count() or 1, _start_worker, course) as pool:
+            found = pool.map(partial(_signatures_of_unit, course), course.units)
+            write_atomically(path, to_json(one for unit in found for one in unit))
+    return path.read_bytes()
+
+
+def _start_worker(course: Course) -> None:
+    from grader.engine.failure_matrix import start_worker
+
+    start_worker()
+    sys.path.insert(0, str(course.exercises))  # before the folders of other courses that this process inherits
+
+
+def _signatures_of_unit(course: Course, unit: str) -> list[Signature]:
+    """Return the signature of each misconception of a unit that fails a visible test."""
+    from grader.engine.criteria import visible_criteria_of_unit
+    from grader.engine.failure_matrix import Signature, solution_names
+    from grader.testing.misconceptions import build, misconceptions_of
+    from grader.testing.student import InProcessBackend
+
+    build(course, [unit])
+    solution, criteria = solution_names(course, unit), visible_criteria_of_unit(course, unit)
+    found = []
+    for one in misconceptions_of(course, unit):
+        backend = InProcessBackend(unit, {**solution, one.exercise: one.implementation})
+        outcomes = {test.name: test.run(backend) for test in criteria if test.exercise == one.exercise}
+        if row := {name: outcome for name, outcome in outcomes.items() if not outcome.passed}:
+            found.append(Signature(one.exercise, one.name, one.sentence, row))
+    return found
+
+
+def _digest_for_signatures(course: Course) -> str:
+    """Return the digest of what the signatures depend on."""
+    total = hashlib.sha256()
+    for folder, patterns in (
+        (course.suites, ["**/*.py"]),
+        (course.solutions, ["*.py"]),
+        (course.exercises, ["*.py", "*.json"]),
+        (PACKAGE, ["engine/*.py", "sandbox/*.py", "testing/*.py"]),
+    ):
+        total.update(digest(sorted(path for pattern in patterns for path in folder.glob(pattern)), folder))
+    return total.hexdigest()[:16]
 
 
 def is_the_instructors(path: str) -> bool:

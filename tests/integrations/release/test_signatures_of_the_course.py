@@ -12,8 +12,8 @@ from courses import COURSE
 
 from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
 from grader.engine.failure_matrix import decoded, read_signatures, solution_names
-from grader.integrations.release.misconception_signatures import signatures_of
 from grader.integrations.release.secrets import Secrets
+from grader.integrations.release.wheel import signatures_of
 from grader.testing.student import InProcessBackend
 
 Value = tuple[tuple[int, ...], bytes]
