@@ -166,9 +166,10 @@ def test_the_script_marks_every_practice_item_as_the_grader_does(unit: str, open
 
 def test_the_command_writes_the_page_to_a_file(tmp_path: Path) -> None:
     unit = next(iter(PRACTICE))
-    done = CliRunner().invoke(app, ["practice", unit, "--page", str(tmp_path / "p.html"), "--course", str(COURSE.root)])
+    page = tmp_path / "new" / "p.html"
+    done = CliRunner().invoke(app, ["practice", unit, "--page", str(page), "--course", str(COURSE.root)])
     assert done.exit_code == 0, done.output
-    text = (tmp_path / "p.html").read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
     assert text == page_of(PRACTICE[unit])
     assert "http" not in text.replace("http-equiv", "")
 

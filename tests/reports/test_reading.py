@@ -65,6 +65,7 @@ def test_every_exporter_accepts_a_report_without_points() -> None:
 def test_what_costs_points_comes_first() -> None:
     made = report({"sums": unit({"add": exercise(1, 1, weight=0), "scale": exercise(1, 1)})})
     assert "### Look at this next\n\n**`scale`**" in summary(made)
+    assert next(_issues(made, ["sums"])).startswith("scale: ")
 
 
 @pytest.mark.parametrize(
