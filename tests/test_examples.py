@@ -11,6 +11,7 @@ import courses
 import jsonschema
 import pytest
 from courses import COURSE, REPOSITORY
+from units import fill
 
 from grader.reports.reading import not_handed_in
 from grader.reports.report_model import Report
@@ -65,6 +66,8 @@ EARNED: dict[str, tuple[str, dict[str, str]]] = {
 
 def graded(folder: Path, example_class: Path, due: str) -> Reports:
     """Grade the class in a course with this due date, and return the report of each student."""
+    for unit in COURSE.units:
+        fill(unit)
     course = courses.copy_course(folder / "course")
     courses.set_due(course, due)
     run = courses.run_grader(course, "grade", example_class, "--out", folder / "reports")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,12 @@ torch.set_num_threads(1)  # as in the engine: with small tensors, threads only w
 
 SUBSTITUTES = hidden_substitutes(COURSE)
 build(COURSE, COURSE.units)
-failure_matrix.fill(COURSE, COURSE.units)
+
+
+@cache
+def fill(unit: str) -> None:
+    """Record the outcomes of a unit's misconceptions, where they are outdated: that takes up to a minute."""
+    failure_matrix.fill(COURSE, [unit])
 
 
 class Suite:
@@ -76,9 +82,15 @@ class Suite:
 
     def missed_by(self, mistake: Misconception) -> frozenset[str]:
         """Return the criteria that a misconception fails, from the failure matrix."""
-        rows = failure_matrix.recorded(COURSE, self.unit, mistake.exercise)
+        outcomes = self.recorded(mistake.exercise)[mistake.name]
+        return frozenset(name for name, outcome in outcomes.items() if not outcome.passed)
+
+    def recorded(self, exercise: str) -> failure_matrix.Rows:
+        """Return the outcomes of an exercise's misconceptions, from the failure matrix."""
+        fill(self.unit)
+        rows = failure_matrix.recorded(COURSE, self.unit, exercise)
         assert rows
-        return frozenset(name for name, outcome in rows[mistake.name].items() if not outcome.passed)
+        return rows
 
 
 def nothing(*_arguments: Any, **_options: Any) -> None: ...

@@ -10,7 +10,6 @@ import pytest
 from courses import COURSE, REPOSITORY
 from units import SUITES, Suite, defined_in
 
-from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion
 from grader.engine.diagnosis import diagnose
 from grader.engine.outcomes import Outcome
@@ -41,7 +40,7 @@ def test_every_misconception_is_distinguished_from_all_others(suite: Suite) -> N
     """The outcomes in the failure matrix are those of a submission with the same code."""
     unnamed = []
     for mistake in suite.known:
-        rows = failure_matrix.recorded(COURSE, suite.unit, mistake.exercise) or {}
+        rows = suite.recorded(mistake.exercise)
         results = [(criterion, rows[mistake.name][criterion.name]) for criterion in suite.of(mistake.exercise)]
         if diagnose(COURSE, mistake.exercise, results, suite.known) != [mistake]:
             unnamed.append(mistake.name)

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import courses
 import pytest
-from courses import COURSE
 from units import SUITES
 
-from grader.engine import failure_matrix
 from grader.testing.student import InProcessBackend
 
 UNIT, EXERCISE = "causal_attention", "mask_then_softmax"
@@ -17,8 +15,7 @@ UNIT, EXERCISE = "causal_attention", "mask_then_softmax"
 
 def test_recorded_outcomes_equal_those_of_a_run() -> None:
     suite = SUITES[UNIT]
-    rows = failure_matrix.recorded(COURSE, UNIT, EXERCISE)
-    assert rows
+    rows = suite.recorded(EXERCISE)
     assert rows.keys() == {mistake.name for mistake in suite.mistakes_in(EXERCISE)}
     for mistake in suite.mistakes_in(EXERCISE):
         for criterion in suite.of(EXERCISE):
