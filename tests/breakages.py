@@ -94,6 +94,63 @@ BREAKAGES = {
             "a process can guess the number of the next request", "grader/sandbox/sandbox_client.py",
             "self._number = int.from_bytes(os.urandom(NUMBER_BYTES))", "self._number += 1",
             "tests/sandbox/test_client.py::test_a_reply_sent_before_its_request_is_refused"),
+        Change(
+            "what libraries do by themselves is an anomaly of the student", "grader/sandbox/audit_hook.py",
+            "(event in DIRECT and file not in self.labels)", "False",
+            "tests/sandbox/test_audit_hook.py::test_what_libraries_do_by_themselves_is_no_anomaly"),
+        Change(
+            "a line that is a Markdown fence could define anything", "grader/sandbox/failures.py",
+            " and not KNOWN_LINES.match(self.detail)", "",
+            "tests/sandbox/test_pieces.py::test_a_line_of_a_known_kind_could_define_nothing"),
+        Change(
+            "a student process keeps the server's open files", "grader/sandbox/fork_server.py",
+            '    os.closerange(CHILD_DESCRIPTOR + 1, os.sysconf("SC_OPEN_MAX"))\n', "",
+            "tests/sandbox/test_server.py::test_only_the_empty_input_the_output_and_the_connection_are_open"),
+        Change(
+            "an early definition that lacked a name replaces a later one", "grader/sandbox/loader.py",
+            "is_there = any(name in self.module.__dict__ for name in piece.names)", "is_there = False",
+            "tests/sandbox/test_loader.py::test_a_later_definition_of_the_same_name_is_kept"),
+        Change(
+            "an import in an unfinished merge runs though the sides differ", "grader/sandbox/pieces.py",
+            "if all(len(meanings[name]) == 1 for", "if any(len(meanings[name]) for",
+            "tests/sandbox/test_pieces.py::test_an_import_in_an_unfinished_merge_runs_if_both_sides_mean_the_same"),
+        Change(
+            "a progress bar gives none of its items", "grader/sandbox/preload.py",
+            "        return iter(self.iterable)\n", "        return super().__iter__()\n",
+            "tests/sandbox/test_import_stubs.py::test_a_progress_bar_yields_the_items_of_its_iterable"),
+        Change(
+            "printed text is kept without a limit", "grader/sandbox/processes.py",
+            "text[: max(self._limit - self._kept[exercise], 0)]", "text",
+            "tests/sandbox/test_client.py::test_output_is_kept_up_to_the_limit_and_the_rest_is_counted"),
+        Change(
+            "a reply may claim tensors of any size", "grader/sandbox/protocol.py",
+            "    if tensor_bytes > MAX_TENSOR_BYTES:", "    if tensor_bytes > MAX_REQUEST_BYTES:",
+            "tests/sandbox/test_protocol.py::test_claimed_sizes_beyond_the_limits_are_refused_before_anything_is_read"),
+        Change(
+            "a data loader with workers keeps its timeout, and fails", "grader/sandbox/replacements.py",
+            '"num_workers", "timeout",', '"num_workers",',
+            "tests/sandbox/test_server.py::test_ordinary_code_works_although_no_file_can_be_opened"),
+        Change(
+            "student code words a line of the audit log", "grader/sandbox/replies.py",
+            "if anomaly.words in WORDS and sentence", "if sentence",
+            "tests/sandbox/test_audit_hook.py::test_an_anomaly_is_one_short_line_of_a_known_kind"),
+        Change(
+            "functions that were replaced are not noticed", "grader/sandbox/serving.py",
+            "                    watch.look()\n", "                    pass\n",
+            "tests/sandbox/test_audit_hook.py::test_an_anomaly_is_reported"),
+        Change(
+            "a cell that begins with %%time is not run", "grader/sandbox/statements.py",
+            'PYTHON_MAGICS = ("%%time", ', "PYTHON_MAGICS = (",
+            "tests/sandbox/test_loader.py::test_magics_and_shell_lines_of_a_notebook_are_skipped"),
+        Change(
+            "a statement that failed in a function has the function's line", "grader/sandbox/units.py",
+            "line = own or described.line or piece.line", "line = described.line or piece.line",
+            "tests/sandbox/test_worker.py::"
+            "test_a_failure_in_a_function_has_the_line_that_calls_it_and_those_that_led_there"),
+        Change(
+            "a substitute stays where the student defines nothing", "grader/sandbox/worker.py",
+            "                names.pop(exercise, None)\n", "                pass\n",
+            "tests/sandbox/test_worker.py::test_a_missing_name_is_defined_while_it_is_patched"),
     ],
     "engine": [
         Change(
@@ -126,6 +183,16 @@ BREAKAGES = {
             "the criteria are not put in the order of the course", "grader/engine/plugin.py",
             "    items.sort(key=lambda item: order", "    sorted(items, key=lambda item: order",
             "tests/engine/test_engine_client.py::test_the_handshake_has_every_criterion_in_the_order_of_the_course"),
+    ],
+    "cluster": [
+        Change(
+            "of students who handed in the same only the first has a report", "grader/cluster/cluster_client.py",
+            "for one in (submission, *submission.copies):", "for one in (submission,):",
+            "tests/cluster/test_cluster.py::test_everybody_who_handed_in_the_same_gets_the_result"),
+        Change(
+            "an error of a worker reaches the sender as a pickle", "grader/cluster/cluster_worker.py",
+            '        return _not_graded("failed", f"{type(error).__name__}: {error}")', "        raise",
+            "tests/cluster/test_cluster_worker.py::test_an_error_of_a_worker_is_an_answer_with_its_process"),
     ],
     "scoring and report": [
         Change(
@@ -182,6 +249,68 @@ BREAKAGES = {
             "a reference leads out of .git", "grader/submissions/reader.py",
             'not {"", ".", ".."}.isdisjoint(', 'not {"", "."}.isdisjoint(',
             "tests/submissions/test_submission.py::test_a_malformed_head_is_not_a_commit"),
+    ],
+    "course and practice": [
+        Change(
+            "hints stay in the stub", "grader/course/build.py",
+            "if guidance.HINTS_TAG not in cell.metadata", "if True or guidance.HINTS_TAG not in cell.metadata",
+            "tests/course/test_build.py::test_hints_are_taken_out_of_the_stub_and_written_to_a_file_of_their_own"),
+        Change(
+            "hints in another order than their levels are accepted", "grader/course/guidance.py",
+            " and int(found[1]) == len(items) + 1:", ":",
+            "tests/course/test_build.py::test_malformed_hints_are_refused_with_their_line"),
+        Change(
+            "a stub imports what its unit no longer defines", "grader/course/left_out.py",
+            " or alias.name in missing[node.module]\n", "\n",
+            "tests/course/test_build.py::test_imports_of_what_is_left_out_are_removed"),
+        Change(
+            "work that arrives at the due time is late", "grader/course/model.py",
+            "return now > self.units[unit_name].due", "return now >= self.units[unit_name].due",
+            "tests/course/test_course.py::test_the_due_time_itself_is_not_late"),
+        Change(
+            "an author's error has the line of the call, not of the mistake", "grader/course/modules.py",
+            "theirs[-1] if theirs", "theirs[0] if theirs",
+            "tests/course/test_author_files.py::test_an_error_has_the_innermost_of_the_authors_lines"),
+        Change(
+            "a student's repository is a course once solutions are published", "grader/course/root.py",
+            " and not (texts and all(map(is_published, texts)))", "",
+            "tests/practice/test_published.py::"
+            "test_a_repository_with_published_solutions_is_not_taken_for_a_course_of_an_instructor"),
+        Change(
+            "published solutions are taken for a student's answers", "grader/practice/check.py",
+            'return path.is_file() and not is_published(path.read_text(encoding="utf-8", errors="replace"))',
+            "return path.is_file()",
+            "tests/practice/test_published.py::"
+            "test_inside_the_folder_of_published_solutions_the_answers_are_still_the_students"),
+        Change(
+            "a reset changes the first of several definitions, which counts for nothing",
+            "grader/practice/exercise_code.py",
+            "    node = found[-1]\n", "    node = found[0]\n",
+            "tests/practice/test_reset.py::test_the_last_of_several_definitions_is_the_one_that_counts"),
+        Change(
+            "a number that is rounded like the question asks is wrong", "grader/practice/exercise_help.py",
+            "<= 0.51 * 10", "<= 0.051 * 10",
+            "tests/practice/test_own_questions.py::test_an_answer_is_right_if_it_is_what_the_code_gave"),
+        Change(
+            "a picture shows a student's text as HTML", "grader/practice/picture_files.py",
+            "{escape(shape.text)}", "{shape.text}",
+            "tests/practice/test_show.py::test_the_svg_says_in_words_what_it_shows_and_has_the_colours_of_its_page"),
+        Change(
+            "a terminal without colours does not mark wrong cells", "grader/practice/picture_text.py",
+            "{MARK if is_wrong else ' '}\"\n            line.append(shown", '"\n            line.append(shown',
+            "tests/practice/test_show.py::test_a_plain_terminal_of_80_columns_marks_wrong_cells_by_a_character"),
+        Change(
+            "an exercise passes that was changed after its check", "grader/practice/progress.py",
+            ' or known.get("code") != code.digest(exercise)', "",
+            "tests/practice/test_progress.py::test_a_check_is_remembered_until_the_code_or_what_it_uses_is_changed"),
+        Change(
+            "other users can read the key of the spare process", "grader/practice/spare.py",
+            "0o600", "0o644",
+            "tests/practice/test_spare.py::test_only_the_user_can_read_its_key"),
+        Change(
+            "a backup replaces an earlier one", "grader/practice/student_files.py",
+            'backup.open("xb")', 'backup.open("wb")',
+            "tests/practice/test_reset.py::test_no_backup_is_overwritten"),
     ],
     "suites": [
         Change(
@@ -370,6 +499,32 @@ BREAKAGES = {
             "Classroom 50 collects points over a grade of record", "grader/integrations/learning_platforms.py",
             '{"override": True, ', '{"override": False, ',
             "tests/integrations/classroom50/test_scores.py"),
+    ],
+    "base modules": [
+        Change(
+            "the current folder comes first on the path, so a submission's yaml.py runs", "grader/__main__.py",
+            "    del sys.path[0]\n", "    pass\n",
+            "tests/cli/test_check.py::test_a_folder_without_the_courses_files_is_refused_and_no_file_in_it_is_run"),
+        Change(
+            "of two equal keys in a file the second counts without a word", "grader/documents.py",
+            "            if key in data:\n", "            if key in ():\n",
+            "tests/course/test_course.py::test_what_is_wrong_is_reported_with_its_place_and_what_is_expected"),
+        Change(
+            "a mistake of the user exits like a fault of the grader", "grader/errors.py",
+            "    exit_code = BAD_INPUT\n", "    exit_code = INTERNAL\n",
+            "tests/submissions/test_graded.py::test_an_empty_or_unclear_class_exits_with_2"),
+        Change(
+            "a file that is replaced gets the mode of a new one", "grader/files.py",
+            "            os.fchmod(descriptor, stat.S_IMODE(old.st_mode))\n", "            pass\n",
+            "tests/test_files.py::test_a_new_file_follows_the_umask_and_an_old_one_keeps_its_mode_and_owner"),
+        Change(
+            "a hook in a student's repository runs", "grader/git.py",
+            '    "core.hooksPath": os.devnull,\n', "",
+            "tests/test_git.py::test_no_hook_of_the_repository_runs"),
+        Change(
+            "an old glibc is found only after the download", "grader/machine.py",
+            '(library != "glibc" or _numbers(number) < OLDEST_GLIBC)', 'library != "glibc"',
+            "tests/test_machine.py::test_a_machine_without_pytorch_is_named"),
     ],
     "the command line": [
         Change(

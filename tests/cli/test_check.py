@@ -180,7 +180,8 @@ def test_an_unknown_exercise_is_named_with_the_nearest(folder: Path) -> None:
     assert "There is no exercise or unit 'softmax_niave'. Did you mean 'softmax_naive'?" in done.stderr
 
 
-def test_a_folder_without_the_courses_files_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_the_courses_files_is_refused_and_no_file_in_it_is_run(tmp_path: Path) -> None:
+    (tmp_path / "yaml.py").write_text("raise SystemExit('this is not yaml')")
     done = check(tmp_path)
     assert done.returncode == 2
     assert "holds none of the course's files, such as simple_attention.py: go to your course's folder." in done.stderr

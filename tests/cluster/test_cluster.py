@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import datetime
 import os
 import shlex
 import shutil
@@ -12,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import courses
 import pytest
@@ -19,10 +22,12 @@ from dask_cluster import DaskCluster, dask_cluster, steady_reports
 from distributed import Client
 from processes import children, descendants, until, until_ended
 
-from grader.cluster import connection
+from grader.cluster import cluster_client, connection
+from grader.cluster.cluster_client import ClusterGrading
 from grader.cluster.connection import CERTIFICATE_COMMAND
 from grader.course.model import load_course
 from grader.errors import GraderError
+from grader.submissions.submission import Submission
 
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
 # Takes the whole time of its unit, so that it is certainly being graded when its worker is killed.
@@ -285,6 +290,17 @@ def test_a_scheduler_that_is_stopped_ends_the_batch_with_what_is_graded(
     assert "scheduler" in errors
     assert "the same command continues with them" in errors
     assert steady_reports(tmp_path / "out").keys() == {"bob"}
+
+
+def test_everybody_who_handed_in_the_same_gets_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = SimpleNamespace(handshake=lambda: SimpleNamespace(criteria=[]))
+    monkeypatch.setattr(cluster_client, "connect", lambda *_: contextlib.nullcontext(("", None)))
+    monkeypatch.setattr(cluster_client, "Engine", lambda _: contextlib.nullcontext(engine))
+    monkeypatch.setattr(ClusterGrading, "_results", lambda _, some, __: ((one, "a reason") for one in some))
+    ada, bob = (Submission(name, None, {}) for name in ("ada", "bob"))
+    grading = ClusterGrading(courses.COURSE, {}, allow_unisolated=False, scheduler="")
+    made = grading.reports([dataclasses.replace(ada, copies=(bob,))], 1, datetime.datetime.now(datetime.UTC))
+    assert [(one.student, reason) for one, reason in made] == [("ada", "a reason"), ("bob", "a reason")]
 
 
 def test_without_dask_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,16 +35,11 @@ def hint(folder: Path, exercise: str, course: Course = COURSE) -> str:
     return printed.getvalue()
 
 
-def test_each_call_shows_the_next_hint_below_the_earlier_ones(ada: Path) -> None:
-    first, second, third = (hint(ada, "context_vector") for _ in range(3))
-    assert [text.count("The idea:") for text in (first, second, third)] == [1, 1, 1]
-    assert [text.count("The shapes:") for text in (first, second, third)] == [0, 1, 1]
-    assert [text.count("The call:") for text in (first, second, third)] == [0, 0, 1]
+def test_each_call_shows_the_next_hint_below_the_earlier_ones_and_after_the_last_the_other_help(ada: Path) -> None:
+    first, second, third, fourth = (hint(ada, "context_vector") for _ in range(4))
+    levels = [[title in text for title in ("The idea:", "The shapes:", "The call:")] for text in (first, second, third)]
+    assert levels == [[True, False, False], [True, True, False], [True, True, True]]
     assert "For the next hint: grader hint context_vector" in second
-
-
-def test_after_the_last_hint_the_other_help_is_named(ada: Path) -> None:
-    *_, third, fourth = (hint(ada, "context_vector") for _ in range(4))
     assert third == fourth
     sentences = " ".join(third.split())
     assert "This is the last hint. `grader show context_vector`" in sentences
@@ -59,13 +54,9 @@ def test_exercises_and_folders_are_remembered_separately(ada: Path, tmp_path: Pa
     assert "hint 2 of 3" in hint(ada, "context_vector")
 
 
-def test_damaged_memory_starts_anew_with_a_sentence(ada: Path, tmp_path: Path) -> None:
+def test_damaged_memory_starts_anew(ada: Path, tmp_path: Path) -> None:
     hint(ada, "context_vector")
     [file] = (tmp_path / "state").rglob("state.json")
-    file.write_text('{"hints": {', encoding="utf-8")
-    again = " ".join(hint(ada, "context_vector").split())
-    assert "was damaged" in again
-    assert "hint 1 of 3" in again
     file.write_text('{"hints": {"context_vector": "two"}}', encoding="utf-8")
     assert "hint 1 of 3" in hint(ada, "context_vector")
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 from courses import COURSE, REPOSITORY
+from typer.testing import CliRunner
 
+from grader.cli.student_cli import app
 from grader.practice.student_files import to_notebook, to_script
 from grader.submissions.reader import read_submission
 
@@ -30,12 +32,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def grader(folder: Path, *arguments: str, course: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "grader", *arguments, "--course", str(course)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+def grader(folder: Path, *arguments: str, course: Path = REPOSITORY) -> Result:
+    with contextlib.chdir(folder):
+        return CliRunner().invoke(app, [*arguments, "--course", str(course)])
 
 
-def backups(done: subprocess.CompletedProcess[str]) -> list[Path]:
+def backups(done: Result) -> list[Path]:
     """Return the backups that a command names."""
     sentence = "Your old file is "
     return [Path(line.removeprefix(sentence)) for line in done.stdout.splitlines() if line.startswith(sentence)]
@@ -80,10 +82,7 @@ def test_code_below_a_text_stays_code_where_the_mark_of_its_cell_was_lost(text: 
 
 def test_an_untouched_notebook_is_no_answer(folder: Path) -> None:
     done = grader(folder, "notebook", UNIT)
-    assert (done.returncode, done.stdout) == (
-        0,
-        f"Wrote {UNIT}.ipynb. Work in it from now on: it is the file that is graded.\n",
-    )
+    assert done.stdout == f"Wrote {UNIT}.ipynb. Work in it from now on: it is the file that is graded.\n"
     assert sorted(path.name for path in folder.iterdir()) == [f"{UNIT}.ipynb", f"{UNIT}.py"]
     assert units(folder)[1:] == ([], False)
 
@@ -132,7 +131,7 @@ def test_the_stubs_of_the_course_itself_are_refused(command: str, tmp_path: Path
         shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(REPOSITORY / "autograder.yml", tmp_path)
     done = grader(tmp_path / "exercises", command, UNIT, course=tmp_path)
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "is what the course hands out" in done.stderr
 
 
@@ -144,17 +143,14 @@ def test_the_stubs_of_the_course_itself_are_refused(command: str, tmp_path: Path
     ],
 )
 def test_no_file_with_answers_is_overwritten(folder: Path, script: str, command: str, problem: str) -> None:
+    assert f"`grader notebook {UNIT}` makes one." in grader(folder, "script", UNIT).stderr
     grader(folder, "notebook", UNIT)
     (folder / f"{UNIT}.py").write_text(script, encoding="utf-8")
     before = {path: path.read_bytes() for path in folder.iterdir()}
     done = grader(folder, command, UNIT)
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert problem in done.stderr
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
-
-
-def test_without_a_notebook_there_is_a_sentence(folder: Path) -> None:
-    assert f"`grader notebook {UNIT}` makes one." in grader(folder, "script", UNIT).stderr
 
 
 def test_a_notebook_earns_the_same_as_its_script(folder: Path) -> None:
@@ -165,7 +161,7 @@ def test_a_notebook_earns_the_same_as_its_script(folder: Path) -> None:
     grader(folder / "notebook", "notebook", UNIT)
     reports = []
     for one in (folder, folder / "notebook"):
-        assert grader(one, "check", UNIT, "--no-background", "--student", "ada", "--out", "out").returncode == 1
+        assert grader(one, "check", UNIT, "--no-background", "--student", "ada", "--out", "out").exit_code == 1
         reports.append(json.loads((one / "out" / "ada.json").read_text(encoding="utf-8")))
     script, notebook = (
         [(name, one["points"], [test["outcome"] for test in one["tests"]]) for name, one in exercises.items()]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from grader.sandbox import pieces, statements
+from grader.sandbox.failures import NOT_PYTHON, FailedStatement
 from grader.sandbox.statements import kind_of
 
 ABOVE = '''\
@@ -99,6 +100,16 @@ def test_between_statements_a_stray_line_costs_nothing_but_itself_and_is_named(s
     named = [] if is_left_out else [(line, names, STRAYS[stray].format(line=line))]
     assert lost(source, is_notebook) == named
     assert kept(source, is_notebook) == code(ABOVE, BELOW)
+
+
+def test_a_line_of_a_known_kind_could_define_nothing() -> None:
+    def could_define(stray: str) -> bool:
+        return any(
+            FailedStatement(names, NOT_PYTHON, text, line, "").may_define_anything for line, names, text in lost(stray)
+        )
+
+    known = {stray for stray, text in STRAYS.items() if text.startswith("the line is")}
+    assert [stray for stray in STRAYS if could_define(stray) == (stray in known)] == []
 
 
 @in_both_forms
