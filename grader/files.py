@@ -1,4 +1,7 @@
-"""Atomic writes, folder locks, the digest of files, texts that nobody reads by chance, and the package as a program."""
+"""Atomic writes, temporary folders and folder locks; digests of files and texts that nobody reads by chance.
+
+Also the package as a program.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -117,6 +122,28 @@ def remove_partial(folder: Path, suffix: str) -> None:
     """Remove temporary files of files with this suffix, left by a killed program. Hold the folder first."""
     for partial in folder.glob(f".*{suffix}.*{PARTIAL}"):
         partial.unlink()
+
+
+@contextlib.contextmanager
+def temporary_folder(parent: Path | None = None, prefix: str = "grader-") -> Iterator[Path]:
+    """Make a folder for a block, and remove it after that.
+
+    `tempfile.TemporaryDirectory` leaves its folder behind if a signal ends the program just after it is made.
+
+    Args:
+        parent: The folder to make it in; by default the one for temporary files.
+        prefix: What its name begins with.
+    """
+    folder = (parent or Path(tempfile.gettempdir())) / f"{prefix}{secrets.token_hex(8)}"
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        if sys.platform == "win32":
+            for path in folder.rglob("*"):
+                path.chmod(stat.S_IWRITE)  # git's objects are read-only, and Windows does not remove such files
+        if folder.is_dir():
+            shutil.rmtree(folder)
 
 
 @contextlib.contextmanager

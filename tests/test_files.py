@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,7 @@ from grader.files import (
     held,
     refuse_links,
     remove_partial,
+    temporary_folder,
     write_atomically,
     write_where_named,
 )
@@ -212,6 +216,36 @@ def test_partial_files_of_a_killed_program_can_be_removed(tmp_path: Path) -> Non
     remove_partial(tmp_path, ".json")
     assert {*names(tmp_path)} == {"file.json", *others}
     assert (tmp_path / "file.json").read_text() == "old"
+
+
+def interrupt_at(number: int) -> Callable[[FrameType, str, Any], Any]:
+    """Return a trace function that raises KeyboardInterrupt at an instruction, as a signal's handler can."""
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal number
+        frame.f_trace_opcodes = True
+        number -= event == "opcode"
+        if number < 0:
+            raise KeyboardInterrupt
+        return trace
+
+    return trace
+
+
+def test_a_temporary_folder_is_removed_at_whatever_instruction_a_signal_arrives(tmp_path: Path) -> None:
+    was_entered, number = False, 0
+    while not was_entered:
+        with contextlib.suppress(KeyboardInterrupt):
+            sys.settrace(interrupt_at(number))
+            with temporary_folder(tmp_path, ".new.") as folder:
+                sys.settrace(None)
+                assert names(tmp_path) == [folder.name]
+                assert folder.stat().st_mode & 0o077 == 0 or sys.platform == "win32"
+                (folder / "inner").mkdir()
+                was_entered = True
+        assert names(tmp_path) == []
+        number += 1
+    assert number > 50
 
 
 HOLDS = """\

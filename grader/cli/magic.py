@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 import threading
 import types
 from collections.abc import Callable, Sequence
@@ -24,6 +23,7 @@ from grader.course.guidance import read_rules
 from grader.course.model import Course, find_course
 from grader.course.root import current_folder
 from grader.errors import GraderError
+from grader.files import temporary_folder
 from grader.practice.check import (
     Answers,
     answers_folder,
@@ -85,9 +85,9 @@ class NotebookCells:
         script, notebook, _ = filenames(unit)
         cells, missing = with_imports(cells, (self.course.exercises / script).read_text(encoding="utf-8"))
         note = f"{notebook} does not import {in_words(missing)}: run the cell with the imports." if missing else ""
-        with tempfile.TemporaryDirectory() as folder:
-            _write(Path(folder), unit, cells, self.course)
-            return read_answers(self.course, Path(folder)), note
+        with temporary_folder() as folder:
+            _write(folder, unit, cells, self.course)
+            return read_answers(self.course, folder), note
 
     def cells(self) -> tuple[str, ...]:
         """Return the code of each cell at the place of its execution count, "" for a cell that no longer counts.

@@ -11,12 +11,12 @@ import logging
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.cluster.cluster_worker import WORKER
 from grader.course.model import Course
 from grader.errors import GraderError
+from grader.files import temporary_folder
 
 if TYPE_CHECKING:
     from distributed import Client, SpecCluster
@@ -111,8 +111,8 @@ def _cluster(course: Course, workers: int) -> Iterator[SpecCluster]:
     with (
         contextlib.closing(WORKER),
         # Dask puts this folder first in sys.path, and its usual parent may belong to another user.
-        TemporaryDirectory() as folder,
-        dask.config.set({"temporary-directory": folder}),
+        temporary_folder() as folder,
+        dask.config.set({"temporary-directory": str(folder)}),
         SpecCluster(
             scheduler={"cls": LocalScheduler, "options": {"dashboard": False, **protocol}},
             workers={0: {"cls": LocalWorker, "options": {"nthreads": workers, "memory_limit": 0, **protocol}}},

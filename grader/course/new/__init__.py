@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import keyword
-import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from string import Template
@@ -16,7 +15,7 @@ import yaml
 from grader.course.model import FILENAME, Course, load_course
 from grader.course.modules import shown
 from grader.errors import GraderError
-from grader.files import write_atomically
+from grader.files import temporary_folder, write_atomically
 from grader.machine import RUNNING
 
 TO_DO = "TODO (author)"
@@ -48,8 +47,8 @@ def new_course(folder: Path, title: str) -> list[Path]:
         raise NewError(f"{folder} is not empty: name a folder that is empty or does not exist.")
     target = folder.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as name:
-        staging = Path(name, "course")
+    with temporary_folder(target.parent, f".{target.name}.") as outer:
+        staging = outer / "course"
         values = {"title": title, "quoted_title": json.dumps(title), "python": RUNNING}
         for relative, text in _filled("course", **values).items():
             path = staging / relative

@@ -11,7 +11,6 @@ import contextlib
 import datetime
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -31,7 +30,7 @@ from grader.classes.collected import (
 )
 from grader.classes.roster import RosterEntry
 from grader.course.model import FILENAME, Course
-from grader.files import held, remove_partial, write_atomically
+from grader.files import held, remove_partial, temporary_folder, write_atomically
 from grader.integrations.github.api import GitHub, GitHubError, NotKept
 from grader.integrations.github.git_repositories import FetchError, Store
 from grader.integrations.github.github_release import RECORD, checksum, course_files, of_students
@@ -141,8 +140,8 @@ def _partial(into: Path) -> Iterator[Path]:
         shutil.rmtree(left_behind)
     for name in (COLLECTED, SNAPSHOTS):
         remove_partial(into, name)
-    with tempfile.TemporaryDirectory(prefix=_PARTIAL, dir=into) as folder:
-        yield Path(folder)
+    with temporary_folder(into, _PARTIAL) as folder:
+        yield folder
 
 
 @dataclass
@@ -162,8 +161,8 @@ class _Job:
     def student(self, entry: RosterEntry) -> CollectedStudent:
         """Collect one student's work."""
         try:
-            with tempfile.TemporaryDirectory() as folder:
-                store = Store(Path(folder) / "store", self.github.server, entry.repository, self.github.token)
+            with temporary_folder() as folder:
+                store = Store(folder / "store", self.github.server, entry.repository, self.github.token)
                 return self._student(entry, self._look(entry, store), store)
         except (GitHubError, FetchError) as error:
             return CollectedStudent(student=entry.student, repository=entry.repository, problem=str(error))

@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from grader import machine
 from grader.course.model import FILENAME, Course
-from grader.files import PACKAGE, write_outdated
+from grader.files import PACKAGE, temporary_folder, write_outdated
 from grader.integrations.github.git_repositories import Repository, around, identity, origin
 from grader.integrations.release import GradingMode, ReleaseError
 from grader.integrations.release.folder_releases import replaced, require_built, require_over
@@ -123,10 +122,10 @@ def update_release(
     released, changes = _plan(places, of_students)
     _require_safe(directory, changes)
     parent = directory.absolute().parent
-    with tempfile.TemporaryDirectory(dir=parent, prefix=f".{directory.name}.") as spare, ExitStack() as undo:
+    with temporary_folder(parent, f".{directory.name}.") as spare, ExitStack() as undo:
         for number, (path, place) in enumerate(changes.items()):
             if place.new != place.present:
-                _replace(directory / path, place, Path(spare, str(number)), undo)
+                _replace(directory / path, place, spare / str(number), undo)
                 (released.removed if place.new is None else released.written).append(path)
         written = [path for path, place in changes.items() if place.new is not None]
         message = "The course, brought up to date"
@@ -276,8 +275,8 @@ def release_github(directory: Path, course: Course, mode: GradingMode | None = N
     author = identity(course.root, course.name)
     if is_release(directory):
         require_over(directory, course, datetime.datetime.now(datetime.UTC))
-        with tempfile.TemporaryDirectory() as folder:
-            files = _prepare(Path(folder), course, mode or released_mode(directory), author)
+        with temporary_folder() as folder:
+            files = _prepare(folder, course, mode or released_mode(directory), author)
         return update_release(directory, files, of_students(course), author)
     if outer := around(directory):
         raise ReleaseError(f"{directory} lies in the git repository {outer}: name a folder outside it.")

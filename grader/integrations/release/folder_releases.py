@@ -10,14 +10,13 @@ import contextlib
 import datetime
 import fnmatch
 import shutil
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION, check, read_source
 from grader.course.model import FILENAME, Course
 from grader.course.modules import shown
-from grader.files import PACKAGE, refuse_links, write_atomically
+from grader.files import PACKAGE, refuse_links, temporary_folder, write_atomically
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.leaks import TYPES, require_none
 from grader.integrations.release.wheel import LOCK, build_wheel, dependencies, pins
@@ -56,8 +55,8 @@ def replaced(directory: Path, course: Course, ours: Collection[str]) -> Iterator
             )
     target = directory.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
-        new, old = Path(folder, "new"), Path(folder, "old")
+    with temporary_folder(target.parent, f".{target.name}.") as folder:
+        new, old = folder / "new", folder / "old"
         new.mkdir()
         yield new
         if target.exists():

@@ -14,7 +14,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable
 from functools import partial
 from importlib.util import find_spec
@@ -25,7 +24,7 @@ from packaging.requirements import Requirement
 
 from grader.course.left_out import left_out, tests_left_out
 from grader.course.model import FILENAME, Course
-from grader.files import PACKAGE, digest, write_atomically
+from grader.files import PACKAGE, digest, temporary_folder, write_atomically
 from grader.integrations.release import ReleaseError
 from grader.quizzes.questions import FILENAME as QUESTIONS
 from grader.submissions.submission import SHEET_SUFFIX
@@ -101,8 +100,7 @@ def build_wheel(into: Path, course: Course) -> Path:
             f"{FILENAME}: the version {course.version!r} cannot be that of a wheel: write numbers with dots between "
             'them, such as "2026.1".'
         )
-    with tempfile.TemporaryDirectory() as folder:
-        staging = Path(folder)
+    with temporary_folder() as staging:
         _stage(staging / PACKAGE.name, course)
         made_of = digest(sorted(path for path in staging.rglob("*") if path.is_file()), staging).hex()
         pyproject = _pyproject(f"{course.version}+r{made_of[:8]}")
