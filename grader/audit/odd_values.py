@@ -1,4 +1,4 @@
-"""Feeds odd values to tests and check functions in place of right ones: a test may pass or fail, and never raise."""
+"""Feeds odd values to tests in place of right ones: a test may pass or fail, and never raise."""
 
 from __future__ import annotations
 

@@ -5,24 +5,7 @@ from __future__ import annotations
 import ast
 from itertools import takewhile
 
-from grader.audit.mutation.operators import (
-    Changes,
-    NodePlace,
-    Operators,
-    attributes,
-    before_all,
-    gives,
-    in_scope,
-    kind_of,
-    make,
-    names_in,
-    of_module,
-    of_tensor,
-    parameters,
-    rewritten,
-    statements,
-    tensors,
-)
+from grader.audit.mutation.operators import Changes, NodePlace, Operators, kind_of, make, names_in, statements, tensors
 
 OPERATORS = Operators()
 
@@ -83,7 +66,7 @@ other_error: An error of another type is raised.
 def other_result(place: NodePlace) -> Changes:
     """A step in between, or an argument, is returned."""
     if not isinstance(place.node, ast.Name):
-        yield from of_tensor(place, *(name for name, kind in in_scope(place).items() if kind == "Tensor"))
+        yield from place.of_tensor(*(name for name, kind in place.in_scope.items() if kind == "Tensor"))
 
 
 @OPERATORS.add
@@ -93,7 +76,7 @@ def other_container(place: NodePlace) -> Changes:
     match place.node, place.parent:
         case ast.Tuple(parts), ast.Return():
             yield ast.List(parts)
-        case ast.expr() as result, ast.Return() if template := others.get(gives(place).partition("[")[0]):
+        case ast.expr() as result, ast.Return() if template := others.get(place.gives.partition("[")[0]):
             yield make(template, X=result)
 
 
@@ -112,14 +95,14 @@ def detached(place: NodePlace) -> Changes:
     """No gradient flows through an argument, a step in between or a result."""
     if not _has_gradient(place.function):
         return
-    yield from of_tensor(place, "X.detach()")
-    differentiable = [name for name in tensors(place.function) if name not in WITHOUT_GRADIENT]
-    yield from before_all(place, *(f"{name} = {name}.detach()" for name in differentiable))
+    yield from place.of_tensor("X.detach()")
+    differentiable = [name for name in place.tensors if name not in WITHOUT_GRADIENT]
+    yield from place.before_all(*(f"{name} = {name}.detach()" for name in differentiable))
     match place.node:
         case ast.Assign([ast.Name(name)], value) if not _is_only_returned(name, place):
-            if kind_of(value, in_scope(place)) == "Tensor":
+            if place.kind_of(value) == "Tensor":
                 yield statements(f"{name} = X.detach()", X=value)
-        case ast.Attribute(ast.Name("self"), name, ast.Load()) if attributes(place).get(name) == "nn.Parameter":
+        case ast.Attribute(ast.Name("self"), name, ast.Load()) if place.attributes.get(name) == "nn.Parameter":
             yield make("X.detach()", X=place.node)
 
 
@@ -152,16 +135,16 @@ def no_grad(place: NodePlace) -> Changes:
 @OPERATORS.add
 def frozen(place: NodePlace) -> Changes:
     """A parameter does not require gradients."""
-    yield from rewritten(place.node, "nn.Parameter(*A) -> nn.Parameter(*A, requires_grad=False)")
-    yield from of_module(place, "X.requires_grad_(False)")
+    yield from place.rewritten("nn.Parameter(*A) -> nn.Parameter(*A, requires_grad=False)")
+    yield from place.of_module("X.requires_grad_(False)")
 
 
 @OPERATORS.add
 def cast(place: NodePlace) -> Changes:
     """An argument or a result is cast to float32, or a module to float64."""
-    yield from of_tensor(place, "X.float()")
-    yield from of_module(place, "X.double()")
-    yield from before_all(place, *(f"{name} = {name}.float()" for name in tensors(place.function)))
+    yield from place.of_tensor("X.float()")
+    yield from place.of_module("X.double()")
+    yield from place.before_all(*(f"{name} = {name}.float()" for name in place.tensors))
 
 
 IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
@@ -170,7 +153,7 @@ IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
 @OPERATORS.add
 def in_place(place: NodePlace) -> Changes:
     """A step is done in place, in the memory of an argument."""
-    arguments = tensors(place.function)
+    arguments = place.tensors
     match place.node:
         case ast.Assign([ast.Name(name) as target], ast.BinOp(ast.Name(left), sign, right)) if name == left:
             yield ast.AugAssign(target, sign, right)
@@ -179,9 +162,9 @@ def in_place(place: NodePlace) -> Changes:
             if name in arguments and not is_augmented:
                 yield ast.Call(ast.Attribute(left, IN_PLACE[type(sign)]), [right], [])
         case ast.Call(ast.Attribute(ast.Name(name), "masked_fill" | "transpose")) if name in arguments:
-            yield from rewritten(place.node, "X.{masked_fill|transpose}(*A) -> X.{}_(*A)")
+            yield from place.rewritten("X.{masked_fill|transpose}(*A) -> X.{}_(*A)")
         case _:
-            yield from rewritten(place.node, "torch.{exp|relu|tanh}(X) -> X.{}_()")
+            yield from place.rewritten("torch.{exp|relu|tanh}(X) -> X.{}_()")
 
 
 @OPERATORS.add
@@ -189,7 +172,7 @@ def changed_argument(place: NodePlace) -> Changes:
     """An argument is changed."""
     match place.node:
         case ast.Return(ast.expr() as value):
-            for name in tensors(place.function):
+            for name in place.tensors:
                 # Changes `.data`, because autograd would refuse an in-place change.
                 change = "zero_()" if name in WITHOUT_GRADIENT else "mul_(2)"
                 yield statements(f"result = X; {name}.data.{change}; return result", X=value)
@@ -220,10 +203,10 @@ def buffer(place: NodePlace) -> Changes:
 @OPERATORS.add
 def unregistered(place: NodePlace) -> Changes:
     """A module is kept where PyTorch does not find its parameters and its mode."""
-    yield from rewritten(place.node, "nn.ModuleList(X) -> list(X)")
+    yield from place.rewritten("nn.ModuleList(X) -> list(X)")
     match place.node:
         case ast.Assign([ast.Attribute(ast.Name("self"), name)], value):
-            if kind_of(value, parameters(place.function)) in {"nn.Module", "nn.Dropout"}:
+            if kind_of(value, place.parameters) in {"nn.Module", "nn.Dropout"}:
                 yield statements(f"self.{name} = X.forward", X=value)
 
 
@@ -234,7 +217,7 @@ def shared(place: NodePlace) -> Changes:
         case ast.GeneratorExp(element, [ast.comprehension(ast.Name("_"), ast.Call(ast.Name("range"), [times]))]):
             yield make("[X] * N", X=element, N=times)
         case ast.Assign([ast.Attribute(ast.Name("self"), name)], ast.Call()):
-            known = attributes(place)
+            known = place.attributes
             earlier = takewhile(lambda other: other != name, known)
             yield from (statements(f"self.{name} = self.{one}") for one in earlier if known[one] == known.get(name))
 
@@ -242,22 +225,22 @@ def shared(place: NodePlace) -> Changes:
 @OPERATORS.add
 def mode(place: NodePlace) -> Changes:
     """A module puts itself into training or evaluation mode, or drops numbers in both."""
-    kept = attributes(place)
+    kept = place.attributes
     holds_modules = "nn.Module" in kept.values() or "dropout" in kept
     holds_modules |= len(place.around) > 1 and "dropout" in names_in(place.around[1])
     if place.function and place.function.name == "forward" and holds_modules:
-        yield from before_all(place, "self.train()", "self.eval()")
-    yield from rewritten(place.node, "self.dropout(X) -> torch.nn.functional.dropout(X, self.dropout.p)")
-    yield from of_module(place, "X.eval()")
+        yield from place.before_all("self.train()", "self.eval()")
+    yield from place.rewritten("self.dropout(X) -> torch.nn.functional.dropout(X, self.dropout.p)")
+    yield from place.of_module("X.eval()")
 
 
 @OPERATORS.add
 def generator(place: NodePlace) -> Changes:
     """The generator is not passed on, or another one is used."""
     own = "torch.Generator().manual_seed(0)"
-    yield from rewritten(place.node, f"F(*A, **K, generator=G) -> F(*A, **K); F(*A, **K, generator={own})")
-    if "generator" in parameters(place.function):
-        yield from before_all(place, "torch.manual_seed(0)")
+    yield from place.rewritten(f"F(*A, **K, generator=G) -> F(*A, **K); F(*A, **K, generator={own})")
+    if "generator" in place.parameters:
+        yield from place.before_all("torch.manual_seed(0)")
 
 
 OPERATORS.rewrite("""
@@ -276,11 +259,11 @@ def backwards(place: NodePlace) -> Changes:
             if place.field == "iter":
                 yield make("reversed(list(X))", X=sequence)
         case _:
-            yield from rewritten(place.node, "sorted(*A, **K) -> sorted(*A, **K, reverse=True)")
+            yield from place.rewritten("sorted(*A, **K) -> sorted(*A, **K, reverse=True)")
 
 
 @OPERATORS.add
 def tidied_text(place: NodePlace) -> Changes:
     """A text is converted to lower case, or loses the white space at its ends."""
-    if parameters(place.function).get("text") == "str":
-        yield from before_all(place, "text = text.lower()", "text = text.strip()")
+    if place.parameters.get("text") == "str":
+        yield from place.before_all("text = text.lower()", "text = text.strip()")

@@ -52,6 +52,99 @@ class NodePlace:
         """The innermost statement that contains the node, or is the node."""
         return next(node for node in (self.node, *reversed(self.around)) if isinstance(node, ast.stmt))
 
+    @property
+    def keyword(self) -> str | None:
+        """The name of a keyword argument whose value is here."""
+        return self.parent.arg if isinstance(self.parent, ast.keyword) else None
+
+    @property
+    def integer(self) -> int | None:
+        """The value of an int literal, with its sign."""
+        match self.node, self.parent:
+            case _, ast.UnaryOp(op=ast.USub()):
+                return None
+            case (ast.Constant(int(value)), _) if not isinstance(value, bool):
+                return value
+            case ast.UnaryOp(ast.USub(), ast.Constant(int(value))), _:
+                return -value
+        return None
+
+    @property
+    def gives(self) -> str:
+        """The return annotation of the enclosing function."""
+        return ast.unparse(self.function.returns) if self.function and self.function.returns else ""
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Each annotated parameter of the function, with its kind."""
+        return parameters(self.function)
+
+    @property
+    def tensors(self) -> list[str]:
+        """The parameters of the function that are tensors."""
+        return tensors(self.function)
+
+    @property
+    def in_scope(self) -> dict[str, str]:
+        """Each name that has a value here, with its kind."""
+        found = parameters(self.function)
+        for node in ast.walk(self.function) if self.function else ():
+            match node:
+                case ast.Assign([target], value) if (node.end_lineno or 0) < self.statement.lineno:
+                    found |= _bound(target, value, found)
+                case ast.For() if node in self.around:
+                    found |= _items(node, self, found)
+                case ast.ListComp(_, loops) | ast.GeneratorExp(_, loops) | ast.DictComp(_, _, loops):
+                    for loop in loops if node in self.around else ():
+                        found |= _items(loop, self, found)
+        return {name: kind for name, kind in found.items() if kind and name != "_"}
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Each attribute that the enclosing class sets on self, with its kind."""
+        found = {}
+        for node in ast.walk(self.around[1]) if len(self.around) > 1 else ():
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                for kept in node.body:
+                    match kept:
+                        case ast.Assign([ast.Attribute(ast.Name("self"), name)], value):
+                            found[name] = kind_of(value, parameters(node))
+        return found
+
+    def kind_of(self, value: ast.expr) -> str:
+        """Return the kind of a value with the names that have values here."""
+        return kind_of(value, self.in_scope)
+
+    def rewritten(self, *rules: str) -> Changes:
+        """Yield each template of the first rule whose pattern the node matches."""
+        return rewritten(self.node, *rules)
+
+    def before_all(self, *texts: str) -> Iterator[list[ast.stmt]]:
+        """If the place is the first statement of a function, yield it with each of these before it."""
+        if self.parent is self.function and self.field == "body" and self.index == 0:
+            yield from ([*statements(text), self.statement] for text in texts)
+
+    @property
+    def _is_returned(self) -> bool:
+        """Whether the node is the result of a function, or one part of it."""
+        match self.around[-2:]:
+            case [_, ast.Return()]:
+                return not isinstance(self.node, ast.Tuple)
+            case [ast.Return(), ast.Tuple()]:
+                return self.field == "elts"
+        return False
+
+    def of_tensor(self, *templates: str) -> Iterator[ast.expr]:
+        """Yield each template with the node as X, if the node is a tensor that the function returns."""
+        nothing = isinstance(self.node, ast.Constant)
+        if self._is_returned and "Tensor" in self.gives and "float" not in self.gives and not nothing:
+            yield from (make(template, X=self.node) for template in templates)
+
+    def of_module(self, template: str) -> Iterator[ast.expr]:
+        """Yield the template with the node as X, if the node is a module that the function returns."""
+        if self._is_returned and self.gives == "nn.Module":
+            yield make(template, X=self.node)
+
 
 Operator = Callable[[NodePlace], Changes]
 
@@ -181,18 +274,6 @@ FACTORIES = {"ones", "zeros", "zeros_like", "rand", "randn", "randint", "arange"
 OF_ANOTHER_KIND = FACTORIES | {"len", "range", "enumerate", "zip", "getattr", "super", "self"}
 
 
-def integer(place: NodePlace) -> int | None:
-    """Return the value of an int literal, with its sign."""
-    match place.node, place.parent:
-        case _, ast.UnaryOp(op=ast.USub()):
-            return None
-        case (ast.Constant(int(value)), _) if not isinstance(value, bool):
-            return value
-        case ast.UnaryOp(ast.USub(), ast.Constant(int(value))), _:
-            return -value
-    return None
-
-
 def called(node: ast.AST) -> str:
     """Return the name of the function or method in a call."""
     match node:
@@ -210,11 +291,6 @@ def names_in(tree: ast.AST) -> set[str]:
     """Return all names and attributes in a tree."""
     found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     return found | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-
-
-def keyword_of(place: NodePlace) -> str | None:
-    """Return the name of a keyword argument whose value is here."""
-    return place.parent.arg if isinstance(place.parent, ast.keyword) else None
 
 
 # -- names and their kinds ---------------------------------------------------------------------------------------
@@ -269,21 +345,6 @@ def _kind_of_result(function: ast.expr, known: dict[str, str]) -> str:
     return "Tensor"
 
 
-def in_scope(place: NodePlace) -> dict[str, str]:
-    """Return each name that has a value here, with its kind."""
-    found = parameters(place.function)
-    for node in ast.walk(place.function) if place.function else ():
-        match node:
-            case ast.Assign([target], value) if (node.end_lineno or 0) < place.statement.lineno:
-                found |= _bound(target, value, found)
-            case ast.For() if node in place.around:
-                found |= _items(node, place, found)
-            case ast.ListComp(_, loops) | ast.GeneratorExp(_, loops) | ast.DictComp(_, _, loops):
-                for loop in loops if node in place.around else ():
-                    found |= _items(loop, place, found)
-    return {name: kind for name, kind in found.items() if kind and name != "_"}
-
-
 def _bound(target: ast.expr, value: ast.expr, known: dict[str, str]) -> dict[str, str]:
     kind = kind_of(value, known)
     match target:
@@ -302,52 +363,3 @@ def _items(loop: ast.For | ast.comprehension, place: NodePlace, known: dict[str,
     is_tensor = isinstance(loop.iter, ast.Name) and kind_of(loop.iter, known) == "Tensor"
     kind = "int" if called(loop.iter) == "range" else "Tensor" if is_tensor else "item"
     return {node.id: kind for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
-
-
-def attributes(place: NodePlace) -> dict[str, str]:
-    """Return each attribute that the enclosing class sets on self, with its kind."""
-    found = {}
-    for node in ast.walk(place.around[1]) if len(place.around) > 1 else ():
-        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-            for kept in node.body:
-                match kept:
-                    case ast.Assign([ast.Attribute(ast.Name("self"), name)], value):
-                        found[name] = kind_of(value, parameters(node))
-    return found
-
-
-# -- the start of a function and its result ----------------------------------------------------------------------
-
-
-def before_all(place: NodePlace, *texts: str) -> Iterator[list[ast.stmt]]:
-    """If the place is the first statement of a function, yield it with each of these before it."""
-    if place.parent is place.function and place.field == "body" and place.index == 0:
-        yield from ([*statements(text), place.statement] for text in texts)
-
-
-def gives(place: NodePlace) -> str:
-    """Return the return annotation of the enclosing function."""
-    return ast.unparse(place.function.returns) if place.function and place.function.returns else ""
-
-
-def _is_returned(place: NodePlace) -> bool:
-    """Return whether the node is the result of a function, or one part of it."""
-    match place.around[-2:]:
-        case [_, ast.Return()]:
-            return not isinstance(place.node, ast.Tuple)
-        case [ast.Return(), ast.Tuple()]:
-            return place.field == "elts"
-    return False
-
-
-def of_tensor(place: NodePlace, *templates: str) -> Iterator[ast.expr]:
-    """Yield each template with the node as X, if the node is a tensor that the function returns."""
-    nothing = isinstance(place.node, ast.Constant)
-    if _is_returned(place) and "Tensor" in gives(place) and "float" not in gives(place) and not nothing:
-        yield from (make(template, X=place.node) for template in templates)
-
-
-def of_module(place: NodePlace, template: str) -> Iterator[ast.expr]:
-    """Yield the template with the node as X, if the node is a module that the function returns."""
-    if _is_returned(place) and gives(place) == "nn.Module":
-        yield make(template, X=place.node)

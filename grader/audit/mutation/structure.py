@@ -5,21 +5,7 @@ from __future__ import annotations
 import ast
 from itertools import combinations, pairwise
 
-from grader.audit.mutation.operators import (
-    OF_ANOTHER_KIND,
-    Changes,
-    NodePlace,
-    Operators,
-    attributes,
-    called,
-    in_library,
-    in_scope,
-    keyword_of,
-    kind_of,
-    make,
-    parameters,
-    rewritten,
-)
+from grader.audit.mutation.operators import OF_ANOTHER_KIND, Changes, NodePlace, Operators, called, in_library, make
 
 OPERATORS = Operators()
 
@@ -31,15 +17,15 @@ def other_name(place: NodePlace) -> Changes:
     """One parameter, local or layer replaces another of its kind."""
     match place.node:
         case ast.Name(name, ast.Load()):
-            known = in_scope(place)
-            given = parameters(place.function)
+            known = place.in_scope
+            given = place.parameters
             for other, kind in known.items():
                 # There are many sizes, so a parameter replaces only a parameter, and a local only a local.
                 unlike = kind == "int" and (other in given) != (name in given)
                 if kind == known.get(name) and not unlike:
                     yield ast.Name(other)
         case ast.Attribute(ast.Name("self") as owner, name, ast.Load()):
-            known = attributes(place)
+            known = place.attributes
             yield from (ast.Attribute(owner, other) for other, kind in known.items() if kind == known.get(name))
 
 
@@ -160,7 +146,7 @@ def dropped_method(place: NodePlace) -> Changes:
     found = method(place.node)
     if found and not isinstance(place.parent, ast.Expr) and not isinstance(found, ast.Constant):
         yield found
-    yield from rewritten(place.node, "X.{T|values} -> X")
+    yield from place.rewritten("X.{T|values} -> X")
 
 
 @OPERATORS.add
@@ -170,7 +156,7 @@ def dropped_function(place: NodePlace) -> Changes:
         case ast.Call(_, [first, *_]) if keeps_kind(place.node):
             # A size or a tensor in place of a tuple to unpack would only raise an error.
             is_unpacked = isinstance(place.parent, ast.Assign) and isinstance(place.parent.targets[0], ast.Tuple)
-            if kind_of(first, in_scope(place)) != "int" and not is_unpacked:
+            if place.kind_of(first) != "int" and not is_unpacked:
                 yield first
         case ast.Call(ast.Name(name) as func, [], []) if name != "super":
             yield func
@@ -185,9 +171,9 @@ dropped_star: The star before an argument is forgotten.
 @OPERATORS.add
 def bias(place: NodePlace) -> Changes:
     """A layer has a bias where it should have none, or has none."""
-    if keyword_of(place) == "bias":
+    if place.keyword == "bias":
         yield from (make("True"), make("False"))
-    yield from rewritten(place.node, "nn.Linear(*A) -> nn.Linear(*A, bias=False)")
+    yield from place.rewritten("nn.Linear(*A) -> nn.Linear(*A, bias=False)")
 
 
 # Another operator already makes the code without these.
@@ -246,7 +232,7 @@ dropped_check: A check that raises an error is left out.
 def dropped_statement(place: NodePlace) -> Changes:
     """A statement is forgotten."""
     match place.node:
-        case ast.Assign([ast.Name(name)]) if name in in_scope(place):
+        case ast.Assign([ast.Name(name)]) if name in place.in_scope:
             yield []
         # Without its only assignment, a name or an attribute would just raise an error at its first use.
         case ast.Expr() | ast.For() | ast.Return():

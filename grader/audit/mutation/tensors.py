@@ -4,20 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from grader.audit.mutation.operators import (
-    Changes,
-    NodePlace,
-    Operators,
-    called,
-    in_scope,
-    integer,
-    keyword_of,
-    kind_of,
-    make,
-    names_in,
-    of_tensor,
-    rewritten,
-)
+from grader.audit.mutation.operators import Changes, NodePlace, Operators, called, make, names_in
 
 OPERATORS = Operators()
 
@@ -34,16 +21,15 @@ transpose_dims: A transpose swaps two other dimensions.
 @OPERATORS.add
 def other_dim(place: NodePlace) -> Changes:
     """A sum, a softmax, a stack or the like uses another dimension."""
-    is_dim = keyword_of(place) in {"dim", "start_dim"}
+    is_dim = place.keyword in {"dim", "start_dim"}
     match place.parent, place.field:
         case ast.Call(ast.Attribute(_, "flatten")), "args":
             is_dim = True
         case ast.Call(ast.Attribute(_, "unsqueeze" | "gather")), "args":
             is_dim = place.index == 0
     if is_dim:
-        yield from (make(f"{dim}") for dim in (-1, -2, 0, 1) if dim != integer(place))
-    yield from rewritten(
-        place.node,
+        yield from (make(f"{dim}") for dim in (-1, -2, 0, 1) if dim != place.integer)
+    yield from place.rewritten(
         "X.{stack|cat}(*A) -> X.{}(*A, dim=1); X.{}(*A, dim=-1)",
         "X.{sum|mean|var}() -> X.{}(dim=0); X.{}(dim=-1)",
         "X.flatten() -> X.flatten(1); X.flatten(-1)",
@@ -69,7 +55,7 @@ view_for_reshape: A view, which not every memory layout allows, replaces a resha
 @OPERATORS.add
 def squeeze(place: NodePlace) -> Changes:
     """Dimensions of size 1 are removed from a result."""
-    return of_tensor(place, "X.squeeze()")
+    return place.of_tensor("X.squeeze()")
 
 
 # -- scores, scales and masks ------------------------------------------------------------------------------------
@@ -84,7 +70,7 @@ scale: A division by the square root of a size is dropped, inverted, or done wit
 def added_scale(place: NodePlace) -> Changes:
     """A matrix product is divided by the square root of a size where it should not be."""
     if place.function and not any(isinstance(x, ast.Constant) and x.value == 0.5 for x in ast.walk(place.function)):
-        yield from rewritten(place.node, "X @ Y -> X @ Y / X.shape[-1] ** 0.5")
+        yield from place.rewritten("X @ Y -> X @ Y / X.shape[-1] ** 0.5")
 
 
 OPERATORS.rewrite("""
@@ -105,7 +91,7 @@ def added_mask(place: NodePlace) -> Changes:
     if place.function and "masked_fill" not in names_in(place.function) and called(place.node).startswith("softmax"):
         later = "torch.ones(X.shape[-2:], dtype=torch.bool).triu(1)"
         before = f"F(X.masked_fill({later}, -torch.inf), *A, **K)"
-        yield from rewritten(place.node, f"F(X, *A, **K) -> torch.tril(IT); {before}")
+        yield from place.rewritten(f"F(X, *A, **K) -> torch.tril(IT); {before}")
 
 
 # -- products and sums -------------------------------------------------------------------------------------------
@@ -164,21 +150,21 @@ def off_by_one(place: NodePlace) -> Changes:
         case ast.Call(), "args" if called(place.parent) in {"range", "arange", "randint"} and not place.index:
             yield from _moved(place)
         case _:
-            yield from rewritten(place.node, "range(X) -> range(1, X)", "L.arange(X, **K) -> L.arange(1, X, **K)")
+            yield from place.rewritten("range(X) -> range(1, X)", "L.arange(X, **K) -> L.arange(1, X, **K)")
 
 
 def _moved(place: NodePlace) -> Changes:
-    value = integer(place)
+    value = place.integer
     if value is not None:
         yield from (make(f"{value - 1}"), make(f"{value + 1}"))
-    elif isinstance(place.node, ast.Name | ast.BinOp | ast.Call) and kind_of(place.node, in_scope(place)) == "int":
+    elif isinstance(place.node, ast.Name | ast.BinOp | ast.Call) and place.kind_of(place.node) == "int":
         yield from (make("X - 1", X=place.node), make("X + 1", X=place.node))
 
 
 @OPERATORS.add
 def constant(place: NodePlace) -> Changes:
     """A number is one less or one more, or a fraction is ten times as large or as small; "" is a space."""
-    value = integer(place)
+    value = place.integer
     if value is not None and called(place.parent) != "transpose":
         yield from (make(f"{value - 1}"), make(f"{value + 1}"))
     match place.node, place.parent:
@@ -193,8 +179,8 @@ def constant(place: NodePlace) -> Changes:
 @OPERATORS.add
 def flipped_bool(place: NodePlace) -> Changes:
     """True replaces False, or False replaces True."""
-    if keyword_of(place) != "keepdim":
-        yield from rewritten(place.node, "True -> False", "False -> True")
+    if place.keyword != "keepdim":
+        yield from place.rewritten("True -> False", "False -> True")
 
 
 OPERATORS.rewrite("""

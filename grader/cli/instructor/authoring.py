@@ -87,7 +87,6 @@ def audit(
 
     # Imported late, because they import torch.
     from grader.audit.cases import cases_of, sample
-    from grader.audit.check_functions import check_problems
     from grader.audit.odd_values import feed
     from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.quiz_proofs import problems as quiz_problems
@@ -122,7 +121,7 @@ def audit(
         written = []
         problems = [one for table in tables for one in (problems_of_a_sample if quick else problems_of)(table)]
         if not quick:
-            problems += [*check_problems(), *feed(found, units, jobs)]
+            problems += feed(found, units, jobs)
             problems += [one for name in units for one in (*quiz_problems(found, name), *unproved(found, name))]
             written = write_tables(tables, folder, found)
         if not quick and unit is None and into is None:
