@@ -8,31 +8,33 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pexpect
 import processes
 import pytest
 from courses import COURSE, REPOSITORY
 
-from grader.cli.quick import run_quickly
+from grader.cli.quick import Command, Terminal, done_by_spare, run_quickly
 from grader.practice import spare
 
 UNIT = "simple_attention"
 LOADED = ("typer", "rich", "pydantic")
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A student's folder with the solution of unit 1, and one mistake. The spare process is ready."""
-    monkeypatch.delenv("CI")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    text = (REPOSITORY / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
-    folder = tmp_path / "ada"
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A student's folder with the solution of unit 1, and one mistake. A spare process is started."""
+    folder = tmp_path_factory.mktemp("quick") / "ada"
     folder.mkdir()
+    text = (REPOSITORY / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
     (folder / f"{UNIT}.py").write_text(text.replace("return inputs @ query", "return 2 * inputs @ query"))
-    spare.start("grader.cli.commands", COURSE.root)
-    yield folder
-    spare.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CI")
+        patch.setenv("XDG_CACHE_HOME", str(folder.parent / "cache"))
+        spare.start("grader.cli.commands", COURSE.root)
+        yield folder
+        spare.stop()
 
 
 def is_ready() -> bool:
@@ -43,7 +45,7 @@ def grader(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command as soon as the spare process is ready. Standard error lists what Python imports."""
     processes.until(is_ready)
     command = [sys.executable, "-X", "importtime", "-m", "grader", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def imported(done: subprocess.CompletedProcess[str]) -> set[str]:
@@ -52,28 +54,16 @@ def imported(done: subprocess.CompletedProcess[str]) -> set[str]:
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
 
 
-@pytest.mark.parametrize(("exercise", "code"), [("dot_product", 0), ("attention_scores", 1), ("no_such", 2)])
-def test_the_result_is_the_same_as_without_it(folder: Path, exercise: str, code: int) -> None:
-    quick = grader(folder, "check", exercise)
-    slow = grader(folder, "check", exercise, "--no-background")
+def test_the_result_is_the_same_as_without_it_and_the_next_spare_process_draws_what_is_next(folder: Path) -> None:
+    quick = grader(folder, "check", "attention_scores")
+    slow = grader(folder, "check", "attention_scores", "--no-background")
     assert (quick.returncode, quick.stdout) == (slow.returncode, slow.stdout)
-    assert quick.returncode == code
+    assert quick.returncode == 1
     assert imported(slow).issuperset(LOADED)
-    if code != 2:  # printing what is wrong needs the terminal's library
-        assert imported(quick).isdisjoint(LOADED)
-
-
-def test_what_is_next_is_drawn_without_a_name(folder: Path) -> None:
-    quick = grader(folder, "show")
-    assert quick.stdout.startswith(f"{UNIT}\n  ✗ attention_scores ")
     assert imported(quick).isdisjoint(LOADED)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
-def test_a_file_that_is_named_is_written_by_the_command_itself_which_has_the_users_open_files(folder: Path) -> None:
-    done = grader(folder, "check", "dot_product", "--html", "/dev/stdout")
-    assert done.stdout.startswith("<!doctype html>")
-    assert is_ready()  # it was not used
+    drawn = grader(folder, "show")
+    assert drawn.stdout.startswith(f"{UNIT}\n  ✗ attention_scores ")
+    assert imported(drawn).isdisjoint(LOADED)
 
 
 def test_in_a_terminal_it_prints_in_colours_and_asks_a_question(folder: Path) -> None:
@@ -91,9 +81,39 @@ def test_in_a_terminal_it_prints_in_colours_and_asks_a_question(folder: Path) ->
     assert terminal.wait() == 0
 
 
-@pytest.mark.parametrize("arguments", [["check", "--html", "page.html"], ["check", "a", "b"], ["--version"], ["quiz"]])
-@pytest.mark.usefixtures("folder")
-def test_other_command_lines_are_left_to_the_whole_program(arguments: list[str]) -> None:
-    processes.until(is_ready)
+# -- with a spare process that is only made ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the spare process is asked for. It always answers that there is no such exercise."""
+    asked: list[dict[str, Any]] = []
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr(spare, "ask", lambda _root, message: asked.append(message) or {"code": 2, "error": "None."})
+    monkeypatch.setattr(spare, "start", lambda *_: None)
+    return asked
+
+
+def test_an_error_is_printed_and_is_the_exit_code(
+    asked: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_quickly(["check", "no_such"]) == 2
+    assert capsys.readouterr() == ("", "None.\n")
+    assert [message["command"]["name"] for message in asked] == ["no_such"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["check", "--html", "page.html"], ["check", "--help"], ["check", "a", "b"], ["--version"], ["quiz"]]
+)
+def test_other_command_lines_are_left_to_the_whole_program(asked: list[dict[str, Any]], arguments: list[str]) -> None:
     assert run_quickly(arguments) is None
-    assert is_ready()
+    assert asked == []
+
+
+@pytest.mark.parametrize("option", ["into", "html", "picture"])
+def test_a_file_that_is_named_is_written_by_the_command_itself_which_has_the_users_open_files(
+    asked: list[dict[str, Any]], option: str
+) -> None:
+    command = Command("check", str(REPOSITORY), str(REPOSITORY), **{option: "/dev/stdout"})
+    assert done_by_spare(command, Terminal("utf-8", False, 80, None)) is None
+    assert asked == []
