@@ -189,11 +189,6 @@ def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> No
     assert names(tmp_path) == ["file"]
 
 
-def test_a_missing_folder_is_an_os_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        write_atomically(tmp_path / "missing" / "file", "text")
-
-
 KILLED_WHILE_WRITING = """\
 import pathlib, resource, signal
 from grader.files import write_atomically

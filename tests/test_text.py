@@ -81,12 +81,11 @@ def test_a_long_line_is_truncated() -> None:
     assert plain("a" * 10_000, 5) == "aaaa…"
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_logs_have_no_commands_and_no_control_characters(seed: int) -> None:
-    draw = random.Random(seed)
-    text = "".join(draw.choices(PIECES, k=draw.randrange(1, 30)))
-    for made in (log_lines(text), log_line(text), *log_lines(text).split()):
-        assert not COMMAND.search(made)
-        assert all(line.replace("\t", " ").isprintable() for line in made.split("\n"))
-    assert not re.search(r"##\[", plain(text))
-    assert sanitize(sanitize(text)) == sanitize(text)
+def test_logs_have_no_commands_and_no_control_characters() -> None:
+    draw = random.Random(0)
+    for text in ("".join(draw.choices(PIECES, k=draw.randrange(1, 30))) for _ in range(100)):
+        for made in (log_lines(text), log_line(text), *log_lines(text).split()):
+            assert not COMMAND.search(made)
+            assert all(line.replace("\t", " ").isprintable() for line in made.split("\n"))
+        assert not re.search(r"##\[", plain(text))
+        assert sanitize(sanitize(text)) == sanitize(text)

@@ -24,9 +24,10 @@ from processes import children, descendants, until, until_ended
 
 from grader.cluster import cluster_client, connection
 from grader.cluster.cluster_client import ClusterGrading
+from grader.cluster.cluster_messages import WorkerAnswer
 from grader.cluster.connection import CERTIFICATE_COMMAND
 from grader.course.model import load_course
-from grader.errors import GraderError
+from grader.errors import GraderError, InternalError
 from grader.submissions.submission import Submission
 
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
@@ -108,28 +109,6 @@ def test_a_worker_that_is_killed_while_it_grades_loses_no_student_and_doubles_no
     graded = [line.split()[1] for line in errors.splitlines() if line.startswith("graded ")]
     assert sorted(graded) == sorted(CLASS)
     assert steady_reports(tmp_path / "out") == serial
-
-
-@pytest.mark.proof(part="grading")
-def test_another_grader_course_or_torch_is_refused_by_name(
-    course: Path, submissions: Path, cluster: DaskCluster, tmp_path: Path
-) -> None:
-    other = Path(shutil.copytree(course, tmp_path / "other"))
-    settings = other / "autograder.yml"
-    settings.write_text(settings.read_text().replace('version: "1"', 'version: "2"'))
-    with open(other / "grader" / "text.py", "a") as file:
-        file.write("# changed\n")
-    (other / "torch-9.9.9.dist-info").mkdir()
-    (other / "torch-9.9.9.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 9.9.9\n")
-    cluster.worker(other, "--nthreads", "1")
-    done = courses.run_grader(course, "grade", submissions, "--out", tmp_path / "out", "--scheduler", cluster.address)
-    assert done.returncode == 3
-    assert "refuses to grade: its grader is " in done.stderr
-    assert "its course is 2 (" in done.stderr
-    assert ", and this machine's is 1 (" in done.stderr
-    assert "its torch is 9.9.9, and this machine's is" in done.stderr
-    assert "The worker tcp://127.0.0.1:" in done.stderr
-    assert not steady_reports(tmp_path / "out")
 
 
 @pytest.mark.proof(part="grading")
@@ -301,6 +280,12 @@ def test_everybody_who_handed_in_the_same_gets_the_result(monkeypatch: pytest.Mo
     grading = ClusterGrading(courses.COURSE, {}, allow_unisolated=False, scheduler="")
     made = grading.reports([dataclasses.replace(ada, copies=(bob,))], 1, datetime.datetime.now(datetime.UTC))
     assert [(one.student, reason) for one, reason in made] == [("ada", "a reason"), ("bob", "a reason")]
+
+
+def test_a_worker_that_refuses_ends_the_batch_and_is_named() -> None:
+    answer = WorkerAnswer(kind="refused", worker="tcp://there", reasons=["its torch is 1"], missing={}, versions={})
+    with pytest.raises(InternalError, match=r"The worker tcp://there refuses to grade: its torch is 1\. Install"):
+        cluster_client._why_not_graded(answer, "its torch is 1")
 
 
 def test_without_dask_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ import pytest
 from grader.cluster import cluster_worker
 from grader.cluster.cluster_messages import RemoteResult, Task, WorkerAnswer, read_answer
 from grader.cluster.cluster_worker import installed
+from grader.course.model import load_course
 from grader.engine.engine_messages import EngineHandshake, EngineRequest
 from grader.submissions.submission import UnitSource
 
@@ -68,6 +70,32 @@ def test_without_the_course_a_worker_refuses(
     found, reason = read_answer(answer, request(RIGHT), [])
     assert found.kind == "refused"
     assert "has no autograder.yml" in str(reason)
+
+
+def test_another_grader_course_or_torch_is_refused_by_name(needed: dict[str, str]) -> None:
+    others = {name: f"{version[:-1]}?" for name, version in needed.items()}
+    answer = cluster_worker.grade(Task(others, False, request(RIGHT)).to_bytes())
+    found, reason = read_answer(answer, request(RIGHT), [])
+    assert found.kind == "refused"
+    assert str(reason).split("; ") == [
+        f"its {name} is {needed[name]}, and this machine's is {others[name]}" for name in ("grader", "course", "torch")
+    ]
+
+
+def test_what_is_installed_changes_with_the_grader_the_course_and_its_suites(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, package = courses.make_small_course(tmp_path / "course"), tmp_path / "package"
+    package.mkdir()
+    monkeypatch.setattr(cluster_worker, "PACKAGE", package)
+    suite = load_course(root).suites / "sums" / "test_sums.py"
+    found = [installed(load_course(root))]
+    for file in (package / "text.py", root / "autograder.yml", root / "solutions" / "sums.py", suite):
+        with file.open("a", encoding="utf-8") as opened:
+            opened.write("# changed\n")
+        found.append(installed(load_course(root)))
+    changed = [[name for name in one if one[name] != other[name]] for one, other in itertools.pairwise(found)]
+    assert changed == [["grader"], ["course"], ["course"], ["course"]]
 
 
 def test_an_error_of_a_worker_is_an_answer_with_its_process() -> None:

@@ -121,6 +121,7 @@ def test_pytest_deselects_tests_of_what_is_left_out(root: Path, suites: str) -> 
     assert {re.findall(r"test_(\w+)\.py", line)[-1] for line in done.stdout.splitlines() if "::" in line} == set(LISTED)
 
 
+@pytest.mark.proof(part="grading")
 def test_a_misspelt_exercise_of_a_suite_is_still_refused(root: Path, folder: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(root, tmp_path / "copy"))
     suite = copy / "grader" / "suites" / UNIT / f"test_{UNIT}.py"
@@ -130,6 +131,7 @@ def test_a_misspelt_exercise_of_a_suite_is_still_refused(root: Path, folder: Pat
     assert "belongs to self_attention/project_qvk, which autograder.yml does not have" in done.stderr
 
 
+@pytest.mark.proof(part="grading")
 def test_grader_check_tests_the_rest(root: Path, folder: Path) -> None:
     done = subprocess.run(
         courses.grader_command("check"),
@@ -164,44 +166,6 @@ def test_an_exercise_without_weight_is_run_and_reported(reports: Path) -> None:
     quiz = bob["units"][UNIT]["quiz"]
     assert (quiz["points"], quiz["possible"], bob["units"][OTHER]["quiz"]) == (0, 0, None)
     assert all(item["explanation"] for item in quiz["items"].values())
-
-
-@pytest.mark.parametrize("reader", ["annotations", "summary", "classroom50", "gradescope"])
-def test_a_report_says_that_an_exercise_without_weight_failed_and_costs_nothing(
-    root: Path, reports: Path, tmp_path: Path, reader: str
-) -> None:
-    text = _exported(root, reports / "bob.json", tmp_path, reader)
-    match reader:
-        case "annotations":
-            assert "title=project_qkv%3A 0 of 0 points::" in text
-        case "summary":
-            assert re.search(r"^## ✔ .*\n\nFull marks\. By", text)
-            assert "| ◐ in progress | `project_qkv` | 0 of 0 |" in text
-        case "classroom50":
-            [test] = [one for one in json.loads(text)["tests"] if one["test-name"] == f"{UNIT}/project_qkv"]
-            assert (test["passed"], test["score"], test["max-score"]) == (False, 0, 0)
-            assert test["reason"]
-        case "gradescope":
-            results = json.loads(text)
-            [test] = [one for one in results["tests"] if one["name"] == f"{UNIT}: project_qkv"]
-            assert (test["status"], test["score"], test["max_score"]) == ("failed", 0, 0)
-            assert test["output"]
-            assert f"{UNIT}, quiz: 0 of " in results["output"]
-            assert "It is worth no points." in results["output"]
-    assert not {name for name in LEFT_OUT if name in text}
-
-
-def _exported(root: Path, report: Path, folder: Path, reader: str) -> str:
-    names = ("CLASSROOM", "ASSIGNMENT", "USERNAME", "COMMIT_URL", "RELEASE_URL", "REVIEW_URL")
-    environment = {**courses.environment(root), **dict.fromkeys(names, "x"), "SUBMISSION_TAG": "submit/1"}
-    # Classroom 50 wants the date of a commit.
-    for command in (["git", "init", "-q"], ["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm1",
-                                            "--allow-empty"]):  # fmt: skip
-        subprocess.run(command, cwd=folder, check=True)
-    command = courses.grader_command("export", reader, report)
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return (folder / "result.json").read_text(encoding="utf-8") if reader == "classroom50" else done.stdout
 
 
 # -- one unit after the other ----------------------------------------------------------------------------------

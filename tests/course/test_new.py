@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -11,9 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from courses import REPOSITORY, grader_command
+from courses import REPOSITORY
 from received import make_environment, run
+from typer.testing import CliRunner
 
+from grader.cli.instructor import app
 from grader.course.build import build
 from grader.course.model import Course, load_course
 from grader.course.new import NewError, new_course, new_exercise, new_unit, to_do
@@ -34,14 +35,6 @@ def median(numbers):
 """
 
 
-def grader(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the program in a folder outside this repository."""
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "COLUMNS": "160"}
-    return subprocess.run(
-        grader_command(*arguments), cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-
-
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
     new_course(tmp_path / "course", TITLE)
@@ -60,8 +53,9 @@ def test_exercises_have_the_pytest_setup_of_this_course(course: Path, name: str)
 
 
 def test_a_course_inside_a_submission_is_refused_before_anything_is_written(course: Path, tmp_path: Path) -> None:
-    done = grader(course, "grade", course, "--student", "ada", "--out", tmp_path / "reports")
-    assert done.returncode == 2
+    arguments = ["--course", course, "grade", course, "--student", "ada", "--out", tmp_path / "reports"]
+    done = CliRunner().invoke(app, [*map(str, arguments)])
+    assert done.exit_code == 2
     assert f"{course} lies in the submission {course}: give your own course, --course DIR." in done.stderr
     assert not (tmp_path / "reports").exists()
 
@@ -130,8 +124,8 @@ def test_exercises_on_one_line_are_an_error_with_the_line(course: Path) -> None:
 def test_a_module_that_cannot_be_imported_fails_the_build(course: Path) -> None:
     settings = course / "autograder.yml"
     settings.write_text(settings.read_text(encoding="utf-8") + "modules: [nothing_like_it]\n", encoding="utf-8")
-    done = grader(course, "build")
-    assert done.returncode == 2
+    done = CliRunner().invoke(app, ["build", "--course", str(course)])
+    assert done.exit_code == 2
     assert "autograder.yml: modules: The module nothing_like_it cannot be imported" in done.stderr
 
 

@@ -67,7 +67,8 @@ def test_a_table_compares_the_runs(solved: Path) -> None:
     assert done.stdout.isascii()
 
 
-@pytest.mark.parametrize("name", ["bigram", pytest.param("head", marks=proof), pytest.param("gpt", marks=proof)])
+@proof
+@pytest.mark.parametrize("name", ["bigram", "head", "gpt"])
 def test_the_losses_are_those_that_the_script_states(name: str, solved: Path) -> None:
     if name == "gpt" and not (solved / "small_gpt.py").exists():
         pytest.skip("the course has no capstone")

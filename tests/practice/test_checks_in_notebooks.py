@@ -79,35 +79,22 @@ def test_hints_and_pictures_are_there_too_and_no_line_is_wider_than_a_cell(folde
     assert max(map(len, lines)) == WIDTH
 
 
-def test_an_error_names_the_cell_by_the_number_beside_it(folder: Path) -> None:
-    failing = "def normalize_by_sum(scores):\n    return scores / nothing"
-    printed = run(folder, "%load_ext grader", RIGHT, failing, "%check normalize_by_sum")
-    assert f"{UNIT}.ipynb, cell 3, line 2" in printed[3]
-
-
-def test_the_engine_stays_for_the_next_check_and_ends_with_the_kernel(folder: Path) -> None:
-    children = "!ps -o pid= --ppid $$PPID"
-    printed = run(folder, "%load_ext grader", RIGHT, "%check normalize_by_sum", children, "%check normalize_by_sum")
-    assert printed[2] == printed[4]
-    pids = [int(pid) for pid in printed[3].split()]
-    assert pids
-    processes.until_ended(pids)
-
-
-def test_a_last_version_that_is_not_python_is_checked_and_not_an_earlier_one(folder: Path) -> None:
-    broken = "def normalize_by_sum(scores):\n    return scores / (scores.sum()"
-    printed = run(folder, "import torch\n%load_ext grader", RIGHT, broken, "%check normalize_by_sum")
-    assert f"{UNIT}.ipynb, cell 3, line 2: It is not valid Python" in printed[3]
-    assert "0 of 1 exercises pass" in printed[3]
-    assert "is used instead" not in printed[3]
-
-
-def test_imports_that_were_not_run_are_named_and_the_cells_keep_their_numbers(folder: Path) -> None:
+def test_an_error_names_the_cell_by_the_number_beside_it_and_one_engine_does_all_checks(folder: Path) -> None:
+    check, children = "%check normalize_by_sum", "!ps -o pid= --ppid $$PPID"
     failing = "def normalize_by_sum(scores):\n    return torch.nothing(scores)"
-    printed = run(folder, "%load_ext grader", failing, "%check normalize_by_sum")
-    assert printed[2].startswith(f"{UNIT}.ipynb does not import torch: run the cell with the imports.\n")
-    assert f"{UNIT}.ipynb, cell 2, line 2" in printed[2]
-    assert "no longer imports" not in printed[2]
+    broken = "def normalize_by_sum(scores):\n    return scores / (scores.sum()"
+    cells = (failing, check, "import torch", check, children, check, children, RIGHT, broken, check)
+    _, _, lacking, _, failed, before, _, after, *_, last = run(folder, "%load_ext grader", *cells)
+    assert lacking.startswith(f"{UNIT}.ipynb does not import torch: run the cell with the imports.\n")
+    assert "no longer imports" not in lacking
+    assert f"{UNIT}.ipynb, cell 2, line 2" in lacking
+    assert f"{UNIT}.ipynb, cell 2, line 2" in failed
+    assert f"{UNIT}.ipynb, cell 10, line 2: It is not valid Python" in last
+    assert "0 of 1 exercises pass" in last
+    assert "is used instead" not in last
+    engine = set(before.split()) & set(after.split())
+    assert engine
+    processes.until_ended(list(map(int, engine)))
 
 
 def test_a_notebook_imports_the_answers_of_another_one(folder: Path) -> None:

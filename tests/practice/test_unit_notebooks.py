@@ -151,21 +151,3 @@ def test_no_file_with_answers_is_overwritten(folder: Path, script: str, command:
     assert done.exit_code == 2
     assert problem in done.stderr
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
-
-
-def test_a_notebook_earns_the_same_as_its_script(folder: Path) -> None:
-    wrong = SOLUTION.replace("exponentials.sum(dim=dim, keepdim=True)", "exponentials.sum()", 1)
-    assert wrong != SOLUTION
-    (folder / f"{UNIT}.py").write_text(wrong, encoding="utf-8")
-    shutil.copytree(folder, folder / "notebook")
-    grader(folder / "notebook", "notebook", UNIT)
-    reports = []
-    for one in (folder, folder / "notebook"):
-        assert grader(one, "check", UNIT, "--no-background", "--student", "ada", "--out", "out").exit_code == 1
-        reports.append(json.loads((one / "out" / "ada.json").read_text(encoding="utf-8")))
-    script, notebook = (
-        [(name, one["points"], [test["outcome"] for test in one["tests"]]) for name, one in exercises.items()]
-        for exercises in (report["units"][UNIT]["exercises"] for report in reports)
-    )
-    assert script == notebook
-    assert [report["messages"] for report in reports] == [[], []]

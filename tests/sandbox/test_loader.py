@@ -123,32 +123,6 @@ def test_a_syntax_error_costs_only_its_statement() -> None:
     assert (done.names["value"], done.names["last"], done.names["tried"], done.names["final"]) == ([1], 4, 6, 7)
 
 
-def test_each_of_several_syntax_errors_is_reported_with_its_line() -> None:
-    done = run("""\
-        a = 1
-        b = = 2
-        c = 3
-        class D(:
-            pass
-        e = 5
-        """)
-    assert places(done) == [(2, ("b",), "SyntaxError"), (4, ("D",), "SyntaxError")]
-    assert done.failures[0][3].lineno == 2  # type: ignore[attr-defined]
-    assert (done.names["a"], done.names["c"], done.names["e"]) == (1, 3, 5)
-
-
-def test_a_wrong_indentation_costs_only_its_function() -> None:
-    done = run("""\
-        def broken():
-            a = 1
-          return a
-        def whole():
-            return 2
-        """)
-    assert [(line, names) for line, names, _ in places(done)] == [(1, ("broken",))]
-    assert done.names["whole"]() == 2
-
-
 @pytest.mark.parametrize("stray", ["    x = 1", "else:", ")", '"""never closed', "    return 1"])
 def test_a_first_line_that_begins_no_statement_is_reported_with_its_line(stray: str) -> None:
     done = run(f"# Unit 1\n\n{stray}\na = 1\n")
@@ -160,16 +134,6 @@ def test_a_docstring_is_one_piece_even_if_its_lines_look_like_statements() -> No
     done = run('"""Unit 1.\n\nFill in the stubs.\n"""\na = 1\nb = = 2\n')
     assert places(done) == [(6, ("b",), "SyntaxError")]
     assert done.names["a"] == 1
-
-
-def test_an_unclosed_string_does_not_cost_the_code_above() -> None:
-    done = run('''\
-        a = 1
-        b = """never closed
-        c = 3
-        ''')
-    assert done.names["a"] == 1
-    assert places(done)[0][:2] == (2, ("b",))
 
 
 def test_traceback_lines_are_those_of_the_file_even_after_a_syntax_error() -> None:
@@ -357,12 +321,6 @@ def test_an_await_outside_a_function_costs_nothing_but_itself() -> None:
     done = run("import asyncio\nx = await asyncio.sleep(0, 1)\ny = 2\n", is_notebook=True)
     assert places(done) == [(2, ("x",), "SyntaxError")]
     assert done.names["y"] == 2
-
-
-def test_a_magic_in_a_script_is_a_syntax_error_and_costs_nothing_else() -> None:
-    done = run("%time\na = 1\n")
-    assert places(done) == [(1, (), "SyntaxError")]
-    assert done.names["a"] == 1
 
 
 @pytest.mark.parametrize("is_notebook", [False, True])

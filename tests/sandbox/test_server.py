@@ -18,6 +18,7 @@ from grader.sandbox.sandbox_client import SandboxClient, Source
 from grader.testing.student import Student
 
 Opens = Callable[..., SandboxClient]
+needs_x86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
 
 INSIDE = """\
 import builtins, ctypes, errno, os, resource, signal, socket, subprocess, sys, tempfile, threading, time
@@ -45,63 +46,62 @@ def inside(open_client: Opens) -> Student:
     return Student(open_client(INSIDE), "answers")
 
 
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        "open('/etc/passwd').read()",
-        "open('/tmp/new', 'w')",
-        "open(__file__)",
-        "os.stat('/')",
-        "os.lstat('/etc/passwd')",
-        "os.readlink('/proc/self/exe')",
-        "os.listdir('/')",
-        "os.listdir('/proc/self/fd')",
-        "os.access('/', os.R_OK) and 1 / 1 or 1 / 0",
-        "os.getcwd()",
-        "os.chdir('/tmp')",
-        "os.mkdir('/tmp/new')",
-        "os.unlink('/etc/passwd')",
-        "os.rename('/tmp', '/tmp2')",
-        "os.symlink('/', '/tmp/link')",
-        "os.chmod('/tmp', 0o777)",
-        "pathlib.Path('/proc/self/environ').read_bytes()",
-        "shutil.copy('/etc/passwd', '/tmp/x')",
-        "tempfile.TemporaryFile()",
-        "torch.save(torch.ones(1), '/tmp/x')",
-        "torch.load('/tmp/x')",
-        "ctypes.CDLL('libm.so.6.1')",
-        "sqlite3.connect('/tmp/new.db')",
-        "mmap.mmap(3, 4096)",
-        "socket.socket()",
-        "socket.create_connection(('127.0.0.1', 22))",
-        "socket.socketpair()",
-        "socket.getaddrinfo('example.org', 80)",
-        "os.fork()",
-        "os.execv('/bin/true', ['true'])",
-        "os.system('true') and 1 / 0",
-        "os.posix_spawn('/bin/true', ['true'], {})",
-        "subprocess.run(['true'])",
-        "multiprocessing.Process(target=print).start()",
-        "os.kill(os.getppid(), signal.SIGKILL)",
-        "os.kill(os.getpid(), signal.SIGKILL)",
-        "os.killpg(0, signal.SIGKILL)",
-        "os.setuid(0)",
-        "os.pipe()",
-        "os.memfd_create('x')",
-        "os.nice(-1)",
-        "os.sched_setaffinity(0, {0})",
-        "os.setsid()",
-        "resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))",
-        "resource.setrlimit(resource.RLIMIT_CPU, (1, 1))",
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (0, 16))",
-        "resource.prlimit(0, resource.RLIMIT_AS, (0, 0))",
-        "resource.prlimit(os.getppid(), resource.RLIMIT_CPU)",
-        "importlib.import_module('antigravity')",
-    ],
+ATTEMPTS = (
+    "open('/etc/passwd').read()",
+    "open('/tmp/new', 'w')",
+    "open(__file__)",
+    "os.stat('/')",
+    "os.lstat('/etc/passwd')",
+    "os.readlink('/proc/self/exe')",
+    "os.listdir('/')",
+    "os.listdir('/proc/self/fd')",
+    "os.access('/', os.R_OK) and 1 / 1 or 1 / 0",
+    "os.getcwd()",
+    "os.chdir('/tmp')",
+    "os.mkdir('/tmp/new')",
+    "os.unlink('/etc/passwd')",
+    "os.rename('/tmp', '/tmp2')",
+    "os.symlink('/', '/tmp/link')",
+    "os.chmod('/tmp', 0o777)",
+    "pathlib.Path('/proc/self/environ').read_bytes()",
+    "shutil.copy('/etc/passwd', '/tmp/x')",
+    "tempfile.TemporaryFile()",
+    "torch.save(torch.ones(1), '/tmp/x')",
+    "torch.load('/tmp/x')",
+    "ctypes.CDLL('libm.so.6.1')",
+    "sqlite3.connect('/tmp/new.db')",
+    "mmap.mmap(3, 4096)",
+    "socket.socket()",
+    "socket.create_connection(('127.0.0.1', 22))",
+    "socket.socketpair()",
+    "socket.getaddrinfo('example.org', 80)",
+    "os.fork()",
+    "os.execv('/bin/true', ['true'])",
+    "os.system('true') and 1 / 0",
+    "os.posix_spawn('/bin/true', ['true'], {})",
+    "subprocess.run(['true'])",
+    "multiprocessing.Process(target=print).start()",
+    "os.kill(os.getppid(), signal.SIGKILL)",
+    "os.kill(os.getpid(), signal.SIGKILL)",
+    "os.killpg(0, signal.SIGKILL)",
+    "os.setuid(0)",
+    "os.pipe()",
+    "os.memfd_create('x')",
+    "os.nice(-1)",
+    "os.sched_setaffinity(0, {0})",
+    "os.setsid()",
+    "resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))",
+    "resource.setrlimit(resource.RLIMIT_CPU, (1, 1))",
+    "resource.setrlimit(resource.RLIMIT_NOFILE, (0, 16))",
+    "resource.prlimit(0, resource.RLIMIT_AS, (0, 0))",
+    "resource.prlimit(os.getppid(), resource.RLIMIT_CPU)",
+    "importlib.import_module('antigravity')",
 )
-def test_access_beyond_the_process_fails(inside: Student, attempt: str) -> None:
-    result = inside.attempt(attempt)
-    assert not result.startswith("worked"), result
+
+
+def test_access_beyond_the_process_fails(inside: Student) -> None:
+    results = {attempt: inside.attempt(attempt) for attempt in ATTEMPTS}
+    assert {attempt: result for attempt, result in results.items() if result.startswith("worked")} == {}
 
 
 SYSTEM_CALLS = {
@@ -120,13 +120,13 @@ SYSTEM_CALLS = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
-@pytest.mark.parametrize("name", SYSTEM_CALLS)
-def test_system_calls_that_are_not_listed_are_refused(inside: Student, name: str) -> None:
-    assert inside.call(SYSTEM_CALLS[name], 0, 0, 0, 0) == "EPERM"
+@needs_x86_64
+def test_system_calls_that_are_not_listed_are_refused(inside: Student) -> None:
+    results = {name: inside.call(number, 0, 0, 0, 0) for name, number in SYSTEM_CALLS.items()}
+    assert {name: result for name, result in results.items() if result != "EPERM"} == {}
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
+@needs_x86_64
 @pytest.mark.parametrize(
     "flags",
     [0, 17, 0x3D0F00, 0x10000, 0x10000000 | 17, 0x10000 | 0x20000],
@@ -140,21 +140,17 @@ def test_nothing_is_made_by_clone(inside: Student, flags: int) -> None:
 
 # A clock's number holds the complement of a process's id in its upper bits.
 INIT_PROCESS = ~1 << 3 | 2
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
-@pytest.mark.parametrize(
-    "call",
-    [
-        (228, INIT_PROCESS, 0), (228, INIT_PROCESS & 0xFFFFFFFF, 0), (228, 12, 0), (229, INIT_PROCESS, 0),
-        (230, INIT_PROCESS, 0, 0, 0), (204, 1, 128, 0), (274, 1, 0, 0), (202, 0, 3, 0), (202, 0, 6, 0),
-        (202, 0, 12 | 128, 0), (202, 0, 5, 0), (302, 0, 0, 1, 0), (302, 1, 0, 0, 0), (160, 0, 0),
-    ],
-    ids=lambda call: "-".join(map(str, call)),
+# Of clock_gettime, clock_getres, clock_nanosleep, sched_getaffinity, get_robust_list, futex, prlimit64, setrlimit.
+CALLS = (
+    (228, INIT_PROCESS, 0), (228, INIT_PROCESS & 0xFFFFFFFF, 0), (228, 12, 0), (229, INIT_PROCESS, 0),
+    (230, INIT_PROCESS, 0, 0, 0), (204, 1, 128, 0), (274, 1, 0, 0), (202, 0, 3, 0), (202, 0, 6, 0),
+    (202, 0, 12 | 128, 0), (202, 0, 5, 0), (302, 0, 0, 1, 0), (302, 1, 0, 0, 0), (160, 0, 0),
 )  # fmt: skip
-def test_what_tells_of_others_or_holds_more_than_a_wait_is_refused(inside: Student, call: tuple[int, ...]) -> None:
-    """clock_gettime, clock_getres, clock_nanosleep, sched_getaffinity, get_robust_list, futex, prlimit64, setrlimit."""
-    assert inside.call(*call) == "EPERM"
+
+
+@needs_x86_64
+def test_what_tells_of_others_or_holds_more_than_a_wait_is_refused(inside: Student) -> None:
+    assert [call for call in CALLS if inside.call(*call) != "EPERM"] == []
 
 
 def test_a_process_may_ask_for_its_own_times_and_processors(inside: Student) -> None:
@@ -248,56 +244,17 @@ def test_the_kernel_itself_says_that_the_process_is_filtered(inside: Student, se
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
 
 
-def test_optimisers_work(open_client: Opens) -> None:
-    source = """\
-import torch
-def train():
-    weight = torch.nn.Parameter(torch.ones(1))
-    optimiser = torch.optim.AdamW([weight], lr=0.1)
-    for _ in range(20):
-        optimiser.zero_grad()
-        (weight**2).sum().backward()
-        optimiser.step()
-    return weight.abs().item()
-"""
-    assert Student(open_client(source), "answers").train() < 0.5
-
-
-# What honest answers also do, and what makes Python or torch read a file at first use.
+# What honest answers also do, and what makes Python or torch read a file at first use. More is in torch_walk.py.
 ORDINARY_THINGS = {
     "print a tensor": "import torch\ndef f():\n    print(torch.randn(3, 3))",
-    "print a module": "import torch\ndef f():\n    print(torch.nn.Linear(2, 3))",
     "train": "import torch\ndef f():\n"
     "    layer = torch.nn.Linear(2, 3)\n    optimiser = torch.optim.AdamW(layer.parameters())\n"
     "    layer(torch.ones(1, 2)).sum().backward()\n    optimiser.step()",
-    "count without making": "import torch\ndef f():\n"
-    "    with torch.device('meta'):\n        layer = torch.nn.Linear(9, 9)\n"
-    "    layer(torch.ones(2, 9, device='meta')).softmax(-1).sum()\n    sum(one.numel() for one in layer.parameters())",
     "load batches": "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\ndef f():\n"
     "    list(DataLoader(TensorDataset(torch.arange(8.0)), batch_size=2, shuffle=True))",
-    "check itself": "import numpy.testing, torch\ndef f():\n"
-    "    torch.testing.assert_close(torch.ones(2), torch.ones(2))",
     "use torch's own attention": "import torch\ndef f():\n    x = torch.ones(1, 2, 3, 4)\n"
     "    torch.nn.functional.scaled_dot_product_attention(x, x, x)\n"
     "    torch.nn.MultiheadAttention(4, 2)(x[0], x[0], x[0])",
-    "take second derivatives": "import torch\ndef f():\n"
-    "    torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.ones(2))",
-    "map over a batch": "import torch\ndef f():\n    torch.func.vmap(lambda x: x * 2)(torch.ones(3))",
-    "choose a device": "import torch\ndef f():\n    with torch.device('cpu'):\n        torch.ones(2)\n"
-    "    torch.set_default_device('cpu')\n    torch.nn.Linear(2, 2)",
-    "pass a gradient": "import torch\ndef f():\n    torch.ones(2, requires_grad=True).mul(2).backward(torch.ones(2))",
-    "transform functions": "import torch\ndef f():\n    x = torch.ones(3)\n"
-    "    torch.vmap(torch.func.grad(lambda x: (x**2).sum()))(torch.ones(2, 3))\n"
-    "    torch.func.jacrev(torch.sin)(x), torch.func.jacfwd(torch.sin)(x)\n"
-    "    torch.func.hessian(lambda x: (x**3).sum())(x)",
-    "draw from a distribution": "import torch\ndef f():\n"
-    "    torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).rsample()",
-    "parametrize": "import torch\nfrom torch.nn.utils import parametrizations\ndef f():\n"
-    "    for one in (parametrizations.orthogonal, parametrizations.weight_norm, parametrizations.spectral_norm):\n"
-    "        one(torch.nn.Linear(3, 3))(torch.ones(2, 3)).sum().backward()",
-    "be deterministic": "import torch\ndef f():\n    torch.use_deterministic_algorithms(True)",
-    "save and load": "import copy, io, torch\ndef f():\n    file = io.BytesIO()\n"
-    "    torch.save(copy.deepcopy(torch.nn.Linear(2, 2)).state_dict(), file)\n    file.seek(0)\n    torch.load(file)",
     "use threads": "import torch\nfrom concurrent.futures import ThreadPoolExecutor\ndef f():\n"
     "    torch.set_num_threads(4)\n    torch.ones(512, 512) @ torch.ones(512, 512)\n"
     "    with ThreadPoolExecutor(2) as pool:\n        list(pool.map(abs, [1, -2]))",
@@ -321,11 +278,6 @@ ORDINARY_THINGS = {
     "set every number of threads": "import torch\ndef f():\n    torch.set_num_threads(8)\n"
     "    torch.set_num_interop_threads(8)\n    torch._C.set_num_threads(8)\n"
     "    layer = torch.nn.Linear(512, 512)\n    layer(torch.ones(512, 512)).sum().backward()",
-    "checkpoint": "import torch\nfrom torch.utils.checkpoint import checkpoint\ndef f():\n"
-    "    layer, x = torch.nn.Linear(4, 4), torch.ones(2, 4, requires_grad=True)\n"
-    "    for reentrant in (True, False): checkpoint(layer, x, use_reentrant=reentrant).sum().backward()",
-    "measure": "import torch\nfrom torch.utils.benchmark import Timer\ndef f():\n"
-    "    Timer('x + x', globals={'x': torch.ones(2)}, num_threads=4).timeit(3)",
     "train a transformer": "import torch\ndef f():\n    layer = torch.nn.TransformerEncoderLayer(8, 2)\n"
     "    optimiser = torch.optim.SGD(layer.parameters(), lr=0.1)\n    layer(torch.ones(3, 2, 8)).sum().backward()\n"
     "    optimiser.step()",
