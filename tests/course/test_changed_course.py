@@ -26,6 +26,7 @@ LEFT_OUT = {
     "MultiHeadAttention",
     "softmax_naive",
 }
+proof = pytest.mark.proof(part="grading")
 RIGHT, WRONG = "    values = inputs @ W_value\n", "    values = keys\n"
 
 
@@ -110,7 +111,7 @@ def test_students_receive_nothing_that_is_left_out(root: Path) -> None:
         ast.parse(pictures)
 
 
-@pytest.mark.proof(part="grading")
+@proof
 @pytest.mark.parametrize("suites", ["grader/suites", "exercises"])
 def test_pytest_deselects_tests_of_what_is_left_out(root: Path, suites: str) -> None:
     done = subprocess.run(
@@ -121,7 +122,7 @@ def test_pytest_deselects_tests_of_what_is_left_out(root: Path, suites: str) -> 
     assert {re.findall(r"test_(\w+)\.py", line)[-1] for line in done.stdout.splitlines() if "::" in line} == set(LISTED)
 
 
-@pytest.mark.proof(part="grading")
+@proof
 def test_a_misspelt_exercise_of_a_suite_is_still_refused(root: Path, folder: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(root, tmp_path / "copy"))
     suite = copy / "grader" / "suites" / UNIT / f"test_{UNIT}.py"
@@ -131,7 +132,7 @@ def test_a_misspelt_exercise_of_a_suite_is_still_refused(root: Path, folder: Pat
     assert "belongs to self_attention/project_qvk, which autograder.yml does not have" in done.stderr
 
 
-@pytest.mark.proof(part="grading")
+@proof
 def test_grader_check_tests_the_rest(root: Path, folder: Path) -> None:
     done = subprocess.run(
         courses.grader_command("check"),
@@ -153,6 +154,7 @@ def test_the_audit_covers_the_rest(root: Path) -> None:
 # -- what has the weight 0 -------------------------------------------------------------------------------------
 
 
+@proof
 def test_an_exercise_without_weight_is_run_and_reported(reports: Path) -> None:
     ada, bob = (read_reports(reports)[name] for name in ("ada", "bob"))
     assert bob["points"] == bob["possible"] == ada["points"] == ada["possible"] > 0
@@ -171,7 +173,7 @@ def test_an_exercise_without_weight_is_run_and_reported(reports: Path) -> None:
 # -- one unit after the other ----------------------------------------------------------------------------------
 
 
-@pytest.mark.proof(part="grading")
+@proof
 def test_units_that_are_graded_one_after_the_other_make_the_report_of_one_run(
     root: Path, folder: Path, reports: Path, tmp_path: Path
 ) -> None:
@@ -189,6 +191,7 @@ def test_units_that_are_graded_one_after_the_other_make_the_report_of_one_run(
     assert "2 of 2 reports are up to date and were skipped" in again.stdout
 
 
+@proof
 def test_a_changed_unit_is_named_and_not_kept(root: Path, folder: Path, reports: Path, tmp_path: Path) -> None:
     submissions = Path(shutil.copytree(folder, tmp_path / "class"))
     into = Path(shutil.copytree(reports, tmp_path / "reports"))
@@ -206,6 +209,7 @@ def test_a_changed_unit_is_named_and_not_kept(root: Path, folder: Path, reports:
     assert found["ada"]["possible"] == found["ada"]["units"][OTHER]["possible"]
 
 
+@proof
 def test_grading_a_single_submission_misses_nobody(root: Path, folder: Path, reports: Path, tmp_path: Path) -> None:
     into = Path(shutil.copytree(reports, tmp_path / "reports"))
     done = run_grader(root, "grade", folder / "ada", "--out", into)

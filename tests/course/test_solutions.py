@@ -26,6 +26,7 @@ torch.set_num_threads(1)  # threads only wait for each other on tensors this sma
 
 UNITS = list(COURSE.units)
 SOLUTIONS = REPOSITORY / "solutions"
+pytestmark = pytest.mark.proof(part="exercises")
 
 
 @pytest.fixture(autouse=True)
