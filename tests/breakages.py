@@ -360,6 +360,40 @@ BREAKAGES = {
             "is_solution = (is_solution or BEGIN_SOLUTION in line) and END_SOLUTION not in line",
             "is_solution = BEGIN_SOLUTION in line and END_SOLUTION not in line",
             "tests/integrations/release/test_leaks.py::test_the_secrets_are_all_solutions_and_answers"),
+        Change(
+            "solutions are published before the due date", "grader/integrations/release/folder_releases.py",
+            "        if not course.is_over(unit, now):\n", "        if course.is_over(unit, now):\n",
+            "tests/practice/test_published.py::test_before_the_due_date_nothing_is_published_and_the_date_is_named"),
+    ],
+    "GitHub": [
+        Change(
+            "a comment that GitHub may have posted is posted again", "grader/integrations/github/api.py",
+            "_REFUSED if once else _TRANSIENT", "_TRANSIENT",
+            "tests/integrations/github/test_api.py::test_what_github_may_have_done_is_sent_again_only_after_a_refusal"),
+        Change(
+            "work of a student with an extension is taken as of everybody's due date",
+            "grader/integrations/github/collect.py",
+            "due = {unit: extended.get(unit, time) for unit, time in self.units.items()}", "due = dict(self.units)",
+            "tests/integrations/github/test_collect.py::"
+            "test_a_push_in_the_grace_period_or_before_the_end_of_an_extension_is_in_time"),
+        Change(
+            "the status of one member of a group replaces another's", "grader/integrations/github/delivery.py",
+            "{f'/{student}' if grade.is_shared else ''}", "",
+            "tests/integrations/github/test_status.py::test_each_member_of_a_group_has_a_status_on_the_commit"),
+        Change(
+            "a file that is too large for the grader is written in full",
+            "grader/integrations/github/git_repositories.py",
+            "elif size <= FILE_LIMIT and total + size <= TOTAL_LIMIT:", "elif total + size <= TOTAL_LIMIT:",
+            "tests/integrations/github/test_checkout.py::test_a_huge_file_keeps_its_size_without_content"),
+        Change(
+            "an update replaces a student's answers", "grader/integrations/github/github_release.py",
+            "if path in of_students and not place.is_untouched():", "if path in () and not place.is_untouched():",
+            "tests/integrations/github/test_release_github.py::test_a_students_work_is_unchanged_and_not_committed"),
+        Change(
+            "a push in the last second is late", "grader/integrations/github/history.py",
+            "last = next((push for push in own if push.at <= time), None)",
+            "last = next((push for push in own if push.at < time), None)",
+            "tests/integrations/github/test_collect.py::test_the_last_push_before_the_due_date_counts"),
     ],
     "nbgrader": [
         Change(
@@ -517,6 +551,10 @@ BREAKAGES = {
             "a file that is replaced gets the mode of a new one", "grader/files.py",
             "            os.fchmod(descriptor, stat.S_IMODE(old.st_mode))\n", "            pass\n",
             "tests/test_files.py::test_a_new_file_follows_the_umask_and_an_old_one_keeps_its_mode_and_owner"),
+        Change(
+            "a signal leaves a temporary folder with solutions behind", "grader/files.py",
+            "    try:\n        folder.mkdir(mode=0o700)\n", "    folder.mkdir(mode=0o700)\n    try:\n",
+            "tests/test_files.py::test_a_temporary_folder_is_removed_at_whatever_instruction_a_signal_arrives"),
         Change(
             "a hook in a student's repository runs", "grader/git.py",
             '    "core.hooksPath": os.devnull,\n', "",

@@ -77,6 +77,14 @@ def test_a_lasting_failure_is_an_error_after_five_tries(hub: LocalGitHub) -> Non
     assert len(hub.asked) == 5
 
 
+def test_what_github_may_have_done_is_sent_again_only_after_a_refusal(hub: LocalGitHub) -> None:
+    hub.create(NAME)
+    hub.instead[f"/repos/{NAME}/issues"] = [Answer(429, {"Retry-After": "0"}), Answer(502, {"Retry-After": "0"})]
+    with pytest.raises(GitHubError, match="GitHub answers 502 for our-course/attention-ada: run the same command"):
+        client(hub).ask("POST", NAME, "issues", "Issues: read and write", {}, once=True)
+    assert len(hub.asked) == 2
+
+
 def test_a_forbidden_repository_is_requested_once(hub: LocalGitHub) -> None:
     hub.instead[f"/repos/{NAME}"] = [Answer(403)]
     with pytest.raises(GitHubError, match="shows no our-course/attention-ada to this token \\(403\\)"):
