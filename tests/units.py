@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from grader.engine.outcomes import Outcome
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
 from grader.testing.student import InProcessBackend
 from grader.testing.substitutes import hidden_substitutes
+
+UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
 
 torch.set_num_threads(1)  # as in the engine: with small tensors, threads only wait for each other
 
@@ -59,10 +62,13 @@ class Suite:
     def passed(self, names: dict[str, Any], exercise: str | None = None) -> set[str]:
         return {name for name, outcome in self.outcomes(names, exercise).items() if outcome.passed}
 
-    def on_substitutes(self, style: str, *wrong: str, doubtful: Sequence[str] = ()) -> dict[str, Outcome]:
+    def on_substitutes(
+        self, style: str, *wrong: str, doubtful: Sequence[str] = (), exercise: str | None = None
+    ) -> dict[str, Outcome]:
         """Return the outcome of each criterion of the other exercises, if the wrong ones do nothing in a right answer.
 
         doubtful: the exercises with substitutes in the second run, by default the wrong ones.
+        exercise: the only exercise whose criteria are run, by default all.
         """
         [path] = [path for path in self.accepted_answers if path.stem == style]
         names = defined_in(path, self.unit)
@@ -73,12 +79,8 @@ class Suite:
             first = criterion.run(backend)
             return first if first.passed else criterion.run_again(backend, first, doubtful or wrong)
 
-        return {criterion.name: outcome(criterion) for criterion in self.criteria if criterion.exercise not in wrong}
-
-    def kept_by(self, name: str) -> set[str]:
-        """Return the criteria that pass in spite of this misconception."""
-        mistake = self.mistake(name)
-        return {criterion.name for criterion in self.of(mistake.exercise)} - self.missed_by(mistake)
+        criteria = self.criteria if exercise is None else self.of(exercise)
+        return {criterion.name: outcome(criterion) for criterion in criteria if criterion.exercise not in wrong}
 
     def missed_by(self, mistake: Misconception) -> frozenset[str]:
         """Return the criteria that a misconception fails, from the failure matrix."""
@@ -99,9 +101,35 @@ def nothing(*_arguments: Any, **_options: Any) -> None: ...
 SUITES = {unit: Suite(unit) for unit in COURSE.units}
 
 
+def passed(exercise: str, names: dict[str, Any]) -> set[str]:
+    """Return the criteria of an exercise that pass for a unit's file that defines `names`."""
+    return SUITES[UNITS[exercise]].passed(names, exercise)
+
+
 def defined_in(path: Path, unit: str) -> dict[str, Any]:
     """Run a unit's file as a plain program and return what it defines.
 
     The units that it imports, and the exercises that it does not define, are those of the solutions.
     """
     return names_in(unit, with_imports(unit, completed(COURSE, path, unit), COURSE.solutions))
+
+
+@cache
+def right(exercise: str) -> Any:
+    """Return the solution of an exercise."""
+    unit = UNITS[exercise]
+    return defined_in(COURSE.solutions / f"{unit}.py", unit)[exercise]
+
+
+def changed(exercise: str, changes: Mapping[str, str]) -> dict[str, Any]:
+    """Run the solution of a unit with other texts in one exercise, and return what it defines."""
+    unit = UNITS[exercise]
+    text = (COURSE.solutions / f"{unit}.py").read_text(encoding="utf-8")
+    [node] = [node for node in ast.parse(text).body if getattr(node, "name", None) == exercise]
+    right = ast.get_source_segment(text, node)
+    assert right
+    wrong = right
+    for old, new in changes.items():
+        assert right.count(old) == 1, (exercise, old)
+        wrong = wrong.replace(old, new)
+    return names_in(unit, with_imports(unit, text.replace(right, wrong), COURSE.solutions))

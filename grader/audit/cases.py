@@ -69,7 +69,7 @@ def cases_of(course: Course, unit: str) -> list[Case]:
     cases = [
         *_whole_files(course, unit),
         *_misconceptions(course, unit),
-        *_mistakes(course, unit),
+        *handwritten_mistakes(course, unit),
         *_mutants(course, unit),
     ]
     missing = left_out(course).get(unit, [])
@@ -116,7 +116,7 @@ def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
         yield Case(unit, known.exercise, "misconception", known.name, sources, place=known.place)
 
 
-def _mistakes(course: Course, unit: str) -> Iterator[Case]:
+def handwritten_mistakes(course: Course, unit: str) -> Iterator[Case]:
     """Yield the handwritten mistakes that measure the diagnosis: paraphrases of misconceptions, pairs, and others."""
     known = {one.name: one.exercise for one in misconceptions_of(course, unit)}
     kinds: tuple[tuple[str, Kind], ...] = (("paraphrases.py", "in other words"), ("pairs.py", "two mistakes"))

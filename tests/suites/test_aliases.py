@@ -10,12 +10,11 @@ import courses
 import pytest
 from courses import COURSE, REPOSITORY
 from torch import nn
-from units import SUBSTITUTES, SUITES, defined_in
+from units import SUBSTITUTES, SUITES, UNITS, defined_in
 
 from grader.engine.engine_client import Engine
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
-UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
 EXERCISES = list(UNITS)
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from courses import COURSE, REPOSITORY
 from torch import Tensor, nn
-from units import SUITES, defined_in
+from units import SUITES, right
 
 from grader.engine.criteria import visible_criteria_of_unit
 from grader.engine.diagnosis import diagnose
@@ -18,10 +18,6 @@ from grader.engine.engine_client import Engine
 from grader.reports.report_model import Result
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 from grader.testing.student import InProcessBackend
-
-
-def right(unit: str, exercise: str) -> Any:
-    return defined_in(REPOSITORY / "solutions" / f"{unit}.py", unit)[exercise]
 
 
 def reasons(unit: str, exercise: str, answer: Any) -> dict[str, str]:
@@ -86,7 +82,7 @@ def test_heads_with_other_names_are_not_reported_as_without_weights() -> None:
 
 def test_a_head_that_is_used_again_is_not_reported_as_missing() -> None:
     def same_heads(*sizes: Any) -> nn.Module:
-        wrapper = right("multi_head_attention", "MultiHeadAttentionWrapper")(*sizes)
+        wrapper = right("MultiHeadAttentionWrapper")(*sizes)
         wrapper.heads = nn.ModuleList([wrapper.heads[0]] * len(wrapper.heads))
         return wrapper
 
@@ -130,7 +126,7 @@ class SharedDropout(nn.Dropout):
 
 def test_weights_dropped_alike_in_all_texts_are_not_reported_as_divided_by_their_sum() -> None:
     def shared(*sizes: Any, **options: Any) -> nn.Module:
-        module = right("multi_head_attention", "MultiHeadAttention")(*sizes, **options)
+        module = right("MultiHeadAttention")(*sizes, **options)
         module.dropout = SharedDropout(module.dropout.p)
         return module
 
@@ -146,7 +142,7 @@ def test_one_draw_for_each_feature_is_not_reported_as_the_same_in_two_calls() ->
             return x * super().forward(torch.ones_like(x[:1, :1]))
 
     def shared(*arguments: Any, **options: Any) -> nn.Module:
-        block = right("transformer_block", "TransformerBlock")(*arguments, **options)
+        block = right("TransformerBlock")(*arguments, **options)
         block.dropout = OneText(block.dropout.p)
         return block
 
@@ -198,7 +194,7 @@ def test_a_bias_that_is_only_the_first_state_is_not_said_to_be_unused() -> None:
 def test_a_size_that_is_fixed_costs_only_its_own_criterion(
     vocabulary: int | None, context: int | None, reason: str
 ) -> None:
-    count = right("transformer_block", "gpt2_parameter_count")
+    count = right("gpt2_parameter_count")
 
     def fixed(num_layers: int, emb_dim: int, vocab_size: int = 50257, context_length: int = 1024) -> Any:
         sizes = (
@@ -237,7 +233,7 @@ def test_an_empty_list_is_not_described_by_its_length() -> None:
 
 def test_the_targets_that_are_shown_are_wrong_ones() -> None:
     def last_targets_wrong(data: Tensor, *arguments: Any, **options: Any) -> tuple[Tensor, Tensor]:
-        idx, targets = right("bigram_language_model", "sample_batch")(data, *arguments, **options)
+        idx, targets = right("sample_batch")(data, *arguments, **options)
         targets[-1] = idx[-1]
         return idx, targets
 
@@ -248,9 +244,9 @@ def test_the_targets_that_are_shown_are_wrong_ones() -> None:
 
 def test_a_narrow_feed_forward_is_not_reported_as_dropped_in_eval_mode() -> None:
     def narrow(*sizes: Any) -> nn.Module:
-        model = right("small_gpt", "SmallGPT")(*sizes)
+        model = right("SmallGPT")(*sizes)
         for block in model.blocks:
-            block.feed_forward = right("transformer_block", "FeedForward")(sizes[2], 2)
+            block.feed_forward = right("FeedForward")(sizes[2], 2)
         return model
 
     assert reasons("small_gpt", "SmallGPT", narrow).keys() == {
@@ -291,7 +287,7 @@ def test_the_layer_without_a_bias_is_named(hidden: int, reason: str) -> None:
 
 
 def test_dropout_of_the_whole_sum_is_not_reported_as_missing_dropout() -> None:
-    block = right("transformer_block", "TransformerBlock")
+    block = right("TransformerBlock")
 
     class SumsDropped(block):  # type: ignore[misc, valid-type]
         def forward(self, x: Tensor) -> Tensor:

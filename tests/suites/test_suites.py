@@ -57,11 +57,6 @@ def test_accepted_answers_come_in_several_styles(suite: Suite) -> None:
     assert len(suite.accepted_answers) >= 4
 
 
-@by_unit
-def test_every_misconception_loses_points(suite: Suite) -> None:
-    assert [mistake.name for mistake in suite.known if not suite.missed_by(mistake)] == []
-
-
 @by_exercise
 def test_every_criterion_is_lost_by_misconceptions_of_its_own(suite: Suite, exercise: str) -> None:
     """Some misconception loses it, and no other criterion is lost by exactly the same misconceptions."""

@@ -1,0 +1,50 @@
+"""The failures of every mistake: `python tests/failures.py` writes tests/suites/failures.txt anew.
+
+The file has a line for each misconception, each pair of misconceptions and each unlisted mistake, with the criteria
+that it fails, or with those that it passes if these are fewer. Nobody writes it by hand: read its diff, because a
+criterion that a mistake newly fails or passes is a point that a student loses or keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from courses import COURSE, REPOSITORY
+from units import SUITES, Suite
+
+from grader.audit.cases import handwritten_mistakes, run_case
+
+FILE = REPOSITORY / "tests" / "suites" / "failures.txt"
+WRITE_ANEW = "run `python tests/failures.py` and review the diff"
+
+
+def of_misconceptions(suite: Suite) -> Iterator[str]:
+    """Yield the line of each misconception of a unit, from the failure matrix."""
+    for mistake in suite.known:
+        yield _line(suite, mistake.exercise, mistake.name, suite.missed_by(mistake))
+
+
+def of_other_mistakes(suite: Suite) -> Iterator[str]:
+    """Run each pair and each unlisted mistake of a unit, and yield its line."""
+    for case in handwritten_mistakes(COURSE, suite.unit):
+        if case.kind != "in other words":  # the audit shows that a paraphrase fails what its misconception fails
+            outcomes = suite.outcomes(run_case(case), case.exercise)
+            failed = {name for name, outcome in outcomes.items() if not outcome.passed}
+            yield _line(suite, case.exercise, case.name, failed)
+
+
+def _line(suite: Suite, exercise: str, name: str, failed: Collection[str]) -> str:
+    criteria = sorted(criterion.name for criterion in suite.of(exercise))
+    kept = [criterion for criterion in criteria if criterion not in failed]
+    what = f"all {len(criteria)} but {' '.join(kept)}" if len(kept) < len(failed) else " ".join(sorted(failed))
+    return f"{suite.unit}/{exercise}/{name}: {what.removesuffix(' but ')}"
+
+
+def main() -> None:
+    found = [line for suite in SUITES.values() for line in (*of_misconceptions(suite), *of_other_mistakes(suite))]
+    FILE.write_text("".join(f"{line}\n" for line in sorted(found)), encoding="utf-8")
+    print(f"{FILE.relative_to(REPOSITORY)} has {len(found)} mistakes.")
+
+
+if __name__ == "__main__":
+    main()
