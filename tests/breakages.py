@@ -306,7 +306,7 @@ BREAKAGES = {
         Change(
             "other users can read the key of the spare process", "grader/practice/spare.py",
             "0o600", "0o644",
-            "tests/practice/test_spare.py::test_only_the_user_can_read_its_key"),
+            "tests/practice/test_spare.py::test_it_serves_one_message_in_a_folder_that_nobody_needs_and_ends"),
         Change(
             "a backup replaces an earlier one", "grader/practice/student_files.py",
             'backup.open("xb")', 'backup.open("wb")',

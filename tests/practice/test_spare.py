@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import processes
@@ -35,13 +35,19 @@ spare.serve(Path(sys.argv[2]), lambda: reply_to)
 
 @pytest.fixture(autouse=True)
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The module `echo`, a folder for key files of its own, and no process at the end."""
+    """The module `echo`, a folder for key files of its own, and no process and no temporary file at the end."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(temporary))
     path = tmp_path / "echo.py"
     path.write_text(PROGRAM.format(life=300))
     yield path
+    pids = spares(tmp_path)
     spare.stop()
+    processes.until_ended(pids)
+    assert not list(temporary.iterdir())
 
 
 def key_file() -> Path | None:
@@ -68,23 +74,15 @@ def spares(root: Path) -> list[int]:
 
 
 def test_it_serves_one_message_in_a_folder_that_nobody_needs_and_ends(tmp_path: Path) -> None:
-    started(tmp_path)
+    assert started(tmp_path).stat().st_mode & 0o777 == 0o600  # only the user can read its key
+    spare.start("echo", tmp_path)
+    assert len(spares(tmp_path)) == 1  # one for a course, however often it is started
     reply = spare.ask(tmp_path, {"one": 1})
     assert reply
     assert reply["one"] == 1
     assert not Path(reply["folder"]).is_relative_to(tmp_path)
     processes.until_ended([reply["pid"]])
     assert spare.ask(tmp_path, {"two": 2}) is None
-
-
-def test_only_the_user_can_read_its_key(tmp_path: Path) -> None:
-    assert started(tmp_path).stat().st_mode & 0o777 == 0o600
-
-
-def test_there_is_one_for_a_course_however_often_it_is_started(tmp_path: Path) -> None:
-    started(tmp_path)
-    spare.start("echo", tmp_path)
-    assert len(spares(tmp_path)) == 1
 
 
 @pytest.mark.parametrize("is_ready", [True, False])
@@ -135,37 +133,11 @@ def test_it_ends_with_the_program_that_uses_it(tmp_path: Path) -> None:
     processes.until_ended(pids)
 
 
-def use(root: Path) -> None:
-    assert spare.ask(root, {"one": 1})
-
-
-def stop(_: Path) -> None:
-    assert spare.stop() == 1
-
-
-def kill(root: Path) -> None:
-    for pid in spares(root):
-        os.kill(pid, 9)
-
-
-@pytest.mark.parametrize("end", [use, stop, kill])
-def test_it_leaves_nothing_in_the_temporary_folder_however_it_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[[Path], None]
-) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setenv("TMPDIR", str(temporary))
-    started(tmp_path)
-    pids = spares(tmp_path)
-    end(tmp_path)
-    processes.until_ended(pids)
-    assert not list(temporary.iterdir())
-
-
 def test_a_key_file_of_a_process_that_was_killed_is_no_obstacle(tmp_path: Path) -> None:
     started(tmp_path)
     pids = spares(tmp_path)
-    kill(tmp_path)
+    for pid in pids:
+        os.kill(pid, 9)
     processes.until_ended(pids)
     assert spare.ask(tmp_path, {}) is None
     started(tmp_path)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from courses import COURSE, REPOSITORY
 from typer.testing import CliRunner
 
@@ -32,12 +32,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def grader(folder: Path, *arguments: str, course: Path = REPOSITORY) -> Result:
+def grader(folder: Path, *arguments: str, course: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
+    """Run a command in this process."""
     with contextlib.chdir(folder):
-        return CliRunner().invoke(app, [*arguments, "--course", str(course)])
+        done = CliRunner().invoke(app, [*arguments, "--course", str(course)])
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 
 
-def backups(done: Result) -> list[Path]:
+def backups(done: subprocess.CompletedProcess[str]) -> list[Path]:
     """Return the backups that a command names."""
     sentence = "Your old file is "
     return [Path(line.removeprefix(sentence)) for line in done.stdout.splitlines() if line.startswith(sentence)]
@@ -131,7 +133,7 @@ def test_the_stubs_of_the_course_itself_are_refused(command: str, tmp_path: Path
         shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(REPOSITORY / "autograder.yml", tmp_path)
     done = grader(tmp_path / "exercises", command, UNIT, course=tmp_path)
-    assert done.exit_code == 2
+    assert done.returncode == 2
     assert "is what the course hands out" in done.stderr
 
 
@@ -148,6 +150,6 @@ def test_no_file_with_answers_is_overwritten(folder: Path, script: str, command:
     (folder / f"{UNIT}.py").write_text(script, encoding="utf-8")
     before = {path: path.read_bytes() for path in folder.iterdir()}
     done = grader(folder, command, UNIT)
-    assert done.exit_code == 2
+    assert done.returncode == 2
     assert problem in done.stderr
     assert {path: path.read_bytes() for path in folder.iterdir()} == before

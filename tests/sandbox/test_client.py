@@ -584,6 +584,7 @@ def test_a_large_process_that_is_killed_from_outside_is_an_error_of_the_machine(
 
 # The system ends the largest process. The server has 220 MB, and 800 MB with torch's build with CUDA; the student's
 # process becomes larger than that.
+@pytest.mark.proof(part="grading")
 @pytest.mark.parametrize(
     ("machine", "megabytes", "kind", "reason"),
     [

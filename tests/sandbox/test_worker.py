@@ -14,19 +14,11 @@ from grader.sandbox.worker import Worker
 
 
 def worker(source: str, **siblings: str) -> Worker:
-    worker = Worker()
-    sources = {
-        unit: {
-            "filename": f"{unit}.py",
-            "cells": [text],
-            "labels": [f"{unit}.py"],
-            "is_notebook": False,
-            "skip": [],
-            "is_brief": False,
-        }
-        for unit, text in {"answers": source, **siblings}.items()
-    }
-    worker.do_begin(sources)
+    worker, settings = Worker(), {"is_notebook": False, "skip": [], "is_brief": False}
+    units = {"answers": source, **siblings}.items()
+    worker.do_begin(
+        {u: {"filename": f"{u}.py", "cells": [text], "labels": [f"{u}.py"], **settings} for u, text in units}
+    )
     return worker
 
 
@@ -118,13 +110,11 @@ def test_exits_and_interrupts_are_errors_like_any_other() -> None:
     assert error(call(answers, "g")).types[0] == "KeyboardInterrupt"
 
 
-def test_an_error_without_a_readable_text_is_reported() -> None:
-    answers = worker("class Bad(Exception):\n    def __str__(self): raise self\ndef f(): raise Bad")
+def test_the_text_of_an_error_is_cut_and_one_that_cannot_be_read_is_reported() -> None:
+    source = "class Bad(Exception):\n    def __str__(self): raise self\ndef f(): raise Bad\n"
+    answers = worker(f"{source}def g(): raise ValueError('x' * 10**6)")
     assert error(call(answers, "f")).text == "(the error's text could not be read)"
-
-
-def test_the_text_of_an_error_is_cut() -> None:
-    assert len(error(call(worker("def f(): raise ValueError('x' * 10**6)"), "f")).text) == 2000
+    assert len(error(call(answers, "g")).text) == 2000
 
 
 def test_a_missing_name_is_undefined_and_not_an_error_of_student_code() -> None:
@@ -139,18 +129,20 @@ def test_a_unit_runs_once_and_its_failures_are_returned_each_time() -> None:
     assert value(call(answers, "f")) == 1
 
 
+def failed(source: str) -> Failed:
+    """The only statement of a source that fails."""
+    [found] = value(answer(worker(source), "load", unit="answers"))
+    return protocol.checked(Failed, found)
+
+
 def test_a_failure_has_the_names_it_costs_and_its_place() -> None:
-    answers = worker("a = 1\nb, c = 1 / 0, 2\n")
-    [found] = value(answer(answers, "load", unit="answers"))
-    failure = protocol.checked(Failed, found)
-    assert (failure.names, failure.line, failure.file) == (("b", "c"), 2, "answers.py")
+    found = failed("a = 1\nb, c = 1 / 0, 2\n")
+    assert (found.names, found.line, found.file) == (("b", "c"), 2, "answers.py")
 
 
 def test_a_failure_in_a_function_has_the_line_that_calls_it_and_those_that_led_there() -> None:
-    answers = worker("def f():\n    return 1 / 0\n\nf()\n")
-    [found] = value(answer(answers, "load", unit="answers"))
-    failure = protocol.checked(Failed, found)
-    assert (failure.line, failure.trace) == (4, (("answers.py", 4), ("answers.py", 2)))
+    found = failed("def f():\n    return 1 / 0\n\nf()\n")
+    assert (found.line, found.trace) == (4, (("answers.py", 4), ("answers.py", 2)))
 
 
 @pytest.mark.parametrize(
@@ -163,8 +155,7 @@ def test_a_failure_in_a_function_has_the_line_that_calls_it_and_those_that_led_t
     ],
 )
 def test_a_name_is_kept_if_it_has_the_function_of_before(source: str, kept: tuple[str, ...]) -> None:
-    [found] = value(answer(worker(source), "load", unit="answers"))
-    assert protocol.checked(Failed, found).kept == kept
+    assert failed(source).kept == kept
 
 
 def test_progress_is_reported_before_each_piece() -> None:
