@@ -7,7 +7,6 @@ import dataclasses
 import datetime
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,11 +14,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import courses
 import pytest
 from dask_cluster import DaskCluster, dask_cluster, steady_reports
-from distributed import Client
+from distributed import Client, KilledWorker
 from processes import children, descendants, until, until_ended
 
 from grader.cluster import cluster_client, connection
@@ -27,6 +27,7 @@ from grader.cluster.cluster_client import ClusterGrading
 from grader.cluster.cluster_messages import WorkerAnswer
 from grader.cluster.connection import CERTIFICATE_COMMAND
 from grader.course.model import load_course
+from grader.engine.engine_messages import EngineRequest
 from grader.errors import GraderError, InternalError
 from grader.submissions.submission import Submission
 
@@ -109,37 +110,6 @@ def test_a_worker_that_is_killed_while_it_grades_loses_no_student_and_doubles_no
     graded = [line.split()[1] for line in errors.splitlines() if line.startswith("graded ")]
     assert sorted(graded) == sorted(CLASS)
     assert steady_reports(tmp_path / "out") == serial
-
-
-@pytest.mark.proof(part="grading")
-def test_a_malformed_answer_is_a_fault_that_names_the_worker(
-    course: Path, submissions: Path, cluster: DaskCluster, tmp_path: Path
-) -> None:
-    other = Path(shutil.copytree(course, tmp_path / "other"))
-    with open(other / "grader" / "cluster" / "cluster_worker.py", "a") as file:
-        file.write("def grade(content):\n    return b'{}'\n")
-    cluster.worker(other, "--nthreads", "1")
-    only = submissions / "bob"
-    done = courses.run_grader(course, "grade", only, "--out", tmp_path / "out", "--scheduler", cluster.address)
-    assert done.returncode == 3
-    assert "bob was not graded: the worker tcp://127.0.0.1:" in done.stderr
-    assert "sent a malformed answer: kind: Field required." in done.stderr
-
-
-@pytest.mark.proof(part="grading")
-def test_a_submission_whose_workers_end_is_a_fault_and_not_sent_for_ever(
-    course: Path, submissions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
-    other = Path(shutil.copytree(course, tmp_path / "other"))
-    with open(other / "grader" / "cluster" / "cluster_worker.py", "a") as file:
-        file.write("def grade(content):\n    os._exit(1)\n")
-    with dask_cluster(tmp_path / "cluster", course) as cluster:
-        cluster.worker(other, "--nthreads", "1")
-        grade = ("grade", submissions / "bob", "--out", tmp_path / "out", "--scheduler", cluster.address)
-        done = courses.run_grader(course, *grade)
-    assert done.returncode == 3
-    assert "bob was not graded: each worker that graded it ended, the last one at tcp://127.0.0.1:" in done.stderr
 
 
 @pytest.mark.proof(part="grading")
@@ -280,6 +250,21 @@ def test_everybody_who_handed_in_the_same_gets_the_result(monkeypatch: pytest.Mo
     grading = ClusterGrading(courses.COURSE, {}, allow_unisolated=False, scheduler="")
     made = grading.reports([dataclasses.replace(ada, copies=(bob,))], 1, datetime.datetime.now(datetime.UTC))
     assert [(one.student, reason) for one, reason in made] == [("ada", "a reason"), ("bob", "a reason")]
+
+
+def test_a_malformed_answer_and_the_end_of_all_workers_are_faults_that_name_the_worker() -> None:
+    def reason(error: Exception | None) -> object:
+        future: Any = SimpleNamespace(exception=lambda: error, result=lambda: b"{}")
+        return grading._result(future, EngineRequest(1, {}), [])
+
+    grading = ClusterGrading(courses.COURSE, {}, allow_unisolated=False, scheduler="tcp://here")
+    there: Any = SimpleNamespace(address="tcp://there", who_has=lambda _: {"a task": ["tcp://there"]})
+    grading._client = there
+    assert reason(None) == "the worker tcp://there sent a malformed answer: kind: Field required"
+    killed = KilledWorker("a task", there, 1)
+    assert reason(killed) == "each worker that graded it ended, the last one at tcp://there"
+    with pytest.raises(InternalError, match=r"^Dask could not run the grader at tcp://here \(ImportError: no dask\)"):
+        reason(ImportError("no dask"))
 
 
 def test_a_worker_that_refuses_ends_the_batch_and_is_named() -> None:
