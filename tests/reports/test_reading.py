@@ -15,7 +15,7 @@ from grader.reports.exporters import job_summary as annotating
 from grader.reports.exporters.autograder_results import classroom50_status, gradescope_results
 from grader.reports.exporters.job_summary import summary
 from grader.reports.reading import State, entries, sentence_of
-from grader.reports.report_model import Message
+from grader.reports.report_model import Message, Report
 
 WITHOUT_POINTS = report(
     {
@@ -26,6 +26,13 @@ WITHOUT_POINTS = report(
     },
     suites="hidden",
 )
+
+
+def checked(made: Report) -> tuple[bool, str]:
+    """Whether all exercises pass, and what `grader check` prints."""
+    console = Console(file=io.StringIO())
+    passes = print_report(made, {}, [], console)
+    return passes, console.file.getvalue()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("weight", [0, 1])
@@ -84,26 +91,23 @@ def test_the_main_issue_explains_most_or_else_costs_most_and_comes_first_everywh
     assert summary(graded).index(f"> {first}") < summary(graded).index(second)
     feedback = of_exercise(graded, "sums", "add").plain()
     assert feedback.index(first) < feedback.index(second)
-    console = Console(file=io.StringIO())
-    assert not print_report(graded, {}, [], console)
-    assert first in console.file.getvalue()  # type: ignore[attr-defined]
-    assert second not in console.file.getvalue()  # type: ignore[attr-defined]
+    passes, printed = checked(graded)
+    assert (passes, first in printed, second in printed) == (False, True, False)
     assert next(_issues(graded, ["sums"])) == f"add: {first}"
 
 
 def test_the_check_says_the_name_of_a_mistake_before_what_a_test_found() -> None:
     made = exercise(0, 2, mistake="The last one is left out.", reason="It is 2.")
-    console = Console(file=io.StringIO())
-    assert not print_report(report({"sums": unit({"add": made})}), {}, [], console)
-    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    passes, printed = checked(report({"sums": unit({"add": made})}))
+    assert not passes
     assert printed.index("The last one is left out.") < printed.index("It is 2.")
 
 
 def test_a_remark_on_an_exercise_that_passes_is_printed() -> None:
     made = exercise(1, remarks=["It makes use of torch's dot."])
-    console = Console(file=io.StringIO())
-    assert print_report(report({"sums": unit({"add": made})}), {}, [], console)
-    assert "It makes use of torch's dot." in console.file.getvalue()  # type: ignore[attr-defined]
+    passes, printed = checked(report({"sums": unit({"add": made})}))
+    assert passes
+    assert "It makes use of torch's dot." in printed
 
 
 def test_a_named_misconception_is_always_the_main_issue() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from courses import COURSE, REPOSITORY, SMALL_COURSE
 from courses import graded as graded_by
+from made_reports import RIGHT_ANSWERS, made_course
 
 from grader.course.model import Course, load_course
 from grader.engine.engine_client import Engine
@@ -195,25 +196,19 @@ def test_a_remark_costs_nothing_and_is_made_once() -> None:
 # -- feedback -------------------------------------------------------------------------------------------------
 
 
-def test_at_the_level_points_there_are_only_points() -> None:
-    exercise = add(report(course=course("points")))
-    assert [(test.sentence, test.reason) for test in exercise.tests] == [(None, None), (None, None)]
-    assert exercise.misconceptions == []
+@pytest.mark.parametrize(
+    ("level", "texts", "names"),
+    [
+        ("points", (None, None), []),
+        ("sentence", ("Second.", "second is wrong."), []),
+        ("misconception", ("Second.", "second is wrong."), ["subtracts"]),
+    ],
+)
+def test_each_level_says_more_and_changes_no_point(level: str, texts: tuple[str | None, ...], names: list[str]) -> None:
+    exercise = add(report(course=course(level)))
+    assert (exercise.tests[1].sentence, exercise.tests[1].reason) == texts
+    assert [one.name for one in exercise.misconceptions] == names
     assert exercise.points == 3
-
-
-def test_at_the_level_sentence_there_is_also_what_was_expected() -> None:
-    exercise = add(report(course=course("sentence")))
-    assert [(test.sentence, test.reason) for test in exercise.tests] == [
-        ("First.", None), ("Second.", "second is wrong."),
-    ]  # fmt: skip
-    assert exercise.misconceptions == []
-
-
-def test_at_the_level_misconception_there_is_also_the_misconception() -> None:
-    exercise = add(report(course=course("misconception")))
-    assert exercise.tests[1].reason == "second is wrong."
-    assert [(one.name, one.sentence) for one in exercise.misconceptions] == [("subtracts", "Not so.")]
 
 
 def test_the_level_changes_after_the_due_time() -> None:
@@ -225,33 +220,13 @@ def test_the_level_changes_after_the_due_time() -> None:
     assert add(report(course=two, now=AFTER)).misconceptions
 
 
-def test_the_level_changes_no_point() -> None:
-    assert len({report(course=course(level)).points for level in ("points", "sentence", "misconception")}) == 1
-
-
 # -- quizzes --------------------------------------------------------------------------------------------------
 
-RIGHT = {
-    "order_of_terms": "b",
-    "even_sums": "a c",
-    "is_larger": "b",
-    "mean_of_two": "2.75",
-    "how_many_terms": "12",
-    "sum_over_rows": "(4,)",
-    "long_addition": "b c a d",
-    "no_sum": "d",
-}
 # As many, as long, and each of them wrong.
-WRONG = {
-    "order_of_terms": "a",
-    "even_sums": "b d",
-    "is_larger": "a",
-    "mean_of_two": "5.50",
-    "how_many_terms": "13",
-    "sum_over_rows": "(1,)",
-    "long_addition": "d a c b",
-    "no_sum": "a",
-}
+WRONG_ANSWERS = {
+    "order_of_terms": "a", "even_sums": "b d", "is_larger": "a", "mean_of_two": "5.50", "how_many_terms": "13",
+    "sum_over_rows": "(1,)", "long_addition": "d a c b", "no_sum": "a",
+}  # fmt: skip
 QUIZ_POINTS = 13
 
 
@@ -285,7 +260,7 @@ def test_a_unit_without_a_quiz_has_none_in_its_report() -> None:
 
 
 def test_until_the_due_date_a_quiz_has_no_points_and_does_not_count(quiz: QuizSource) -> None:
-    made = quiz_report(quiz, handed_in(quiz, RIGHT), BEFORE)
+    made = quiz_report(quiz, handed_in(quiz, RIGHT_ANSWERS), BEFORE)
     assert (made.points, made.possible) == (4, 7)
     assert (of_quiz(made).points, of_quiz(made).possible) == (None, QUIZ_POINTS)
     assert (of_quiz(made).summary, of_quiz(made).variant) == ("8 of 8 answered", 1)
@@ -293,19 +268,19 @@ def test_until_the_due_date_a_quiz_has_no_points_and_does_not_count(quiz: QuizSo
 
 
 def test_after_the_due_date_a_quiz_counts_in_the_unit_and_in_total(quiz: QuizSource) -> None:
-    made = quiz_report(quiz, handed_in(quiz, RIGHT), AFTER)
+    made = quiz_report(quiz, handed_in(quiz, RIGHT_ANSWERS), AFTER)
     assert (of_quiz(made).points, of_quiz(made).possible) == (QUIZ_POINTS, QUIZ_POINTS)
     assert (made.units["sums"].points, made.units["sums"].possible) == (4 + QUIZ_POINTS, 7 + QUIZ_POINTS)
     assert (made.points, made.possible) == (4 + QUIZ_POINTS, 7 + QUIZ_POINTS)
-    assert quiz_report(quiz, handed_in(quiz, WRONG), AFTER).points == 4
+    assert quiz_report(quiz, handed_in(quiz, WRONG_ANSWERS), AFTER).points == 4
 
 
 def test_answers_in_a_notebook_are_marked_like_those_in_a_sheet(quiz: QuizSource) -> None:
-    cells = tuple(f"answer_{number} = {RIGHT[name]!r}" for number, name in enumerate(quiz.items, 1))
+    cells = tuple(f"answer_{number} = {RIGHT_ANSWERS[name]!r}" for number, name in enumerate(quiz.items, 1))
     names = tuple(f"quiz_{name}" for name in quiz.items)
     right = with_quiz(UnitSource("sums.ipynb", cells, grade_ids=names))
     one = with_quiz(UnitSource("sums.ipynb", cells[:1], grade_ids=names[:1]))
-    of_sheet = of_quiz(quiz_report(quiz, handed_in(quiz, RIGHT, variant=0), AFTER))
+    of_sheet = of_quiz(quiz_report(quiz, handed_in(quiz, RIGHT_ANSWERS, variant=0), AFTER))
     assert of_quiz(quiz_report(quiz, right, AFTER)) == of_sheet
     assert quiz_report(quiz, right, AFTER).digest != quiz_report(quiz, one, AFTER).digest
 
@@ -317,7 +292,7 @@ def test_the_weight_of_a_quiz_multiplies_the_points_of_its_items(quiz: QuizSourc
 
 
 def test_until_the_due_date_right_and_wrong_answers_give_the_same_report(quiz: QuizSource) -> None:
-    right, wrong = (quiz_report(quiz, handed_in(quiz, answers), BEFORE) for answers in (RIGHT, WRONG))
+    right, wrong = (quiz_report(quiz, handed_in(quiz, answers), BEFORE) for answers in (RIGHT_ANSWERS, WRONG_ANSWERS))
     assert right.digest != wrong.digest  # the digest of what was handed in, which is not the same
     digests = re.compile('(?<=st": "|rs": ")[0-9a-f]{64}')  # "digest" and "answers"
     assert digests.sub("", right.to_json()) == digests.sub("", wrong.to_json())
@@ -340,14 +315,14 @@ def test_until_the_due_date_a_report_does_not_depend_on_the_accepted_answers(qui
         text = text.replace(old, new)
     (tmp_path / "sums_quiz.yml").write_text(text, encoding="utf-8")
     other = load_quiz(tmp_path / "sums_quiz.yml")
-    for answers in (RIGHT, WRONG, {}):
+    for answers in (RIGHT_ANSWERS, WRONG_ANSWERS, {}):
         first, second = (quiz_report(source, handed_in(quiz, answers), BEFORE) for source in (quiz, other))
         assert first.to_json() == second.to_json()
     assert quiz_report(quiz, handed_in(quiz, {}), AFTER).digest != quiz_report(other, handed_in(quiz, {}), AFTER).digest
 
 
 def test_after_the_due_date_each_answer_has_feedback_and_an_explanation(quiz: QuizSource) -> None:
-    items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG), AFTER)).items
+    items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG_ANSWERS), AFTER)).items
     assert items["even_sums"].sentences == ["Three is odd.", "Seven is odd."]
     assert items["mean_of_two"].sentences == ["5.5 is their sum: the mean is half of it."]
     assert items["mean_of_two"].answer == "2.75"
@@ -356,7 +331,7 @@ def test_after_the_due_date_each_answer_has_feedback_and_an_explanation(quiz: Qu
 
 def test_if_the_course_does_not_show_answers_there_is_only_feedback(quiz: QuizSource) -> None:
     silent = course(quiz=1, quiz_answers=False)
-    items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG), AFTER, silent)).items
+    items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG_ANSWERS), AFTER, silent)).items
     assert items["is_larger"].sentences == ["So it is where all the terms are positive."]
     assert {(item.answer, item.explanation) for item in items.values()} == {(None, None)}
 
@@ -371,7 +346,7 @@ def test_a_blank_answer_earns_nothing_and_is_explained(quiz: QuizSource) -> None
 
 @pytest.mark.parametrize("now", [BEFORE, AFTER])
 def test_an_unreadable_answer_is_reported_at_once_and_costs_no_other(quiz: QuizSource, now: datetime.datetime) -> None:
-    submission = handed_in(quiz, {**RIGHT, "mean_of_two": "2,75\x1b[31m"})
+    submission = handed_in(quiz, {**RIGHT_ANSWERS, "mean_of_two": "2,75\x1b[31m"})
     made = of_quiz(quiz_report(quiz, submission, now))
     item = made.items["mean_of_two"]
     assert not item.answered
@@ -445,40 +420,37 @@ def test_the_digest_does_not_change_with_the_name_the_commit_or_the_time() -> No
     assert report(same, now=AFTER).digest == report().digest
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"units": {"sums": UnitSubmission(UnitSource("sums.py", ("a = 2\n",), ("A remark.",)))}},
-        {"units": {"sums": UnitSubmission(UnitSource("sums.ipynb", ("a = 1\n",), ("A remark.",)))}},
-        {"units": {"sums": UnitSubmission(UnitSource("sums.py", ("a = 1\n", ""), ("A remark.",)))}},
-        {"units": {"sums": UnitSubmission(problem="It is empty.")}},
-        {"siblings": {"products": UnitSource("products.py", ("a = 1\n",))}},
-    ],
-    ids=["source", "name of the file", "cells", "problem", "sibling"],
-)
-def test_the_digest_changes_with_the_submission(changes: dict[str, Any]) -> None:
-    assert report(dataclasses.replace(SUBMISSION, **changes)).digest != report().digest
+def test_the_digest_changes_with_each_part_of_the_submission() -> None:
+    others: dict[str, dict[str, Any]] = {
+        "source": {"units": {"sums": UnitSubmission(UnitSource("sums.py", ("a = 2\n",), ("A remark.",)))}},
+        "name of the file": {"units": {"sums": UnitSubmission(UnitSource("sums.ipynb", ("a = 1\n",), ("A remark.",)))}},
+        "cells": {"units": {"sums": UnitSubmission(UnitSource("sums.py", ("a = 1\n", ""), ("A remark.",)))}},
+        "problem": {"units": {"sums": UnitSubmission(problem="It is empty.")}},
+        "sibling": {"siblings": {"products": UnitSource("products.py", ("a = 1\n",))}},
+    }
+    digests = {name: report(dataclasses.replace(SUBMISSION, **changes)).digest for name, changes in others.items()}
+    assert [name for name, digest in digests.items() if digest == report().digest] == []
 
 
-@pytest.mark.parametrize(
-    "changed",
-    ["autograder.yml", "grader/suites/sums/test_sums.py", "grader/engine/pytest.ini", "grader/reports/scoring.py"],
-)
 def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
-    small_course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    root = tmp_path / "course"
+    made_course(root, {"sums": {"add": 1}})
+
     def digest(root: Path) -> str:
         monkeypatch.setattr(fingerprint, "PACKAGE", root / "grader")
         fingerprint.suites_digest.cache_clear()
         return fingerprint.fingerprint(SUBMISSION, load_course(root), {}, BEFORE)
 
-    copy = tmp_path / "copy"
-    shutil.copytree(small_course, copy)
-    before = digest(copy)
-    assert before == digest(small_course)
-    with open(copy / changed, "a") as file:
-        file.write("\n")
-    assert digest(copy) != before
+    digests = [digest(root)]
+    for name in ("autograder.yml", "grader/suites/sums/test_sums.py", "grader/pytest.ini", "grader/scoring.py"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        with open(root / name, "a", encoding="utf-8") as file:
+            file.write("\n")
+        digests.append(digest(root))
+    assert len({*digests}) == len(digests)
+    assert digest(shutil.copytree(root, tmp_path / "copy")) == digests[-1]
     fingerprint.suites_digest.cache_clear()
 
 
@@ -490,23 +462,23 @@ def test_a_report_is_up_to_date_if_nothing_changed() -> None:
 
 
 def test_a_report_is_outdated_by_another_sheet_or_another_quiz(quiz: QuizSource) -> None:
-    submission = handed_in(quiz, RIGHT)
+    submission = handed_in(quiz, RIGHT_ANSWERS)
     made = quiz_report(quiz, submission, BEFORE)
     with_quiz = course(quiz=1)
     assert fingerprint.is_up_to_date(made, submission, with_quiz, {"sums": quiz}, BEFORE)
-    assert not fingerprint.is_up_to_date(made, handed_in(quiz, WRONG), with_quiz, {"sums": quiz}, BEFORE)
+    assert not fingerprint.is_up_to_date(made, handed_in(quiz, WRONG_ANSWERS), with_quiz, {"sums": quiz}, BEFORE)
     asks_less = dataclasses.replace(quiz, items={"no_sum": quiz.items["no_sum"]})
     assert not fingerprint.is_up_to_date(made, submission, with_quiz, {"sums": asks_less}, BEFORE)
 
 
 def test_a_report_with_a_quiz_is_outdated_after_the_due_date(quiz: QuizSource) -> None:
-    submission = handed_in(quiz, RIGHT)
+    submission = handed_in(quiz, RIGHT_ANSWERS)
     made = quiz_report(quiz, submission, BEFORE)
     assert not fingerprint.is_up_to_date(made, submission, course(quiz=1), {"sums": quiz}, AFTER)
 
 
 def test_after_the_due_date_a_corrected_answer_outdates_a_report(quiz: QuizSource) -> None:
-    submission = handed_in(quiz, RIGHT)
+    submission = handed_in(quiz, RIGHT_ANSWERS)
     made = quiz_report(quiz, submission, AFTER)
     order = quiz.items["long_addition"].model_copy(update={"answer": "c b a d"})
     corrected = dataclasses.replace(quiz, items={**quiz.items, "long_addition": order})
@@ -514,19 +486,18 @@ def test_after_the_due_date_a_corrected_answer_outdates_a_report(quiz: QuizSourc
     assert not fingerprint.is_up_to_date(made, submission, course(quiz=1), {"sums": corrected}, AFTER)
 
 
-@pytest.mark.parametrize(
-    "now_handed_in",
-    [
-        dataclasses.replace(SUBMISSION, student="Ada"),
-        dataclasses.replace(SUBMISSION, commit="1" * 40),
-        dataclasses.replace(SUBMISSION, units={"sums": UnitSubmission(UnitSource("sums.py", ("a = 2\n",)))}),
-        dataclasses.replace(SUBMISSION, units={"sums": UnitSubmission(problem="It is empty.")}),
-        dataclasses.replace(SUBMISSION, units={"sums": UNIT, "products": UnitSubmission(problem="It is missing.")}),
-    ],
-    ids=["name", "commit", "source", "problem", "one more unit"],
-)
-def test_a_report_is_outdated_by_another_submission(now_handed_in: Submission) -> None:
-    assert not fingerprint.is_up_to_date(report(), now_handed_in, course(), {}, BEFORE)
+def test_a_report_is_outdated_by_another_submission() -> None:
+    others: dict[str, dict[str, Any]] = {
+        "name": {"student": "Ada"},
+        "commit": {"commit": "1" * 40},
+        "source": {"units": {"sums": UnitSubmission(UnitSource("sums.py", ("a = 2\n",)))}},
+        "problem": {"units": {"sums": UnitSubmission(problem="It is empty.")}},
+        "one more unit": {"units": {"sums": UNIT, "products": UnitSubmission(problem="It is missing.")}},
+    }
+    made = report()
+    found = {name: dataclasses.replace(SUBMISSION, **changes) for name, changes in others.items()}
+    kept = [name for name, one in found.items() if fingerprint.is_up_to_date(made, one, course(), {}, BEFORE)]
+    assert kept == []
 
 
 def test_a_report_is_outdated_if_the_date_changes_the_feedback() -> None:
@@ -539,6 +510,7 @@ def test_a_report_is_outdated_if_the_date_changes_the_feedback() -> None:
 # -- one unit after the other ---------------------------------------------------------------------------------
 
 
+@pytest.mark.proof(part="grading")
 def test_a_unit_is_graded_with_the_results_of_earlier_units(
     engine: Engine, handshake: EngineHandshake, tmp_path: Path
 ) -> None:
@@ -567,7 +539,7 @@ def test_a_unit_is_graded_with_the_results_of_earlier_units(
 
 @pytest.mark.parametrize("change", ["file", "sheet", "quiz", "due date"])
 def test_a_changed_unit_is_graded_again(quiz: QuizSource, change: str) -> None:
-    submission, with_quiz = handed_in(quiz, RIGHT), course(quiz=1)
+    submission, with_quiz = handed_in(quiz, RIGHT_ANSWERS), course(quiz=1)
     made, quizzes, now = quiz_report(quiz, submission, BEFORE), {"sums": quiz}, BEFORE
     assert fingerprint.up_to_date_part(made, ["sums"], submission, with_quiz, quizzes, now)
     if change == "file":
@@ -575,7 +547,7 @@ def test_a_changed_unit_is_graded_again(quiz: QuizSource, change: str) -> None:
             submission, units={"sums": UnitSubmission(UnitSource("sums.py", ("a = 2\n",)))}
         )
     elif change == "sheet":
-        submission = handed_in(quiz, WRONG)
+        submission = handed_in(quiz, WRONG_ANSWERS)
     elif change == "quiz":
         quizzes = {"sums": dataclasses.replace(quiz, items={"no_sum": quiz.items["no_sum"]})}
     else:

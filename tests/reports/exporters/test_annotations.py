@@ -40,16 +40,6 @@ def test_an_error_is_shown_on_the_line_that_raised_it() -> None:
     assert found[0].data == "It raised a ValueError: no numbers. The sum should come out."
 
 
-def test_the_cause_of_an_error_follows_its_text() -> None:
-    reason = "It raised a NameError. The cause is line 3 of sums.py: it is not valid Python."
-    lost = {"sums": unit({"total": exercise(0, 1, reason=reason)})}
-    (error,) = errors(report(lost, [raised("total", f"{reason} name 'mean' is not defined", 9)]))
-    assert error.data == (
-        "It raised a NameError: name 'mean' is not defined. The cause is line 3 of sums.py: it is not valid Python. "
-        "They should be right."
-    )
-
-
 def test_no_annotation_points_to_another_file() -> None:
     lost = {"sums": unit({"total": exercise(0, 1, line=7)})}
     found = errors(report(lost, [raised("total", "It raised a ValueError.", 900, file="torch.py")]))

@@ -1,31 +1,53 @@
-"""Text from others is escaped."""
+"""The functions that escape text from others."""
 
 from __future__ import annotations
 
-import pytest
-from made_reports import commands_in
+import random
+
+from made_reports import ATTACKS, LINK, commands_in
 from markdown_it import MarkdownIt
 
 from grader.reports.exporters.job_summary import code, command, markdown, sentence
+from grader.text import plain
 
 AS_GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+TEXTS = [
+    *ATTACKS, "# a heading", "- an item", "+ an item", "1. an item", "2) an item", "=====", "---", "    code",
+    "> quoted", "*stars* and __lines__ and ~~no~~ and __init__", "`code` and ``more", "[a](https://a.example) ![b](c)",
+    "<script>alert(1)</script> <!-- no --> &lt; &#60;", "a \\* b \\", "a | b", "$x$ and $`x`$", "W_query a_b_c _x",
+    "<https://a.example> <a@b.example>", "a`b", "`", "``a```", "<b> *c* | @ada", " padded ", "",
+]  # fmt: skip
+DRAW = random.Random(19)
+TEXTS += ["".join(DRAW.choices([*" ".join(ATTACKS).split(" "), " ", "\n"], k=12)) for _ in range(200)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# a heading", "- an item", "+ an item", "1. an item", "2) an item", "=====", "---", "    code", "> quoted",
-        "*stars* and __lines__ and ~~no~~ and __init__", "`code` and ``more", "[a](https://a.example) ![b](c) [d]: e",
-        "<script>alert(1)</script> <!-- no --> &lt; &#60;", "a \\* b \\", "a | b", "$x$ and $`x`$", "W_query a_b_c _x",
-        "<https://a.example> <a@b.example>",
-    ],
-)  # fmt: skip
-def test_markdown_shows_the_text_and_nothing_else(text: str) -> None:
-    (paragraph, inline, _) = AS_GITHUB.parse(markdown(text))
-    assert (paragraph.type, inline.type) == ("paragraph_open", "inline")
-    assert {child.type for child in inline.children or []} <= {"text", "text_special"}
-    shown = "".join(child.content for child in inline.children or [])
-    assert shown.replace("\u200b", "") == text.strip()
+def shown(markdown: str) -> list[tuple[str, str]]:
+    """What Markdown shows in a paragraph: text, code or an element, and its content."""
+    found: list[tuple[str, str]] = []
+    for block in AS_GITHUB.parse(markdown):
+        if block.type == "inline":
+            found += [(one.type.replace("text_special", "text"), one.content) for one in block.children or []]
+        elif not block.type.startswith("paragraph"):
+            found.append((block.type, block.content))
+    return found
+
+
+def test_escaped_text_is_shown_and_is_nothing_else() -> None:
+    obeyed = []
+    for text in TEXTS:
+        line = plain(text)
+        as_text, as_code = shown(markdown(text)), shown(code(text))
+        words = "".join(content for kind, content in as_text if kind == "text")
+        (found,) = commands_in(command("error", text, title=text or None))
+        if (
+            words.replace("\u200b", "") != line
+            or LINK.search(words)
+            or {kind for kind, _ in [*as_text, *shown(sentence(text))]} - {"text", "code_inline"}
+            or [(kind, content.strip()) for kind, content in as_code] != [("code_inline", line)]
+            or (found.name, commands_in(found.data)) != ("error", [])
+        ):
+            obeyed.append(text)
+    assert obeyed == []
 
 
 def test_markdown_has_no_mentions_and_no_links() -> None:
@@ -42,12 +64,6 @@ def test_a_product_of_matrices_is_unchanged() -> None:
 def test_the_code_in_a_sentence_of_the_course_stays_code() -> None:
     shown = AS_GITHUB.renderInline(sentence("`/` and `*` bind alike: <b> * `d_k**0.5`."))
     assert shown == "<code>/</code> and <code>*</code> bind alike: &lt;b&gt; * <code>d_k**0.5</code>."
-
-
-@pytest.mark.parametrize("text", ["a`b", "`", "``a```", "<b> *c* | @ada", " padded ", ""])
-def test_code_shows_the_text_and_nothing_else(text: str) -> None:
-    shown = AS_GITHUB.parseInline(code(text))[0].children or []
-    assert [(child.type, child.content.strip()) for child in shown] == [("code_inline", text.strip())]
 
 
 def test_a_command_is_parsed_as_intended() -> None:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from courses import REPOSITORY, SMALL_COURSE
-from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
+from courses import REPOSITORY
+from made_reports import exercise, made_course, of_exercises, quiz, raised, report, unit, unwritten
 
-from grader.course.model import load_course
 from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
 from grader.reports.exporters.autograder_results import gradescope_results
@@ -118,11 +117,8 @@ def test_after_its_due_date_a_quiz_shows_feedback_on_each_answer() -> None:
 
 def graded(root: Path, when: str, level: str) -> dict[str, Any]:
     """The results of an answer with a known mistake, with a quiz, at this level before or after the due date."""
-    for name, text in SMALL_COURSE.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
     feedback = {"before_due": "points", "after_due": "points", f"{when}_due": level}
-    course = load_course(root)
+    course = made_course(root, {"sums": {"add": 2}}, quizzes=["sums"])
     course = course.model_copy(update={"feedback": course.feedback.model_copy(update=feedback)})
     asked = load_quiz(root / "solutions" / "sums_quiz.yml")
     sheet = UnitSource("sums_quiz.md", (write_sheet(asked.questions, 1, {"is_larger": "a"}),))
@@ -166,13 +162,9 @@ def test_the_table_has_every_level_before_and_after_the_due_date() -> None:
     ]
 
 
-def test_all_text_for_gradescope_is_plain() -> None:
+def test_students_see_the_tests_as_plain_text_and_never_the_output_of_the_program() -> None:
     made = gradescope_results(of_exercises(total=exercise(1)))
     assert {made["output_format"], *(test["output_format"] for test in made["tests"])} == {"text"}
-
-
-def test_students_see_the_tests_and_never_the_output_of_the_program() -> None:
-    made = gradescope_results(of_exercises(total=exercise(1)))
     assert (made["stdout_visibility"], made["tests"][0]["visibility"]) == ("hidden", "visible")
     assert made["execution_time"] == 1.5
     assert made["extra_data"]["commit"] == "0" * 40

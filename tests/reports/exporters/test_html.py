@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from browser import Sheet, a_browser
-from made_reports import exercise, quiz, raised, report, unit, unwritten
+from made_reports import ATTACKS, exercise, quiz, raised, report, unit, unwritten, with_text
 from playwright.sync_api import Browser, expect
 
 from grader.reports.exporters.html import MOST_BYTES, Picture, Record, page
@@ -30,7 +30,6 @@ LOOKS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
     "phone": PHONE,
-    "forced colours": {"forced_colors": "active"},
 }
 
 
@@ -165,6 +164,13 @@ def test_a_phone_needs_no_scrolling_to_the_side(shown: Callable[..., Sheet]) -> 
         sheet = shown(text, **PHONE)
         sheet.unfold()
         assert sheet.page.evaluate("document.documentElement.scrollWidth") == PHONE["viewport"]["width"]
+
+
+def test_a_page_of_attacks_runs_and_loads_nothing(shown: Callable[..., Sheet]) -> None:
+    sheet = shown(page(with_text("\n".join(ATTACKS))))
+    sheet.unfold()
+    assert sheet.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert sheet.events == []
 
 
 def test_on_paper_everything_is_unfolded(shown: Callable[..., Sheet]) -> None:
