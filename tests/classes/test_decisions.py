@@ -100,6 +100,10 @@ def test_the_deduction_is_exact() -> None:
     assert thirds.applied(earned(10, 10), {"sums": Time(DUE + HOUR, "push")}).points == 7  # 10 * (1 - 0.3) is 6.99…
 
 
+def test_half_a_point_is_rounded_down() -> None:
+    assert applied(35, DUE + HOUR).points == 31  # 31.5, which is nearer to 32
+
+
 def test_no_points_are_taken_off_until_it_is_known_when_late_work_came() -> None:
     found = applied(45, None, CANVAS).units["sums"]
     assert (found.points, found.changes) == (45, [])
@@ -137,8 +141,8 @@ def test_the_quiz_is_part_of_what_was_earned() -> None:
     assert Decisions(course(), [RosterEntry("ada")]).applied(made, {"sums": Time(DUE + HOUR, "push")}).points == 9
 
 
+TIME, SHEET = "student,unit,time\n", "Identifier,Full name,Email address,Status,Last modified (submission)\n"
 ROSTER = "student,name,email\nada,Ada Doe,ada@x.org\nbob,Bob Roe,bob@x.org\n"
-WORKSHEET = "Identifier,Full name,Email address,Status,Last modified (submission)\n"
 
 
 def read(folder: Path, **tables: str) -> Decisions:
@@ -163,7 +167,7 @@ def test_times_and_adjustments_beside_the_roster_are_read(tmp_path: Path) -> Non
 @pytest.mark.parametrize("time", ["Sunday, 28 March 2027, 12:59 AM", "Sunday, 28 March 2027, 00:59"])
 def test_moodles_grading_worksheet_gives_times_in_the_courses_zone(tmp_path: Path, time: str) -> None:
     rows = f'Participant 4711,Ada Doe,ada@x.org,Submitted,"{time}"\nParticipant 4712,Bob Roe,bob@x.org,,-\n'
-    found = read(tmp_path, times_sums=f"{WORKSHEET}{rows}Participant 9,Staff,s@x.org,,-\n")
+    found = read(tmp_path, times_sums=f"{SHEET}{rows}Participant 9,Staff,s@x.org,,-\n")
     sheet = found.times.worksheets["sums"]
     assert [(one.number, one.student, one.at) for one in sheet.stamps] == [
         ("4711", "ada", DUE + HOUR),
@@ -175,14 +179,12 @@ def test_moodles_grading_worksheet_gives_times_in_the_courses_zone(tmp_path: Pat
 def test_a_time_that_clocks_showed_twice_is_unknown_and_one_that_they_never_showed_is_refused(tmp_path: Path) -> None:
     """Clocks in Berlin are set back at 03:00 on 31 October 2027, and forward at 02:00 on 28 March 2027."""
     row = 'Participant 4711,Ada Doe,ada@x.org,Submitted,"{}"\n'
-    sheet = read(tmp_path, times_sums=WORKSHEET + row.format("Sunday, 31 October 2027, 2:30 AM")).times.worksheets[
-        "sums"
-    ]
+    sheet = read(tmp_path, times_sums=SHEET + row.format("Sunday, 31 October 2027, 2:30 AM")).times.worksheets["sums"]
     assert sheet.time("4711", "ada") == Time(None, "times_sums.csv")
     [note] = sheet.notes
     assert "times_sums.csv, line 2: clocks in Europe/Berlin showed 'Sunday, 31 October 2027, 2:30 AM' twice" in note
     with pytest.raises(TableError, match="clocks in Europe/Berlin never showed 'Sunday, 28 March 2027, 2:30 AM'"):
-        read(tmp_path, times_sums=WORKSHEET + row.format("Sunday, 28 March 2027, 2:30 AM"))
+        read(tmp_path, times_sums=SHEET + row.format("Sunday, 28 March 2027, 2:30 AM"))
 
 
 @pytest.mark.parametrize(
@@ -206,72 +208,60 @@ def test_a_unit_that_is_not_graded_now_keeps_its_time_as_far_as_the_tables_have_
     tmp_path: Path, before: Time | None, lines: list[tuple[str, datetime.datetime]], kept: Time | None
 ) -> None:
     rows = "".join(f"ada,sums,{at.isoformat()},{submission}\n" for submission, at in lines)
-    times = read(tmp_path, times=f"student,unit,time,submission\n{rows}", times_means=WORKSHEET).times
+    times = read(tmp_path, times=f"student,unit,time,submission\n{rows}", times_means=SHEET).times
     assert times.kept("ada", "sums", before) == kept
+
+
+POINTS, PLACE = "student,unit,points,comment,by\n", "student,unit,exercise,points,comment,by\n"
+DEDUCTION = "deduction,points,text,exercise\n"
 
 
 @pytest.mark.parametrize(
     ("table", "text", "sentence"),
     [
         ("times", "student,unit\n", "times.csv, line 1: the column 'time' is missing."),
+        ("times", f"{TIME}eve,sums,2027-03-28T00:59Z\n", "line 2, student: 'eve' is not in the roster"),
+        ("times", f"{TIME}ada,sum,2027-03-28T00:59Z\n", "line 2, unit: 'sum' is not a unit"),
+        ("times", f"{TIME}ada,sums,28.3.2027 0:59\n", "line 2, time: '28.3.2027 0:59' is no time with an"),
+        ("times", f"{TIME}ada,sums,2027-03-28T00:59\n", "is no time with an offset from UTC"),
         (
             "times",
-            "student,unit,time\neve,sums,2027-03-28T00:59+01:00\n",
-            "line 2, student: 'eve' is not in the roster",
-        ),
-        (
-            "adjustments",
-            "student,unit,points,comment,by\nADA,sums,1,Well,Ms Roe\n",
-            "line 2, student: 'ADA' is not in the roster: correct the name. Did you mean 'ada'?",
-        ),
-        ("times", "student,unit,time\nada,sum,2027-03-28T00:59+01:00\n", "line 2, unit: 'sum' is not a unit"),
-        ("times", "student,unit,time\nada,sums,28.3.2027 0:59\n", "line 2, time: '28.3.2027 0:59' is no time with an"),
-        ("times", "student,unit,time\nada,sums,2027-03-28T00:59\n", "is no time with an offset from UTC"),
-        (
-            "times",
-            "student,unit,time\nada,sums,2027-03-28T00:59Z\nada,sums,2027-03-28T01:59Z\n",
-            "line 3, unit: there is an earlier line for ada and sums",
+            f"{TIME}ada,sums,2027-03-28T00:59Z\nada,sums,2027-03-28T01:59Z\n",
+            "line 3, unit: there is an earlier",
         ),
         ("times_sums", "Nr,Name\n", "times_sums.csv, line 1: there is no column 'Identifier'"),
-        ("times_sums", f"{WORKSHEET}Participant 1,Ada Doe,,,gestern\n", "'gestern' cannot be read"),
+        ("times_sums", f"{SHEET}Participant 1,Ada Doe,,,gestern\n", "'gestern' cannot be read"),
         ("adjustments", "student,points\n", "the column 'by' is missing."),
-        ("adjustments", "student,unit,points,comment,by\neve,sums,1,x,y\n", "line 2, student: 'eve' is not in the"),
-        ("adjustments", "student,unit,points,comment,by\nada,sum,1,x,y\n", "line 2, unit: 'sum' is not a unit"),
-        ("adjustments", "student,exercise,points,comment,by\nada,add,1,x,y\n", "there is no exercise 'add'"),
         (
             "adjustments",
-            "student,unit,exercise,points,comment,by\nada,sums,add_means,1,x,y\n",
-            "line 2, exercise: there is no exercise 'add_means' in sums.",
+            f"{POINTS}ADA,sums,1,x,y\n",
+            "'ADA' is not in the roster: correct the name. Did you mean 'ada'?",
         ),
-        ("adjustments", "student,unit,points,comment,by\nada,sums,1/2,x,y\n", "line 2, points: '1/2' is no number"),
-        ("adjustments", "student,unit,points,comment,by\nada,sums,-1_0,x,y\n", "line 2, points: '-1_0' is no number"),
-        ("adjustments", "student,unit,points,comment,by\nada,sums,1e400,x,y\n", "line 2, points: '1e400' is no number"),
+        ("adjustments", f"{POINTS}eve,sums,1,x,y\n", "line 2, student: 'eve' is not in the"),
+        ("adjustments", f"{POINTS}ada,sum,1,x,y\n", "line 2, unit: 'sum' is not a unit"),
+        ("adjustments", f"{POINTS}ada,,1,x,y\n", "line 2, unit: it is empty: points belong to a unit"),
+        ("adjustments", f"{PLACE}ada,,add,1,x,y\n", "there is no exercise 'add'"),
+        ("adjustments", f"{PLACE}ada,sums,add_means,1,x,y\n", "line 2, exercise: there is no exercise 'add_means' in"),
+        ("adjustments", f"{POINTS}ada,sums,1/2,x,y\n", "line 2, points: '1/2' is no number"),
+        ("adjustments", f"{POINTS}ada,sums,-1_0,x,y\n", "line 2, points: '-1_0' is no number"),
+        ("adjustments", f"{POINTS}ada,sums,1e400,x,y\n", "line 2, points: '1e400' is no number"),
         (
             "adjustments",
-            "student,unit,points,comment,by\nada,sums,-1,x,y\nada,sums,-1.0,x,y\n",
-            "line 3, comment: line 2 says the same: remove one.",
+            f"{POINTS}ada,sums,-1,x,y\nada,sums,-1.0,x,y\n",
+            "line 3, comment: line 2 says the same: remove",
         ),
-        ("adjustments", "student,unit,points,comment,by\nada,sums,1,,\n", "line 2, comment: it is empty"),
-        ("adjustments", "student,points,comment,by\nada,1,x,y\n", "line 2, unit: it is empty: points belong to a unit"),
-        ("adjustments", "student,comment,by\nada,x,\n", "line 2, by: it is empty"),
+        ("adjustments", f"{POINTS}ada,sums,1,,\n", "line 2, comment: it is empty"),
+        ("adjustments", f"{POINTS}ada,sums,,x,\n", "line 2, by: it is empty"),
         (
             "adjustments",
             "student,unit,deduction,by\nada,sums,slow,y\n",
             "line 2, deduction: 'slow' is not in rubric.csv",
         ),
-        (
-            "rubric",
-            "deduction,points,text\nslow,2,x\n",
-            "rubric.csv, line 2, points: a deduction takes points off: write -2.",
-        ),
-        ("rubric", "deduction,points,text\nslow,some,x\n", "line 2, points: 'some' is no number of points"),
-        ("rubric", "deduction,points,text\nslow,-1,x\nslow,-1,x\n", "line 3, deduction: 'slow' is in line 2, too"),
-        ("rubric", "deduction,points,text,exercise\nslow,-1,,add_sum\n", "line 2, text: it is empty"),
-        (
-            "rubric",
-            "deduction,points,text,exercise\nslow,-1,x,add_sum\n",
-            "there is no exercise 'add_sum'. Did you mean 'add_sums'?",
-        ),
+        ("rubric", f"{DEDUCTION}slow,2,x\n", "rubric.csv, line 2, points: a deduction takes points off: write -2."),
+        ("rubric", f"{DEDUCTION}slow,some,x\n", "line 2, points: 'some' is no number of points"),
+        ("rubric", f"{DEDUCTION}slow,-1,x\nslow,-1,x\n", "line 3, deduction: 'slow' is in line 2, too"),
+        ("rubric", f"{DEDUCTION}slow,-1,,\n", "line 2, text: it is empty"),
+        ("rubric", f"{DEDUCTION}slow,-1,x,add_sum\n", "there is no exercise 'add_sum'. Did you mean 'add_sums'?"),
     ],
 )
 def test_each_problem_is_reported_with_its_line_and_column(
@@ -309,11 +299,12 @@ def test_a_deduction_of_the_rubric_has_its_points_and_its_text(tmp_path: Path) -
         ("ada,,,slow,,Ms Roe", "line 2, unit: it is empty: points belong to a unit."),
         ("ada,,add_sums,no_text,,Ms Roe", "rubric.csv has 'no_text' for add_means: leave this cell empty."),
         ("ada,sums,,slow,,x\nada,sums,,slow,,x", "line 3, deduction: line 2 says the same: remove one."),
+        ("ada,sums,,slow,,x,A\nada,sums,,slow,,x,B", "line 3, deduction: line 2 says the same: remove one."),
     ],
 )
 def test_a_deduction_is_used_as_the_rubric_has_it(tmp_path: Path, line: str, sentence: str) -> None:
     with pytest.raises(TableError) as error:
-        read(tmp_path, rubric=RUBRIC, adjustments=f"student,unit,exercise,deduction,points,by\n{line}\n")
+        read(tmp_path, rubric=RUBRIC, adjustments=f"student,unit,exercise,deduction,points,by,comment\n{line}\n")
     assert sentence in str(error.value)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.classes.work import StudentWork, SubmissionWork
+from made_reports import exercise, report, unit
+
+from grader.classes.work import StudentWork, SubmissionWork, best_of
 from grader.engine.grading import Graded
 from grader.reports.folder import SUITE_FAULTS
+from grader.reports.report_model import Received, Report
 
 
 def test_pytests_report_is_on_the_last_submission_and_keeps_what_suites_raised_with_all() -> None:
@@ -19,3 +22,23 @@ def test_pytests_report_is_on_the_last_submission_and_keeps_what_suites_raised_w
     candidates = [SubmissionWork(nothing, {}, Graded(nothing, one)) for one in results]
     work = StudentWork("ada", None, None, candidates, ())
     assert work.pytest == {"tests": [3], SUITE_FAULTS: {"a": ["first", "third"], "b": ["second"]}}
+
+
+def submitted(points: int, source: str | None = "push", at: str | None = "2027-01-20T12:00:00+00:00") -> Report:
+    """A report on one of several submissions; without a source, nothing says when it came."""
+    received = source and Received(at=at, source=source)
+    made = unit({"add": exercise(points, 5 - points)}).model_copy(update={"received": received})
+    return report({"sums": made})
+
+
+def test_of_several_submissions_the_one_with_most_points_counts_or_the_last_whose_time_is_known() -> None:
+    undated = submitted(3, "Canvas", None)
+    for reports, best, why in [
+        ([submitted(1), submitted(4), submitted(3)], 1, "it has more points"),
+        ([submitted(3), submitted(3, None)], 1, ""),
+        ([submitted(3), undated, undated], 0, "it has as many points, and its time is known"),
+    ]:
+        found, chosen = best_of(reports).units["sums"], reports[best].units["sums"]
+        assert (found.points, found.received) == (chosen.points, chosen.received)
+        remark = f"{len(reports)} submissions were graded. An earlier one counts, because {why}."
+        assert found.remarks == ([remark] if why else [])
