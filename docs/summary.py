@@ -27,7 +27,7 @@ HEIGHT = 1000
 # The width of the window, the colours, the heading at the top, and what is unfolded.
 LOOKS: list[tuple[int, Literal["light", "dark"], str, str]] = [
     (780, "light", "body", ""),
-    (780, "dark", "#quizzes", ".quiz-unit:first-of-type, .item:first-of-type, .item:has(.flag):nth-of-type(6)"),
+    (780, "dark", "#quizzes", ".quiz-unit:first-of-type, .item:first-of-type"),
     (360, "light", "#help", ""),
 ]
 BESIDE = '<body style="margin: 0; display: flex; gap: 24px; background: #8a9199">'

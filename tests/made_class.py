@@ -1,12 +1,10 @@
 """A class of any size with made reports on this course: abilities, mistakes, quiz answers, late work, and a week ago.
 
-Nothing is run. The names of tests and the misconceptions are read from the hidden suites, and answers are marked by the
-quizzes' own sources.
+Nothing is run. The misconceptions are those of the hidden suites, and answers are marked by the quizzes' own sources.
 """
 
 from __future__ import annotations
 
-import ast
 import datetime
 import hashlib
 import math
@@ -17,55 +15,29 @@ from pathlib import Path
 from typing import NamedTuple
 
 from courses import COURSE
-from made_reports import exercise, report, unit, unwritten
+from made_reports import exercise, marked, report, unit, unwritten
 
 from grader.classes.decisions import Decisions
 from grader.classes.times import Time
-from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, VariedItem, mark, right_letters
+from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, right_letters
 from grader.quizzes.questions import VARIANTS, rendered
 from grader.quizzes.quiz_source import QuizSource as Source
 from grader.quizzes.quiz_source import load_quizzes
 from grader.reports.folder import keep_earlier, write_report
-from grader.reports.report_model import Exercise, Message, Named, Quiz, QuizItem, Report, Timing, Unit
+from grader.reports.report_model import Exercise, Message, Named, Quiz, Report, Timing, Unit
 from grader.submissions.submission import missing_file
 from grader.testing.misconceptions import build, misconceptions_of
 
 FIRST = (
-    "Ada",
-    "Bela",
-    "Chen",
-    "Dina",
-    "Emil",
-    "Farah",
-    "Gus",
-    "Hana",
-    "Ivo",
-    "Jana",
-    "Kofi",
-    "Lena",
-    "Milo",
-    "Nora",
+    "Ada", "Bela", "Chen", "Dina", "Emil", "Farah", "Gus", "Hana", "Ivo", "Jana", "Kofi", "Lena", "Milo", "Nora",
     "Omar",
-)
+)  # fmt: skip
 LAST = (
-    "Adeyemi",
-    "Berger",
-    "Costa",
-    "Dahl",
-    "Eriksen",
-    "Fischer",
-    "Garcia",
-    "Haddad",
-    "Ito",
-    "Kim",
-    "Lopez",
-    "Novak",
+    "Adeyemi", "Berger", "Costa", "Dahl", "Eriksen", "Fischer", "Garcia", "Haddad", "Ito", "Kim", "Lopez", "Novak",
     "Sato",
-)
+)  # fmt: skip
 NOW = datetime.datetime(2027, 3, 20, 18, 0, tzinfo=datetime.UTC)
 WEEK_AGO = NOW - datetime.timedelta(days=8)
-HARD_VARIANT = 2
-"""A variant in which the answer to the first item with numbers is mostly wrong."""
 
 
 class Student(NamedTuple):
@@ -135,28 +107,17 @@ def _unit(student: Student, name: str, time: datetime.datetime, is_begun: bool) 
 
 
 def _exercise(student: Student, unit_name: str, name: str, is_begun: bool) -> Exercise:
-    count, difficulty = len(_tests_of(unit_name)[name]), random.Random(name).gauss(-0.6, 1.0)
+    of_exercise = random.Random(name)
+    difficulty, count = of_exercise.gauss(-0.6, 1.0), of_exercise.randrange(3, 9)
     if not is_begun or student.draw("writes", name).random() < 0.02:
-        return _made_exercise(unit_name, name, 0, None)
+        return unwritten(count)
     if student.can(difficulty, name):
-        return _made_exercise(unit_name, name, count, None)
+        return exercise(count)
     draw = student.draw("mistake", name)
-    kind = int(draw.paretovariate(1.2)) - 1 if draw.random() < 0.7 else None
-    return _made_exercise(unit_name, name, draw.randrange(1, max(2, count)), kind)
-
-
-@cache
-def _tests_of(unit_name: str) -> dict[str, list[str]]:
-    """The names of the hidden tests of each exercise, as far as they are written out."""
-    found: dict[str, list[str]] = {name: [] for name in COURSE.units[unit_name].exercises}
-    for path in COURSE.hidden_tests(unit_name):
-        written = ast.parse(path.read_text(encoding="utf-8")).body
-        for item in (one for one in written if isinstance(one, ast.FunctionDef)):
-            for call in item.decorator_list:
-                if isinstance(call, ast.Call) and ast.unparse(call.func) == "pytest.mark.exercise":
-                    name = ast.literal_eval(call.args[0])
-                    found[name].append(item.name.removeprefix("test_"))
-    return {name: tests or ["shape", "values", "gradients"] for name, tests in found.items()}
+    passed, known = draw.randrange(1, count), _mistakes_of(unit_name).get(name, [])
+    rank = int(draw.paretovariate(1.2)) - 1
+    found = [known[rank % len(known)]] if known and draw.random() < 0.7 else []
+    return exercise(passed, count - passed).model_copy(update={"misconceptions": found})
 
 
 @cache
@@ -169,18 +130,6 @@ def _mistakes_of(unit_name: str) -> dict[str, list[Named]]:
 
 
 @cache
-def _made_exercise(unit_name: str, name: str, passed: int, mistake: int | None) -> Exercise:
-    tests = _tests_of(unit_name)[name]
-    if not passed:
-        return unwritten(len(tests))
-    made = exercise(passed, len(tests) - passed)
-    named = [test.model_copy(update={"name": one}) for test, one in zip(made.tests, tests, strict=True)]
-    known = _mistakes_of(unit_name).get(name, [])
-    found = [known[mistake % len(known)]] if known and mistake is not None else []
-    return made.model_copy(update={"tests": named, "misconceptions": found})
-
-
-@cache
 def _quizzes() -> dict[str, Source]:
     return load_quizzes(COURSE.solutions, COURSE.quizzes)
 
@@ -188,41 +137,18 @@ def _quizzes() -> dict[str, Source]:
 def _quiz(student: Student, name: str, time: datetime.datetime, is_begun: bool) -> Quiz | None:
     if name not in _quizzes():
         return None
-    variant = student.draw("variant", name).randrange(VARIANTS)
-    is_over = COURSE.is_over(name, time)
-    items = {}
-    for item_name, item in _quizzes()[name].items.items():
-        raw = _answer(student, item_name, item, variant) if is_begun else None
-        marked = mark(item, raw, variant, 1) if raw is not None and is_over else None
-        items[item_name] = QuizItem(
-            answered=raw is not None,
-            points=(marked.points if marked else 0) if is_over else None,
-            possible=item.points,
-            problem=None,
-            sentences=marked.sentences if marked else [],
-            answer=None,
-            explanation=None,
-        )
-    return Quiz(
-        points=sum(item.points or 0 for item in items.values()) if is_over else None,
-        possible=sum(item.possible for item in items.values()),
-        summary=f"{sum(item.answered for item in items.values())} of {len(items)} answered",
-        variant=variant,
-        remarks=[] if is_begun else [missing_file(name, is_quiz=True)],
-        items=items,
-    )
+    source, variant = _quizzes()[name], student.draw("variant", name).randrange(VARIANTS)
+    given = {one: _answer(student, one, item, variant) for one, item in source.items.items() if is_begun}
+    answers = {one: raw for one, raw in given.items() if raw is not None}
+    return marked(source, answers, variant, is_over=COURSE.is_over(name, time))
 
 
 def _answer(student: Student, name: str, item: Item, variant: int) -> str | None:
     """Return a right answer, a wrong one as students give it, or none."""
     draw = student.draw("answer", name)
-    is_hard = isinstance(item, VariedItem) and len(item.parameters()) > HARD_VARIANT and name == _hard_item()
-    difficulty = random.Random(name).gauss(-0.5, 0.9)
-    if is_hard and variant % len(item.variants) == HARD_VARIANT:  # type: ignore[union-attr]
-        difficulty += 5
     if draw.random() < 0.03:
         return None
-    right = student.can(difficulty, name)
+    right = student.can(random.Random(name).gauss(-0.5, 0.9), name)
     if isinstance(item, ChoiceItem | BugItem):
         return _letters(draw, item, right)
     if isinstance(item, OrderItem):
@@ -232,16 +158,6 @@ def _answer(student: Student, name: str, item: Item, variant: int) -> str | None
     slips = [row[column] for column in item.slips]
     value = row["answer"] if right else draw.choice([*slips, *slips, 12345 if item.kind == "number" else [9, 9, 9]])
     return rendered(value)
-
-
-@cache
-def _hard_item() -> str:
-    return next(
-        name
-        for quiz in _quizzes().values()
-        for name, item in quiz.items.items()
-        if isinstance(item, VariedItem) and item.parameters()
-    )
 
 
 def _letters(draw: random.Random, item: ChoiceItem | BugItem, is_right: bool) -> str:

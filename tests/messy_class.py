@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import courses
+from made_reports import RIGHT_ANSWERS
 
 from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
@@ -90,10 +91,6 @@ class Try(NamedTuple):
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"].encode()
 WRONG = RIGHT.replace(b"a + b", b"a - b")
 CURIOUS = RIGHT + b"\ntry:\n    open('/etc/hostname').read()\nexcept Exception:\n    pass\n"
-ANSWERS = {
-    "order_of_terms": "b", "even_sums": "a c", "is_larger": "b", "mean_of_two": "2.75", "how_many_terms": "12",
-    "sum_over_rows": "(4,)", "long_addition": "b c a d", "no_sum": "d",
-}  # fmt: skip
 
 
 def zipped(files: Files) -> bytes:
@@ -107,7 +104,7 @@ def zipped(files: Files) -> bytes:
 @cache
 def kinds(quiz: Path) -> dict[str, Sequence[Try]]:
     """What students hand in, by what is special about it: the last one last."""
-    sheet = write_sheet(load_quiz(quiz).questions, 1, ANSWERS).encode()
+    sheet = write_sheet(load_quiz(quiz).questions, 1, RIGHT_ANSWERS).encode()
     right: Files = {"sums.py": RIGHT, "sums_quiz.md": sheet}
     wrong = {**right, "sums.py": WRONG}
     document = zipped({"word/document.xml": b"<w:document/>", "[Content_Types].xml": b"<Types/>"})

@@ -9,9 +9,10 @@ import pytest
 from made_reports import exercise, quiz, report, unit
 
 from grader.classes.decisions import Decisions
-from grader.classes.differences import ReportDifference, difference
+from grader.classes.differences import ReportDifference, difference, outranked
 from grader.classes.roster import RosterEntry
 from grader.classes.times import Time
+from grader.classes.work import NewReport
 from grader.course.model import Course, Late
 from grader.course.model import UnitSettings as CourseUnit
 from grader.reports.report_model import Change, Report, Unit
@@ -113,6 +114,16 @@ def test_an_adjustment_is_shown_at_its_exercise() -> None:
     found = difference(BEFORE, BEFORE.with_units({"sums": more}), course())
     assert found
     assert "sums/add: +2, The text did not say this." in found.lines
+
+
+def test_a_better_report_on_a_submission_that_is_not_given_now_is_named() -> None:
+    worse = decided(unit({"add": exercise(5, 5)}, quiz=quiz(3, 4)).model_copy(update={"answers": "2" * 64}))
+    before = decided(ANSWER.model_copy(update=OTHER_ANSWERS))
+    found = NewReport(worse, None, (), before, {"2" * 64})
+    assert "another submission, which has more points: ada (sums: 9, now 8)." in outranked([found], "best")
+    # It is given and does not count any more, or the unit was not graded now.
+    for same in (found._replace(given={"1" * 64, "2" * 64}), found._replace(kept=["sums"])):
+        assert outranked([same], "best") == ""
 
 
 def test_without_an_earlier_report_that_is_the_cause() -> None:

@@ -8,34 +8,34 @@ from pathlib import Path
 import courses
 import pytest
 from bs4 import BeautifulSoup
-from made_reports import exercise, raised, report, unit
+from made_reports import exercise, made_course, raised, report, unit
 from markdown_it import MarkdownIt
 
 from grader.classes.collected import CollectedStudent, CollectedWork
 from grader.classes.record import Grade, feedback, feedback_page
 from grader.course.model import Course, load_course
 from grader.errors import GraderError
-from grader.reports.report_model import Report
+from grader.quizzes.quiz_source import load_quizzes
+from grader.reports.report_model import Report, Result
+from grader.reports.scoring import Rubric, make_report
+from grader.submissions.submission import Submission, UnitSubmission
 
 UNITS = ("sums", "means", "modes")
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+STUDENT = CollectedStudent(student="ada", repository="our-course/ada")
 
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """A course of three units without quizzes, all over."""
-    root = courses.make_small_course(tmp_path / "course")
-    units = "".join(
-        f"  {name}:\n    title: The {name}\n    due: 2025-01-01T00:00:00+00:00\n    exercises: {{{name}_of: 1}}\n"
-        for name in UNITS
-    )
-    text = (
-        (root / "autograder.yml").read_text(encoding="utf-8").replace("after_due: points", "after_due: misconception")
-    )
-    (root / "autograder.yml").write_text(f"{text.partition('units:')[0]}units:\n{units}", encoding="utf-8")
-    for name in UNITS:
-        (root / "solutions" / f"{name}.py").write_text(f"def {name}_of(a):\n    ...\n", encoding="utf-8")
-    return load_course(root)
+    """A course of three units, all over, whose feedback does not change with the date."""
+    made = made_course(tmp_path / "course", {name: {f"{name}_of": 1} for name in UNITS})
+    return edited(made, "after_due: points", "after_due: misconception")
+
+
+def edited(course: Course, old: str, new: str) -> Course:
+    settings = course.root / "autograder.yml"
+    settings.write_text(settings.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    return load_course(course.root)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def grade() -> Grade:
     first = report({"sums": sums, "means": unit({"means_of": exercise(0, 3)})}, [message], suites="hidden")
     second = report({"means": means}, suites="hidden", isolated=False)
     return Grade(
-        CollectedStudent(student="ada", repository="our-course/ada", units=works),
+        STUDENT.model_copy(update={"units": works}),
         {
             "sums": first.model_copy(update={"commit": "a" * 40}),
             "means": second.model_copy(update={"commit": "b" * 40}),
@@ -86,15 +86,31 @@ def test_a_unit_with_an_extension_is_not_due_yet(course: Course, grade: Grade) -
 
 @pytest.mark.parametrize(
     ("edit", "units"),
-    [(("units:", "timezone: Europe/Berlin\nunits:"), "sums, means"), (("sums_of: 1", "sums_of: 2"), "sums")],
+    [(("units:", "timezone: Europe/Berlin\nunits:"), "sums, means"), (("'sums_of': 1", "'sums_of': 2"), "sums")],
 )
 def test_a_report_with_another_zone_or_other_weights_is_refused(
     course: Course, grade: Grade, edit: tuple[str, str], units: str
 ) -> None:
-    settings = course.root / "autograder.yml"
-    settings.write_text(settings.read_text(encoding="utf-8").replace(*edit), encoding="utf-8")
     with pytest.raises(GraderError, match=f"the report on {units} was made before the due date, or with another"):
-        feedback(grade, UNITS, load_course(course.root), NOW)
+        feedback(grade, UNITS, edited(course, *edit), NOW)
+
+
+def test_a_report_from_before_the_due_date_is_refused_if_only_the_quiz_would_differ(tmp_path: Path) -> None:
+    course = made_course(tmp_path, {"sums": {"add": 1}}, quizzes=["sums"])
+    course = edited(
+        course, "after_due: points\n  quiz_answers: true", "after_due: misconception\n  quiz_answers: false"
+    )
+    quizzes = load_quizzes(course.solutions, ["sums"])
+    due, hour = course.units["sums"].due, datetime.timedelta(hours=1)
+    before, after = (
+        make_report(
+            Submission("ada", None, {"sums": UnitSubmission()}), Result(), Rubric([], quizzes), course, {}, {}, time
+        )
+        for time in (due - hour, due + hour)
+    )
+    assert "0 of 13 points" in feedback(Grade(STUDENT, {"sums": after}), ["sums"], course, NOW)
+    with pytest.raises(GraderError, match="the report on sums was made before the due date"):
+        feedback(Grade(STUDENT, {"sums": before}), ["sums"], course, NOW)
 
 
 def test_one_unit_alone_has_its_own_points(course: Course, grade: Grade) -> None:

@@ -12,8 +12,8 @@ import made_class
 import pytest
 from browser import Sheet, a_browser
 from bs4 import BeautifulSoup
-from courses import COURSE, LONG_PAST, LONG_TO_COME, SMALL_COURSE, set_due
-from made_reports import exercise, report, unit, unwritten
+from courses import COURSE, LONG_TO_COME
+from made_reports import ATTACKS, exercise, made_course, marked, report, unit, unwritten
 from playwright.sync_api import Browser
 from typer.testing import CliRunner
 
@@ -22,21 +22,21 @@ from grader.classes.gradebook import Reports, gradebook_of
 from grader.classes.roster import RosterEntry
 from grader.classes.summary_page import Summary, change, page, read_class
 from grader.cli.instructor import app
-from grader.course.model import Course, load_course
+from grader.course.model import Course
 from grader.errors import GraderError
-from grader.quizzes.items import mark
+from grader.quizzes.items import VariedItem
 from grader.quizzes.quiz_source import load_quiz
 from grader.reports.folder import keep_earlier, write_report
-from grader.reports.report_model import Message, Quiz, QuizItem, Received, Report, Timing, Unit
+from grader.reports.report_model import Message, Quiz, Received, Report, Timing, Unit
 from grader.submissions.submission import missing_file
 from grader.text import UNSEEN
 
+LATER = datetime.datetime.fromisoformat(LONG_TO_COME)
 TODAY, WEEK_AGO = "2027-01-20T12:00:00+00:00", "2027-01-12T12:00:00+00:00"
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
     "phone": {"viewport": {"width": 360, "height": 740}},
-    "forced colours": {"forced_colors": "active"},
 }
 ANSWERS = {"order_of_terms": "b", "even_sums": "a c", "mean_of_two": "right", "how_many_terms": "right"}
 
@@ -44,47 +44,14 @@ ANSWERS = {"order_of_terms": "b", "even_sums": "a c", "mean_of_two": "right", "h
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
     """A course of two units that are over; only the first has a quiz."""
-    root = tmp_path / "course"
-    for name, text in SMALL_COURSE.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
-    settings = root / "autograder.yml"
-    second = "  means:\n    title: Means\n    due: 2100-01-01T00:00:00+00:00\n    exercises:\n      mean: 1\n"
-    first = settings.read_text(encoding="utf-8").replace("add: 2", "add: 1")
-    settings.write_text(first + second, encoding="utf-8")
-    for folder in ("solutions", "exercises"):
-        (root / folder / "means.py").write_text("def mean(a):\n    raise NotImplementedError()\n", encoding="utf-8")
-    set_due(root, LONG_PAST)
-    return load_course(root)
+    return made_course(tmp_path / "course", {"sums": {"add": 1, "Scale": 1}, "means": {"mean": 1}}, quizzes=["sums"])
 
 
-def answered(course: Course, answers: Mapping[str, str] = ANSWERS, variant: int = 0) -> Quiz:
+def answered(course: Course, answers: Mapping[str, str] = ANSWERS) -> Quiz:
     """The quiz of `sums`, marked. The answer `right` is the right number."""
     source = load_quiz(course.solutions / "sums_quiz.yml")
-    items = {}
-    for name, item in source.items.items():
-        raw = answers.get(name)
-        raw = str(item.row(variant)["answer"]) if raw == "right" else raw
-        marked = mark(item, raw, variant, 1) if raw else None
-        points, sentences = (marked.points, marked.sentences) if marked else (0, [])
-        items[name] = QuizItem(
-            answered=raw is not None,
-            points=points,
-            possible=item.points,
-            problem=None,
-            sentences=sentences,
-            answer=None,
-            explanation=None,
-        )
-    points, possible = sum(one.points or 0 for one in items.values()), sum(one.possible for one in items.values())
-    return Quiz(
-        points=points,
-        possible=possible,
-        summary="",
-        variant=variant,
-        remarks=[] if answers else [missing_file("sums", is_quiz=True)],
-        items=items,
-    )
+    rows = {name: item.row(0) for name, item in source.items.items() if isinstance(item, VariedItem)}
+    return marked(source, {name: str(rows[name]["answer"]) if raw == "right" else raw for name, raw in answers.items()})
 
 
 def missing(name: str, quiz: Quiz | None = None) -> Unit:
@@ -176,6 +143,7 @@ def test_files_as_students_receive_them_are_nothing_handed_in(course: Course, fo
     received = of("bela", stubs, unit({"mean": unwritten(2)}, path="means.py"))
     made = shown(course, folder, of("ada", sums(course), means()), received.model_copy(update={"handed_in": False}))
     assert (made.tiles["handed in"], made.tiles["handed in nothing"]) == ("1", "1")
+    assert "There are no earlier reports" in made.section("change")
     assert made.rows("exercises")[1].startswith("add 100 %")
     assert [one.get_text() for one in made.soup.select(".helped ul > li")] == ["Nothing is handed in."]
 
@@ -352,22 +320,11 @@ def test_last_week_is_compared_with_the_reports_from_then(course: Course, folder
     assert Page(page(read_class(Decisions(course), folder))).rows("change") == ["sums 1 1 +3"]
 
 
-def test_without_earlier_reports_nothing_is_compared(course: Course, folder: Path) -> None:
-    assert "There are no earlier reports" in shown(course, folder, of("ada", sums(course), means())).section("change")
-
-
-def test_attempts_have_a_line_for_each_student(course: Course, folder: Path) -> None:
-    tried = [attempt("It tried to open a file: /etc/passwd"), attempt("It tried to open a file: /etc/shadow")]
-    made = shown(course, folder, of("ada", sums(course), means(), messages=tried), of("bela", sums(course), means()))
-    assert "ada tried to open a file (2). It was isolated" in made.section("open")
-    assert "bela" not in made.section("open")
-
-
 def test_before_a_unit_is_over_those_that_are_begun_count_without_quizzes(course: Course, folder: Path) -> None:
-    set_due(course.root, LONG_TO_COME)
+    later = {name: one.model_copy(update={"due": LATER}) for name, one in course.units.items()}
     uncounted = answered(course).model_copy(update={"points": None})
     begun = sums(course, 2, quiz=uncounted)
-    made = shown(load_course(course.root), folder, of("ada", begun, missing("means")))
+    made = shown(course.model_copy(update={"units": later}), folder, of("ada", begun, missing("means")))
     assert "No unit is over yet" in made.html
     assert "Quizzes do not count yet." in made.html
     assert made.rows("units") == ["Sums sums, 5 points 1 of 1 0 60 % 60 % 60 to 60 %"]
@@ -397,28 +354,25 @@ def test_without_names_no_student_is_on_the_page(course: Course, folder: Path) -
     assert "Attempts: 1" in made.section("open")
 
 
-ATTACKS = [
-    "<script>alert(1)</script><img src=x onerror=alert(1)><!--",
-    "</title></style></svg></details></section><h1>100 of 100</h1>",
-    '" onload="alert(1)" x="',
-    "{{ 7 * 7 }}{% raw %}",
-    "\x1b[31mred \u202eevil\u2066 \x00 \u2028",
-]
+OF_MARKDOWN = {"code", "p", "pre", "ul", "ol", "li", "em", "strong", "br", "wbr"}
+"""What a sentence of the course may have, besides formulas."""
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_text_of_students_is_escaped_and_printable(course: Course, folder: Path, attack: str) -> None:
-    def structure(text: str, into: Path) -> tuple[Page, list[tuple[str, dict[str, Any]]]]:
+def test_text_of_students_is_escaped_and_printable(course: Course, folder: Path) -> None:
+    def structure(text: str) -> list[object]:
         hostile = sums(course, 0, mistake=text, remarks=[text])
-        item = hostile.quiz.items["mean_of_two"].model_copy(update={"points": 0, "sentences": [text]})  # type: ignore[union-attr]
-        quiz = hostile.quiz.model_copy(update={"items": hostile.quiz.items | {"mean_of_two": item}})  # type: ignore[union-attr]
+        assert hostile.quiz
+        item = hostile.quiz.items["mean_of_two"].model_copy(update={"points": 0, "sentences": [text]})
+        quiz = hostile.quiz.model_copy(update={"items": hostile.quiz.items | {"mean_of_two": item}})
         one = of("ada", hostile.model_copy(update={"quiz": quiz}), missing("means"), messages=[attempt(text)])
-        made = shown(course, into, one, entries=[RosterEntry("ada", name=text)])
-        return made, [(tag.name, tag.attrs) for tag in made.soup.find_all(True) if tag.name not in ("code", "p")]
+        made = shown(course, folder, one, entries=[RosterEntry("ada", name=text)])
+        for formula in made.soup.select(".math"):
+            formula.decompose()
+        tags = [(tag.name, tag.attrs) for tag in made.soup.find_all(True) if tag.name not in OF_MARKDOWN]
+        return [tags, UNSEEN.findall(made.html)]
 
-    made, found = structure(attack, folder / "hostile")
-    assert found == structure("word", folder / "harmless")[1]
-    assert not UNSEEN.search(made.html)
+    harmless = structure("word")
+    assert [attack for attack in ATTACKS if structure(attack) != harmless] == []
 
 
 def test_the_same_reports_give_the_same_page(course: Course, tmp_path: Path) -> None:
@@ -471,7 +425,7 @@ def test_axe_finds_no_barrier_and_the_page_asks_for_nothing(look: str, browser: 
     sheet.close()
 
 
-@pytest.mark.parametrize("width", [320, 360, 800])
+@pytest.mark.parametrize("width", [320, 800])
 def test_nothing_but_wide_tables_scrolls_to_the_side(width: int, browser: Browser, class_page: Path) -> None:
     sheet = Sheet(browser, class_page, viewport={"width": width, "height": 740})
     for _ in range(2):  # folded, then unfolded
@@ -492,11 +446,11 @@ def test_a_browser_draws_the_bars_as_high_as_their_numbers(browser: Browser, cla
     sheet.close()
 
 
-def test_the_page_of_a_thousand_students_is_smaller_than_a_megabyte() -> None:
-    made = [made_class.a_report(one, made_class.NOW, len(COURSE.units)) for one in made_class.students(40)]
-    found: Reports = {f"{one.student}.{n}": dict.fromkeys(one.units, one) for n in range(25) for one in made}
+def test_the_page_of_a_large_class_is_smaller_than_a_megabyte() -> None:
+    made = [made_class.a_report(one, made_class.NOW, len(COURSE.units)) for one in made_class.students(10)]
+    found: Reports = {f"{one.student}.{n}": dict.fromkeys(one.units, one) for n in range(30) for one in made}
     now = made_class.NOW + datetime.timedelta(days=1)
     changed = change(found, Path("nowhere"), now)
-    class_of_1000 = Summary(COURSE, gradebook_of(Decisions(COURSE), found, now), {}, changed, Path(), now, now, False)
-    assert len(class_of_1000.rows) == 1000
-    assert len(page(class_of_1000).encode()) < 700_000  # and 250,000 for the texts of the quizzes
+    large = Summary(COURSE, gradebook_of(Decisions(COURSE), found, now), {}, changed, Path(), now, now, False)
+    assert len(large.rows) == 300  # more than any list on the page has
+    assert len(page(large).encode()) < 700_000  # and 250,000 for the texts of the quizzes

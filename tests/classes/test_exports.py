@@ -3,24 +3,75 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 
+import canvas_importer
+import moodle_importer
 import pytest
 from made_reports import exercise, unit
 from markdown_it import MarkdownIt
+from openpyxl import load_workbook
 
-from grader.classes.exports import cells, columns, csv_text, markdown_text
+from grader.classes.exports import cells, columns, csv_text, markdown_text, xlsx_bytes
 from grader.classes.gradebook import Gradebook, StudentRow, UnitGrade
 from grader.classes.roster import RosterEntry
 from grader.errors import GraderError
 from grader.integrations import learning_platforms
 
+POINTS = {"ada": 5, "bob": 4, "cyd": 2, "dan": None, "eve": 0}
 HOSTILE = "=1+1|</td><script>@ada"
 ANOMALY = "- [x](http://x) `y`\n# z"
 
 
 def gradebook(*rows: StudentRow, **possible: int) -> Gradebook:
     return Gradebook(possible, rows)
+
+
+@pytest.fixture
+def a_class() -> Gradebook:
+    """A class in one unit: dan is exempt, and eve handed in nothing."""
+    rows = []
+    for number, (name, points) in enumerate(POINTS.items(), 11):
+        made = UnitGrade("graded", unit=unit({"add": exercise(points, 18 - points)})) if points else None
+        grade = made or UnitGrade("exempt" if points is None else "not handed in")
+        rows.append(StudentRow(RosterEntry(name, "Doe, Ada", str(number), f"{name}@x.org"), {"sums": grade}))
+    return gradebook(*rows, sums=18)
+
+
+def test_canvas_accepts_the_file(a_class: Gradebook) -> None:
+    users = [canvas_importer.User(number, "Doe, Ada") for number in range(11, 16)]
+    text = csv_text(learning_platforms.canvas_table(a_class, columns(a_class, False, False)))
+    found = canvas_importer.import_gradebook(text, users, {})
+    assert found.assignments == {"sums": 18.0}
+    assert [found.grades[user]["sums"] for user in range(11, 16)] == ["5", "4", "2", "EX", "0"]
+    assert (found.missing_students, found.warnings) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("column", "is_percent", "most", "grades"),
+    [
+        ("sums", False, 18.0, [5.0, 4.0, 2.0, None, 0.0]),
+        ("sums", True, 100.0, [27.77, 22.22, 11.11, None, 0.0]),
+        ("total", True, 100.0, [27.77, 22.22, 11.11, None, 0.0]),
+    ],
+)
+def test_moodle_accepts_the_file(
+    a_class: Gradebook, column: str, is_percent: bool, most: float, grades: list[float | None]
+) -> None:
+    users = [moodle_importer.User(number, name, email=f"{name}@x.org") for number, name in enumerate(POINTS)]
+    text = csv_text(learning_platforms.moodle_table(a_class, columns(a_class, column == "total", is_percent)))
+    found = moodle_importer.import_grades(text, users, ("Email address", "email"), {column: "Sums"}, {"Sums": most})
+    assert [found[number]["Sums"] for number in range(5)] == grades
+
+
+def test_a_workbook_is_the_same_to_the_byte_and_has_no_formula(a_class: Gradebook) -> None:
+    table = cells(a_class, columns(a_class, False, False))
+    table.append([HOSTILE])
+    made = xlsx_bytes(table)
+    assert made == xlsx_bytes(table)
+    rows = list(load_workbook(io.BytesIO(made)).worksheets[0].iter_rows(values_only=True))
+    assert (rows[1][:4], rows[-1][0]) == (("ada", "Doe, Ada", "ada@x.org", 5), f"'{HOSTILE}")
 
 
 def test_no_text_is_a_formula_or_markup() -> None:
@@ -38,11 +89,11 @@ def test_no_text_is_a_formula_or_markup() -> None:
 
 
 def test_percents_are_rounded_down_and_a_total_leaves_out_what_does_not_count() -> None:
-    whole = {"sums": UnitGrade("not handed in"), "means": UnitGrade("exempt")}
+    whole = {"sums": UnitGrade("graded", unit=unit({"add": exercise(2, 1)})), "means": UnitGrade("exempt")}
     found = gradebook(StudentRow(RosterEntry("ada"), whole), sums=3, means=7)
-    assert [one.values for one in columns(found, has_total_only=False, is_percent=True)] == [[0.0], ["exempt"]]
+    assert [one.values for one in columns(found, has_total_only=False, is_percent=True)] == [[66.66], ["exempt"]]
     [total] = columns(found, has_total_only=True, is_percent=True)
-    assert (total.values, total.possible) == ([0.0], 100)
+    assert (total.values, total.possible) == ([66.66], 100)
     with pytest.raises(GraderError, match="ada has 3 possible points and others 10"):
         columns(found, has_total_only=True, is_percent=False)
 

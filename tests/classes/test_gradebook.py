@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import datetime
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import courses
 import pytest
-from made_reports import exercise, quiz, report, unit
+from made_reports import exercise, made_course, quiz, report, unit
+from typer.testing import CliRunner, Result
 
 from grader.classes.decisions import Adjustment, Decisions
 from grader.classes.exports import columns
@@ -17,6 +20,7 @@ from grader.classes.gradebook import Reports, gradebook_of, read_reports
 from grader.classes.open_cases import open_cases
 from grader.classes.roster import RosterEntry
 from grader.classes.times import Time
+from grader.cli.instructor import app
 from grader.course.model import Course, load_course
 from grader.errors import GraderError
 from grader.integrations import learning_platforms
@@ -33,16 +37,9 @@ SUMS = {"add": exercise(3, 1), "Scale": exercise(1)}
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """A course of two units without quizzes, both over."""
-    root = courses.make_small_course(tmp_path / "course")
-    settings = (root / "autograder.yml").read_text(encoding="utf-8").partition("units:")[0]
-    units = "".join(
-        f"  {name}:\n    title: {name}\n    due: {DUE.isoformat()}\n    exercises: {exercises}\n"
-        for name, exercises in (("sums", "{add: 1, Scale: 1}"), ("means", "{mean: 1}"))
-    )
-    (root / "autograder.yml").write_text(f"{settings}{LATE}units:\n{units}", encoding="utf-8")
-    (root / "solutions" / "means.py").write_text("def mean(a):\n    ...\n", encoding="utf-8")
-    return load_course(root)
+    """A course of two units, both over."""
+    units = {"sums": {"add": 1, "Scale": 1}, "means": {"mean": 1}}
+    return made_course(tmp_path / "course", units, DUE.isoformat(), LATE)
 
 
 def of(course: Course, made: Unit, at: datetime.datetime = DUE, name: str = "sums", **given: Any) -> Report:
@@ -66,11 +63,11 @@ def test_a_report_that_fits_the_course_is_a_grade(course: Course) -> None:
 @pytest.mark.parametrize(
     ("edit", "changed"),
     [
-        (("add: 1", "add: 2"), "its weights"),
-        ((", Scale: 1", ""), "its exercises"),
+        (("'add': 1", "'add': 2"), "its weights"),
+        ((", 'Scale': 1", ""), "its exercises"),
         (("percent_per_day: 10", "percent_per_day: 20"), "the rules for late work"),
         (("2025-01-01", "2025-01-02"), "its due date"),
-        (("exercises: {add", "quiz: 1\n    exercises: {add"), "its quiz"),
+        (("exercises: {'add'", "quiz: 1, exercises: {'add'"), "its quiz"),
     ],
 )
 def test_a_report_from_before_a_change_of_the_course_is_no_grade(
@@ -133,6 +130,7 @@ def test_why_somebody_was_not_graded_stays_until_there_is_a_report(course: Cours
     folder = tmp_path / "reports"
     write_report(of(course, unit(SUMS)), None, folder / "sums")
     record_not_graded(folder / "sums", {"ada": "Two submissions fit."}, ())
+    record_not_graded(folder / "sums", {"bob": "The file is damaged."}, ())
     assert read_reports(course, folder)["ada"] == {"sums": "Two submissions fit."}
     record_not_graded(folder / "sums", {}, {"ada"})
     assert isinstance(read_reports(course, folder)["ada"]["sums"], Report)
@@ -153,6 +151,53 @@ def test_a_platform_gets_no_unit_of_which_nobody_has_points(course: Course) -> N
     for table in (learning_platforms.canvas_table, learning_platforms.moodle_table):
         with pytest.raises(GraderError, match="Nobody is graded in sums and means"):
             table(gradebook, columns(gradebook, has_total_only=False, is_percent=False))
+
+
+def test_points_that_were_given_for_paper_count_without_a_submission(course: Course) -> None:
+    paper = Adjustment("ada", "sums", None, Fraction(3), "On paper.", "Ms Roe")
+    missing = unit({"add": exercise(0, 4), "Scale": exercise(0, 1)}, path=None, remarks=[missing_file("sums")])
+    decisions = Decisions(course, [RosterEntry("ada")], adjustments=[paper])
+    [row] = gradebook_of(
+        decisions, {"ada": {"sums": of(course, missing, adjustments=[paper])}}, NOW, ["sums"], graded=["sums"]
+    ).rows
+    assert (row.grades["sums"].state, row.points) == ("not handed in", 3)
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda path: path.unlink(), "There is no report: grade again. bob (sums)."),
+        (lambda path: path.write_text("{}"), "bob.json is not a report of this version: grade again. bob (sums)."),
+    ],
+)
+def test_without_a_report_nobody_gets_a_zero(
+    course: Course, tmp_path: Path, damage: Callable[[Path], object], why: str
+) -> None:
+    for name in ("ada", "bob"):
+        write_report(of(course, unit(SUMS)).model_copy(update={"student": name}), None, tmp_path / "reports" / "sums")
+    damage(tmp_path / "reports" / "sums" / "bob.json")
+    (tmp_path / "roster.csv").write_text("student\nada\nbob\n")
+    done = exported(course, tmp_path, "--unit", "sums")
+    assert (done.exit_code, why in done.stderr) == (1, True), done.stderr
+    rows = list(csv.DictReader((tmp_path / "grades.csv").read_text().splitlines()))
+    assert [(row["sums"], row["total"]) for row in rows] == [("4", "4"), ("", "")]
+
+
+def exported(course: Course, folder: Path, *more: str, roster: str = "roster.csv") -> Result:
+    """Run `grader gradebook` in a folder with reports and a roster."""
+    options = ["--reports", "reports", "--out", "grades.csv", "--course", str(course.root)]
+    with contextlib.chdir(folder):
+        return CliRunner().invoke(app, ["gradebook", *options, *(["--roster", roster] if roster else []), *more])
+
+
+def test_what_cannot_be_exported_is_an_error(course: Course, tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("student\nada\n")
+    (tmp_path / "reports").mkdir()
+    nothing = exported(course, tmp_path)
+    assert (nothing.exit_code, nothing.stderr.startswith("reports holds no reports: run `grader grade`")) == (2, True)
+    without = exported(course, tmp_path, "--format", "canvas", roster="")
+    assert "--roster: canvas needs to know who the students are" in without.stderr
+    assert (without.exit_code, (tmp_path / "grades.csv").exists()) == (2, False)
 
 
 def test_the_open_cases_are_one_list(course: Course, tmp_path: Path) -> None:

@@ -10,6 +10,15 @@ from typing import Any
 import courses
 import pytest
 from downloads import write, zipped
+from made_reports import exercise, made_course, report, unit
+
+from grader.classes.decisions import Decisions, read_decisions
+from grader.classes.hand_ins import Shard, described_matches, groups, hand_ins
+from grader.classes.work import StudentWork, SubmissionWork, decided
+from grader.cli.instructor.grade import _prepare as prepare
+from grader.engine.grading import Graded
+from grader.submissions.find import find_submissions
+from grader.submissions.submission import Submission
 
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
 WRONG = RIGHT.replace("a + b", "a - b")
@@ -53,9 +62,9 @@ class Term:
         settings.write_text(settings.read_text(encoding="utf-8").replace("units:", f"{RULES}units:"), encoding="utf-8")
         write(folder, {"roster.csv": ROSTER, "times.csv": TIMES})
 
-    def run(self, command: str, *more: object, roster: bool = True) -> subprocess.CompletedProcess[str]:
-        options = ["--roster", self.folder / "roster.csv"] if roster else []
-        return courses.run_grader(self.root, command, *more, "--out", self.folder / "reports", *options)
+    def grade(self, download: Path) -> subprocess.CompletedProcess[str]:
+        options = ("--out", self.folder / "reports", "--roster", self.folder / "roster.csv")
+        return courses.run_grader(self.root, "grade", download, *options)
 
     def reports(self) -> dict[str, dict[str, Any]]:
         return courses.read_reports(self.folder / "reports")
@@ -84,7 +93,7 @@ def test_rows_with_one_folder_or_repository_get_a_report_each_from_one_run(term:
         },
     )
     (download / "attention-red-main").rename(download / "attention-red")
-    done = term.run("grade", download)
+    done = term.grade(download)
     assert done.returncode == 0, done.stderr
     assert "Matched by repository: attention-red is chen and dina." in done.stdout
     assert "Handed in together: ada and bela; chen and dina." in done.stdout
@@ -100,65 +109,82 @@ def test_rows_with_one_folder_or_repository_get_a_report_each_from_one_run(term:
 def test_a_group_is_graded_again_only_if_something_changes(term: Term) -> None:
     download = write(term.folder / "class", {"group 7/sums.py": RIGHT, "hal/sums.py": RIGHT})
     (term.folder / "roster.csv").write_text(ROSTER.replace("bela@x.org,group 7", "bela@x.org,"), encoding="utf-8")
-    term.run("grade", download)
+    term.grade(download)
     assert term.together() == {}
     # A new member changes the reports of the others, and runs nothing of theirs.
     (term.folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
-    done = term.run("grade", download)
+    done = term.grade(download)
     assert term.together() == {"ada": ["ada", "bela"], "bela": ["ada", "bela"]}
     assert "1 report has new dates, adjustments or groups" in done.stdout
     assert re.findall(r"graded (\w+) ", done.stderr) == ["bela"]
-    assert "8 of 8 reports are up to date" in term.run("grade", download).stdout
+    assert "8 of 8 reports are up to date" in term.grade(download).stdout
 
 
-@pytest.mark.parametrize("roster", [True, False])
-def test_each_submitter_of_gradescope_is_a_student(term: Term, roster: bool) -> None:
-    files = {"submission_101/sums.py": PRINTS, "submission_102/sums.py": WRONG, "submission_metadata.yml": METADATA}
-    download = write(
-        term.folder / "gradescope.zip", zipped({f"assignment_1_export/{name}": files[name] for name in files})
-    )
-    done = term.run("grade", download, roster=roster)
-    assert done.returncode == 0, done.stderr
-    if roster:
+def matched(folder: Path, *downloads: Path, has_roster: bool = True) -> tuple[list[list[str]], list[str]]:
+    """The groups in downloads, and what is printed about the matches."""
+    write(folder, {"roster.csv": ROSTER})
+    course = made_course(folder / "course", {"sums": {"add": 1}})
+    decisions = read_decisions(folder / "roster.csv" if has_roster else None, course)
+    came = find_submissions(downloads, course.units, folders=decisions.folders)
+    found = hand_ins(came, decisions)
+    return sorted(map(sorted, groups(found.of))), described_matches(found, decisions.entries, came)
+
+
+@pytest.mark.parametrize("has_roster", [True, False])
+def test_each_submitter_of_gradescope_is_a_student(tmp_path: Path, has_roster: bool) -> None:
+    files = {"submission_101/sums.py": RIGHT, "submission_102/sums.py": WRONG, "submission_metadata.yml": METADATA}
+    inside = {f"assignment_1_export/{name}": text for name, text in files.items()}
+    found, printed = matched(tmp_path, write(tmp_path / "gradescope.zip", zipped(inside)), has_roster=has_roster)
+    if has_roster:
         # By address and ID first: the name of one is not the roster's.
-        expected = {"ada", "bela"}
-        assert "Matched by ID or address: 2, among them B.-Kis_101 is bela." in done.stdout
-        assert "Not in the roster, and graded under their own names: hal2-x.org_102." in done.stdout
+        assert found == [["ada", "bela"], ["hal", "hal2-x.org_102"]]
+        assert "Matched by ID or address: 2, among them B.-Kis_101 is bela." in printed
+        assert "Not in the roster, and graded under their own names: hal2-x.org_102." in printed
     else:
-        expected = {"Ada-Doe_101", "B.-Kis_101"}
-    assert set(term.together()["ada" if roster else "Ada-Doe_101"]) == expected
-    assert term.printed(*expected) == 1
+        assert found[0] == ["Ada-Doe_101", "B.-Kis_101"]
 
 
-def test_moodle_writes_the_groups_name_before_each_members(term: Term) -> None:
-    names = {
-        "Group A-Emil Roe_41": RIGHT,
-        "Group A-Fay Lo_42": RIGHT,
-        "Group A-Gil Ray_43": WRONG,
-        "Default group-Hal Ito_44": RIGHT,
-    }
-    files = {f"{name}_assignsubmission_file_/sums.py": text for name, text in names.items()}
-    done = term.run("grade", write(term.folder / "moodle.zip", zipped(files)))
-    assert "Roster: 8 students, 4 with a submission here.\nMatched by name: 4.\n" in done.stdout
-    # Gil's file is another one, so it is not the group's.
-    assert term.together() == {"emil": ["emil", "fay"], "fay": ["emil", "fay"]}
+def test_moodle_writes_the_groups_name_before_each_members(tmp_path: Path) -> None:
+    names = ("Group A-Emil Roe_41", "Group A-Fay Lo_42", "Group A-Gil Ray_43", "Default group-Hal Ito_44")
+    files = {f"{name}_assignsubmission_file_/sums.py": RIGHT for name in names}
+    found, printed = matched(tmp_path, write(tmp_path / "moodle.zip", zipped(files)))
+    assert found == [["emil", "fay", "gil"], ["hal"]]
+    assert printed[:2] == ["Roster: 8 students, 4 with a submission here.", "Matched by name: 4."]
 
 
-def test_of_several_each_members_best_counts(term: Term) -> None:
-    together = write(term.folder / "monday", {"group 7/sums.py": WRONG, "chen/sums.py": WRONG})
-    alone = write(term.folder / "friday", {f"{name}/sums.py": RIGHT for name in ("bela", "chen", "dina", "hal")})
-    done = term.run("grade", together, alone)
-    assert done.returncode == 0, done.stderr
-    points = {student: report["units"]["sums"]["earned"] for student, report in term.reports().items()}
-    assert (points["ada"], points["bela"]) == (1, 5)
-    # As `grader collect` writes it: a folder for each member. What counts of chen is the same as of dina.
-    assert term.together() == {"chen": ["chen", "dina"], "dina": ["chen", "dina"]}
+def test_a_member_who_also_hands_in_alone_stays_in_the_group(tmp_path: Path) -> None:
+    together = write(tmp_path / "monday", {"group 7/sums.py": WRONG})
+    alone = write(tmp_path / "friday", {f"{name}/sums.py": RIGHT for name in ("bela", "chen", "hal")})
+    assert matched(tmp_path, together, alone)[0] == [["ada", "bela"], ["chen"], ["hal"]]
 
 
-def test_a_group_is_in_one_part_of_the_class(term: Term) -> None:
-    download = write(term.folder / "class", {"group 7/sums.py": RIGHT, "attention-red/sums.py": RIGHT})
-    parts = [term.run("grade", download, "--shard", f"{number}/7").stdout for number in range(1, 8)]
-    counts = [int(found[1]) for part in parts if (found := re.search(r"Part \d of 7: (\d+) students", part))]
-    assert sum(counts) == len(term.reports()) == 8
-    assert term.together().keys() == {"ada", "bela", "chen", "dina"}
-    assert sum("Handed in together: ada and bela" in part for part in parts) == 1
+def test_those_of_a_group_whose_answers_count_are_the_same_are_together(tmp_path: Path) -> None:
+    def work(student: str, *answers: str) -> StudentWork:
+        candidates = []
+        for number, digest in enumerate(answers):
+            made = unit({"add": exercise(number)}).model_copy(update={"answers": digest * 64})
+            graded = Graded(report({"sums": made}).model_copy(update={"student": student}), {})
+            candidates.append(SubmissionWork(Submission(student, None, {}), {}, graded))
+        return StudentWork(student, None, None, candidates, ())
+
+    decisions = Decisions(made_course(tmp_path, {"sums": {"add": 1}}))
+    found = decided(
+        [work("ada", "1"), work("bela", "1", "2"), work("chen", "1", "2"), work("dina", "2", "1")], decisions
+    )
+    assert {report.student: report.together for _, report in found} == {
+        "ada": ["ada", "dina"], "bela": ["bela", "chen"], "chen": ["bela", "chen"], "dina": ["ada", "dina"],
+    }  # fmt: skip
+
+
+def test_a_group_is_in_one_part_of_the_class(tmp_path: Path) -> None:
+    write(tmp_path, {"roster.csv": ROSTER})
+    course = made_course(tmp_path / "course", {"sums": {"add": 1}})
+    download = write(tmp_path / "class", {"group 7/sums.py": RIGHT, "attention-red/sums.py": RIGHT})
+    parts = []
+    for number in range(1, 8):
+        options = (tmp_path / "reports", None, tmp_path / "roster.csv", None, None, course.root, Shard(number, 7))
+        parts.append({*prepare([download], *options)[2].found})
+    students = [line.partition(",")[0] for line in ROSTER.splitlines()[1:]]
+    assert sorted(student for part in parts for student in part) == students
+    for group in ({"ada", "bela"}, {"chen", "dina"}):
+        assert [len(part & group) for part in parts if part & group] == [2]

@@ -49,22 +49,13 @@ SHARED = [
 @pytest.mark.parametrize(
     ("found", "students"),
     [
-        ("jdoe", ["ann", "bo"]),
-        ("jdoe-b.org", ["bo"]),
-        ("jon", ["jon"]),
-        ("Al-Li_11", ["li1"]),
-        ("Al-Li_13", ["li1", "li2"]),
-        ("Bo-Li_7", ["ann", "bo"]),
-        ("Ann-Smith_7", ["ann"]),
-    ],
-    ids=[
-        "the part of an address that two share",
-        "a whole address",
-        "a login before the part of an address",
-        "a number before a name",
-        "a name that two have",
-        "a number of one and the name of another",
-        "a number alone",
+        ("jdoe", ["ann", "bo"]),  # the part of an address that two share
+        ("jdoe-b.org", ["bo"]),  # a whole address
+        ("jon", ["jon"]),  # a login before the part of an address
+        ("Al-Li_11", ["li1"]),  # a number before a name
+        ("Al-Li_13", ["li1", "li2"]),  # a name that two have
+        ("Bo-Li_7", ["ann", "bo"]),  # a number of one and the name of another
+        ("Ann-Smith_7", ["ann"]),  # a number alone
     ],
 )
 def test_of_several_students_who_fit_the_one_who_fits_best_or_all_are_named(found: str, students: list[str]) -> None:
@@ -74,24 +65,17 @@ def test_of_several_students_who_fit_the_one_who_fits_best_or_all_are_named(foun
 @pytest.mark.parametrize(
     ("names", "matches"),
     [
+        # `gh classroom clone`; `gh teacher download`, and a student without a login; one clone; GitHub's zips.
         (["attention-ada", "attention-Mary-Ann"], {"attention-ada": "ada", "attention-Mary-Ann": "mary-ann"}),
         (["cs-hw-1-ada", "cs-hw-1-bela"], {"cs-hw-1-ada": "ada", "cs-hw-1-bela": "bela"}),
         (["attention-ada"], {"attention-ada": "ada"}),
         (["hw-ada-main", "hw-bela-master"], {"hw-ada-main": "ada", "hw-bela-master": "bela"}),
+        # A whole login before a prefix; a prefix that no other folder has, or before one login only.
         (["mary-ann", "mary-sue", "ada"], {"mary-ann": "mary-ann", "mary-sue": None, "ada": "ada"}),
         (["lee-ann", "ada", "bela"], {"lee-ann": None}),
         (["lee-ann", "lee-bob"], {"lee-ann": None}),
+        # A group in Moodle that the roster does not name.
         (["Group A-Ada Doe_1", "Group A-Zoë Ny_2"], {"Group A-Ada Doe_1": "ada", "Group A-Zoë Ny_2": "bela"}),
-    ],
-    ids=[
-        "gh classroom clone",
-        "gh teacher download, and a student without a login",
-        "one clone",
-        "GitHub's zips",
-        "a whole login before a prefix",
-        "a prefix that no other folder has",
-        "a prefix before one login only",
-        "a group in Moodle that the roster does not name",
     ],
 )
 def test_a_clone_is_matched_by_the_login_after_a_prefix_that_others_share(

@@ -14,6 +14,7 @@ import subprocess
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 import courses
@@ -101,6 +102,13 @@ class Graded:
         now = datetime.datetime.now(datetime.UTC)
         reports = self.folder / "reports"
         return open_cases(read_gradebook(decisions, reports, now), course, now, reports)
+
+    @cached_property
+    def page(self) -> BeautifulSoup:
+        """The page on the class."""
+        done = self.run("summary", "--reports", "reports", "--roster", ROSTER, "--out", "class.html")
+        assert done.exit_code in (0, 1), done.output
+        return BeautifulSoup((self.folder / "class.html").read_text(encoding="utf-8"), "html.parser")
 
     def named_in(self, text: str) -> list[str]:
         """The students whose names in reports a text has, in the order of the alphabet."""
@@ -206,71 +214,43 @@ def test_the_gradebook_is_as_planned_in_every_format(graded: Graded) -> None:
         assert {name: points for name, (points, _) in cells(graded, reader).items()} == {
             name: expected.get(one.status, str(one.points)) for name, one in graded.plan.items()
         }
-
-
-def test_the_percent_of_the_gradebook_are_as_planned(graded: Graded) -> None:
     found = cells(graded, "csv", "--percent")
     assert {name: float(cell) for name, (cell, _) in found.items() if re.match(r"\d", cell)} == {
         name: one.percent for name, one in graded.plan.items() if one.percent is not None
     }
+    unknown = {name for name, one in graded.plan.items() if one.time == "unknown"}
+    assert {name for name, (_, noticed) in found.items() if "Time unknown" in noticed} == unknown
+    missing = {name for name, one in graded.plan.items() if one.status == NOT_GRADED}
+    assert {name for name, (_, noticed) in found.items() if "column `folder`" in noticed} == missing
 
 
-def test_the_gradebook_names_whose_time_is_unknown_and_who_is_not_graded(graded: Graded) -> None:
-    noticed = {name: text for name, (_, text) in cells(graded, "csv").items() if text}
-    assert sorted(name for name, text in noticed.items() if "Time unknown" in text) == sorted(
-        name for name, one in graded.plan.items() if one.time == "unknown"
-    )
-    assert {name for name, text in noticed.items() if "column `folder`" in text} == {
-        name for name, one in graded.plan.items() if one.status == NOT_GRADED
-    }
-
-
-def test_the_open_cases_are_the_planned_ones(graded: Graded) -> None:
+def test_the_open_cases_are_the_planned_ones_and_are_printed_last_and_on_the_page(graded: Graded) -> None:
+    cases = graded.open_cases()
     found: dict[tuple[str, bool], set[str]] = {}
-    for case in graded.open_cases():
+    for case in cases:
         found.setdefault((case.kind, bool(graded.named_in(case.text))), set()).update(graded.named_in(case.text))
     assert sorted((kind, sorted(names)) for (kind, _), names in found.items()) == sorted(graded.made.open_cases())
-
-
-def test_the_open_cases_are_printed_last_and_on_the_page(graded: Graded) -> None:
-    texts = [case.text for case in graded.open_cases()]
     last = graded.done.stdout.partition("Reports: reports/<student>.json\n")[2]
-    assert [text for text in texts if text not in last] == []
-    shown = without_spaces(page(graded).get_text())
-    assert [text for text in texts if without_spaces(text) not in shown] == []
+    assert [case.text for case in cases if case.text not in last] == []
+    shown = without_spaces(graded.page.get_text())
+    assert [case.text for case in cases if without_spaces(case.text) not in shown] == []
 
 
 def without_spaces(text: str) -> str:
     return re.sub(r"[\s`\u200b]", "", text)
 
 
-def page(graded: Graded) -> BeautifulSoup:
-    """The page on the class."""
-    done = graded.run("summary", "--reports", "reports", "--roster", ROSTER, "--out", "class.html")
-    assert done.exit_code in (0, 1), done.output
-    return BeautifulSoup((graded.folder / "class.html").read_text(encoding="utf-8"), "html.parser")
-
-
-def test_the_numbers_of_the_page_are_as_planned(graded: Graded) -> None:
-    tiles = {
-        tile.dt.get_text(): tile.dd.get_text() for tile in page(graded).select(".tiles > div") if tile.dt and tile.dd
-    }
+def test_the_page_is_as_planned(graded: Graded) -> None:
+    shown = graded.page
+    tiles = {tile.dt.get_text(): tile.dd.get_text() for tile in shown.select(".tiles > div") if tile.dt and tile.dd}
     states = Counter(one.status for one in graded.plan.values())
-    expected = {
-        "students": len(graded.plan),
-        "handed in": states["graded"],
-        "handed in nothing": states["not handed in"],
-        "not graded": states[NOT_GRADED],
-    }
-    assert {name: int(tiles[name]) for name in expected} == expected
-
-
-def test_the_tables_of_the_page_are_as_planned(graded: Graded) -> None:
-    shown = page(graded)
+    assert [int(tiles[name]) for name in ("students", "handed in", "handed in nothing", "not graded")] == [
+        len(graded.plan), states["graded"], states["not handed in"], states[NOT_GRADED],
+    ]  # fmt: skip
     counted = {name: one for name, one in graded.plan.items() if one.percent is not None}
     bins = Counter(min(int((one.percent or 0) // 10), 9) for one in counted.values())
     idle = sum(one.status == "not handed in" for one in counted.values())
-    assert numbers(shown, "distribution") == [[bins[ten], idle if ten == 0 else 0] for ten in range(10)]
+    assert cells_of(shown, "distribution") == [[str(bins[ten]), str(0 if ten else idle)] for ten in range(10)]
     plan = [one for one in graded.plan.values() if one.status != "exempt"]
     handed_in = f"{sum(one.status == 'graded' for one in plan)} of {len(plan)}"
     assert cells_of(shown, "units")[0][:2] == [handed_in, str(graded.made.late())]
@@ -288,10 +268,6 @@ def cells_of(shown: BeautifulSoup, section: str) -> list[list[str]]:
     table = heading.find_next("tbody")
     assert table
     return [[cell.get_text(" ", strip=True) for cell in row.find_all("td")] for row in table.find_all("tr")]
-
-
-def numbers(shown: BeautifulSoup, section: str) -> list[list[int]]:
-    return [[int(cell) for cell in row] for row in cells_of(shown, section)]
 
 
 def text_of(shown: BeautifulSoup, section: str) -> str:
