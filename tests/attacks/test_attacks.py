@@ -146,7 +146,10 @@ class Drive:
         return (self.base / "reports" / how / f"{student}.json").read_text(encoding="utf-8")
 
     def report(self, how: str, student: str) -> Report:
-        return Report.model_validate_json(self.text(how, student))
+        return read_report(self.text(how, student))
+
+
+read_report = functools.cache(Report.model_validate_json)  # each is read by several tests
 
 
 def make_base(base: Path, course: Path, planted: list[str]) -> Drive:
