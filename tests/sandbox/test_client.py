@@ -498,7 +498,7 @@ def test_the_types_of_an_error_are_only_built_in_types(open_client: Opens) -> No
     names = ["Wrong", "int", "Undefined", "none"]
     source = "".join(f"class {name}(Exception): ...\n" for name in names[:-1])
     student, _ = answers(open_client, f"{source}def f(name): raise globals().get(name, KeyError)('x')")
-    raised = {name: failure(lambda name=name: student.f(name), Raised) for name in names}
+    raised = {name: failure(partial(student.f, name), Raised) for name in names}
     assert raised == {**dict.fromkeys(raised, "It raised an Exception."), "none": "It raised a KeyError."}
 
 
