@@ -371,6 +371,33 @@ BREAKAGES = {
             "a reference leads out of .git", "grader/submissions/reader.py",
             'not {"", ".", ".."}.isdisjoint(', 'not {"", "."}.isdisjoint(',
             "tests/submissions/test_submission.py::test_a_malformed_head_is_not_a_commit"),
+        Change(
+            "a file with a name of the course's is not an answer whatever it holds", "grader/submissions/contents.py",
+            "any(_words(path) == text.split() for path in self._paths.get(name, ()))", "name in self._paths",
+            "tests/submissions/test_wrong_files.py::"
+            "test_a_file_that_is_no_answer_is_named_with_what_to_do"),
+        Change(
+            "of a script with a fence in a string only the string is graded", "grader/submissions/file_text.py",
+            " or len(_CODE.findall(chunks)) < len(_CODE.findall(read.text)):", ":",
+            "tests/submissions/test_kinds.py::test_a_script_with_fences_is_no_document"),
+        Change(
+            "a byte order mark stays in the code", "grader/submissions/file_text.py",
+            '.decode(encoding).removeprefix("\\ufeff")', ".decode(encoding)",
+            "tests/submissions/test_plain_files.py"
+            "::test_a_byte_order_mark_is_removed_and_line_ends_become_newlines"),
+        Change(
+            "of a group in Gradescope only the first gets a grade", "grader/submissions/layouts.py",
+            "for name, email, sid in people:", "for name, email, sid in people[:1]:",
+            "tests/submissions/test_layouts.py::test_a_submission_has_its_place_and_gradescopes_time"),
+        Change(
+            "of a cell with a conflict one version is graded", "grader/submissions/notebook.py",
+            '        cells[number] = {"cell_type": "code", "source": ""}\n', "        pass\n",
+            "tests/submissions/test_notebook.py"
+            "::test_cells_that_differ_in_a_conflict_are_lost_and_the_others_are_read"),
+        Change(
+            "an answer that a keypress made a text cell is not graded", "grader/submissions/notebook.py",
+            "return is_text and not _is_answer(cell)", "return is_text",
+            "tests/submissions/test_notebook.py::test_an_answer_that_became_a_text_cell_in_jupyter_is_read"),
     ],
     "course and practice": [
         Change(
@@ -565,6 +592,18 @@ BREAKAGES = {
             "grade.auto_score = None", "grade.auto_score = 0",
             "tests/integrations/nbgrader/test_nbgrader_grading.py::"
             "test_until_the_due_date_only_exercises_fail_and_nothing_waits_to_be_graded_by_hand"),
+        Change(
+            "a page shows at each exercise what all of them printed",
+            "grader/integrations/nbgrader/nbgrader_grading.py",
+            "if (message.unit, message.exercise) == (unit, name))", "if message.unit == unit)",
+            "tests/integrations/nbgrader/test_feedback.py::"
+            "test_the_output_of_the_students_code_is_shown_at_its_exercise"),
+        Change(
+            "nbgrader's pages show the notebook as the student changed it",
+            "grader/integrations/nbgrader/__init__.py",
+            'f"{ours}.repair.RepairSubmission"', 'f"{theirs}.ClearOutput"',
+            "tests/integrations/nbgrader/test_nbgrader_reading.py::"
+            "test_without_metadata_code_is_found_by_its_definitions"),
     ],
     "quizzes and exports": [
         Change(
