@@ -18,7 +18,7 @@ Tree = Mapping[str, Content]
 def zipped(tree: Tree, flags: int = 0) -> bytes:
     """A zip file. flags: set in each entry's header, such as 1 for a password."""
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, content in tree.items():
             archive.writestr(name, content)
     data = bytearray(packed.getvalue())
@@ -43,7 +43,7 @@ def tarred(tree: Tree, compression: str = "gz", link: str | None = None) -> byte
     if compression == "bz2":
         return bz2.compress(packed.getvalue())
     if compression == "xz":
-        return lzma.compress(packed.getvalue())
+        return lzma.compress(packed.getvalue(), preset=1)
     return gzip.compress(packed.getvalue()) if compression else packed.getvalue()
 
 

@@ -64,12 +64,6 @@ def below(name: str, tree: Mapping[str, Content]) -> dict[str, Content]:
 
 # The download (a folder or an archive), its layout, and the code or problem of each student's first unit.
 DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, str]]] = {
-    "folders, as always": (
-        "class",
-        {"ada/self_attention.py": A, "eve/exercises/self_attention.py": B},
-        "folders",
-        {"ada": A, "eve": B},
-    ),
     "folders with names as people have them": (
         "class",
         {"Zoë O’Brien/self_attention.py": A, "Łukasz Groß/self_attention.py": B},
@@ -81,12 +75,6 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         {"ada/self_attention/self_attention.ipynb": NOTEBOOK, "eve/self_attention/": ""},
         "folders",
         {"ada": "def f(x): return x", "eve": MISSING},
-    ),
-    "moodle, unpacked": (
-        "class",
-        {f"{JANE}/self_attention.py": A, f"{ZOE}/self_attention.py": B},
-        "moodle",
-        {"Jane-Doe_4711": A, "Zoe-OBrien-Muller_4712": B},
     ),
     "moodle, as the zip that it is": (
         "class.zip",
@@ -112,12 +100,6 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         },
         "moodle",
         {"Participant_7": A, "Participant_8": A},
-    ),
-    "moodle's files, in a folder around them": (
-        "class",
-        {f"CS 101/{JANE}{UNIT}": A, f"CS 101/{ZOE}{UNIT}": B},
-        "moodle",
-        {"Jane-Doe_4711": A, "Zoe-OBrien-Muller_4712": B},
     ),
     "canvas's files, in a folder around them in a zip": (
         "class.zip",
@@ -188,29 +170,20 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         "canvas",
         {"doejane_11": B, "muller_12": "def f(x): return x"},
     ),
-    "canvas, archives and a text entry": (
-        "submissions",
-        {"doejane_11_901_hw.zip": zipped({"self_attention.py": A}), "roe_12_text.html": "<p>"},
-        "canvas",
-        {"doejane_11": A, "roe_12": "text.html is text that was typed on the learning platform: hand in"},
-    ),
-    "gradescope": (
-        "assignment_55_export",
-        {
-            "submission_101/self_attention.py": A,
-            "submission_102/src/self_attention.py": B,
-            "submission_metadata.yml": METADATA,
-        },
-        "gradescope",
-        {"Jane-Doe_101": A, "Soren-A_102": B, "Ed-Ned-OHara_102": B},
-    ),
     "gradescope, as the zip that it is": (
         "export.zip",
         zipped(
-            below("assignment_55_export", {"submission_101/self_attention.py": A, "submission_metadata.yml": METADATA})
+            below(
+                "assignment_55_export",
+                {
+                    "submission_101/self_attention.py": A,
+                    "submission_102/src/self_attention.py": B,
+                    "submission_metadata.yml": METADATA,
+                },
+            )
         ),
         "gradescope",
-        {"Jane-Doe_101": A},
+        {"Jane-Doe_101": A, "Soren-A_102": B, "Ed-Ned-OHara_102": B},
     ),
     "gradescope without its metadata": (
         "export",
@@ -244,12 +217,6 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         },
         "folders",
         {"ada": A, "eve": B, "joe": C, "liz": A},
-    ),
-    "folders and archives": (
-        "class",
-        {"ada/self_attention.py": A, "eve.zip": zipped({UNIT: B})},
-        "folders",
-        {"ada": A, "eve": B},
     ),
     "zips made on windows and on macs": (
         "class",
@@ -312,12 +279,6 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         "folders",
         {"ada": A, "eve": MISSING},
     ),
-    "an untouched stub beside the work": (
-        "class",
-        {"ada/exercises/self_attention.py": STUB, "ada/self_attention (2).py": A, "eve/self_attention.py": STUB},
-        "folders",
-        {"ada": A, "eve": STUB},
-    ),
     "a roster for what no rule fits": (
         "class",
         {
@@ -333,18 +294,6 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         {"ada/v1/self_attention.py": A, "ada/v2/self_attention.py": B, "eve/self_attention.py": B},
         "folders",
         {"ada": f"{UNIT} is missing, and 'v1/self_attention.py' and 'v2/self_attention.py' may each be", "eve": B},
-    ),
-    "two misnamed": (
-        "class",
-        {"ada/self_attention (1).py": A, "ada/Self_Attention.py": B, "eve/self_attention.py": B},
-        "folders",
-        {"ada": "may each be your self_attention.py: hand in one of them under that name.", "eve": B},
-    ),
-    "nobody's files": (
-        "class",
-        {"ada/essay.txt": "", "eve/": ""},
-        "folders",
-        {"ada": "essay.txt is empty: hand in self_attention.py or self_attention.ipynb.", "eve": MISSING},
     ),
     "archives that cannot be read": (
         "class",

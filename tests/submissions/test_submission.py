@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from downloads import Tree, write
 from notebooks import code, write_notebook
 
 from grader.submissions.notebook import CODE_LIMIT
@@ -24,6 +25,11 @@ def folder(tmp_path: Path) -> Path:
     """The folder of the student 'ada', empty."""
     (tmp_path / "ada").mkdir()
     return tmp_path / "ada"
+
+
+def notebook(*cells: str) -> str:
+    """A notebook with these code cells."""
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [*map(code, cells)]})
 
 
 def read(folder: Path) -> Submission:
@@ -46,20 +52,7 @@ def problem(folder: Path) -> str:
     return submission.units["unit"].problem
 
 
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
 # Scripts
-
-
-@pytest.mark.parametrize("place", ["", "exercises"])
-def test_a_script_is_read_from_the_folder_or_from_its_exercises(folder: Path, place: str) -> None:
-    write(folder / place / "unit.py", ANSWER)
-    assert source(folder) == UnitSource((Path(place) / "unit.py").as_posix(), (ANSWER,), ())
-    assert source(folder).filename == "unit.py"
-    assert not source(folder).is_notebook
 
 
 @pytest.mark.parametrize(
@@ -74,7 +67,7 @@ def test_a_script_is_read_from_the_folder_or_from_its_exercises(folder: Path, pl
     ],
 )
 def test_the_first_line_of_an_answer_in_a_script_is_found(folder: Path, text: str, line: int | None) -> None:
-    write(folder / "unit.py", text)
+    write(folder, {"unit.py": text})
     assert source(folder).line_of("f") == line
 
 
@@ -83,21 +76,10 @@ def test_a_notebook_has_no_lines(folder: Path) -> None:
     assert source(folder).line_of("f") is None
 
 
-def test_a_submission_has_its_student(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
-    assert read(folder).student == "ada"
-
-
 def test_code_that_could_crash_a_parser_is_not_parsed(folder: Path) -> None:
     deep = "(" * 100_000
-    write(folder / "unit.py", deep)
+    write(folder, {"unit.py": deep})
     assert source(folder).cells == (deep,)
-
-
-def test_a_missing_file_is_reported_with_where_it_belongs(folder: Path) -> None:
-    assert problem(folder) == (
-        "unit.py is missing: hand it in, or unit.ipynb, in the folder itself, in exercises/ or in unit/."
-    )
 
 
 def test_a_deleted_folder_is_not_an_error(folder: Path) -> None:
@@ -106,7 +88,7 @@ def test_a_deleted_folder_is_not_an_error(folder: Path) -> None:
 
 
 def test_one_unreadable_unit_does_not_affect_the_others(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
+    write(folder, {"unit.py": ANSWER})
     submission = read_submission("ada", folder, ["unit", "other"], folder.parent / "stubs")
     assert list(submission.sources) == ["unit"]
     assert list(submission.units) == ["unit", "other"]
@@ -114,24 +96,34 @@ def test_one_unreadable_unit_does_not_affect_the_others(folder: Path) -> None:
     assert submission.units["other"].problem.startswith("other.py is missing")
 
 
-@pytest.mark.parametrize("text", ["", "\n \t\n"])
-def test_an_empty_script_is_a_problem(folder: Path, text: str) -> None:
-    write(folder / "unit.py", text)
-    assert problem(folder) == "unit.py is empty: write your answers there and save it."
+# What cannot be graded, and the sentence on it.
+PROBLEMS: list[tuple[Tree, str]] = [
+    ({}, "unit.py is missing: hand it in, or unit.ipynb, in the folder itself, in exercises/ or in unit/."),
+    ({"unit.py": ""}, "unit.py is empty: write your answers there and save it."),
+    ({"unit.py": "\n \t\n"}, "unit.py is empty: write your answers there and save it."),
+    (
+        {"unit.py": "#" * (CODE_LIMIT + 1)},
+        "unit.py is 1.0 MB; at most 1 MB are read: hand in your code alone and save it.",
+    ),
+    ({"unit.ipynb": notebook()}, "unit.ipynb has no code in it: write your answers there and save it."),
+    ({"unit.ipynb": notebook("")}, "unit.ipynb has no code in it: write your answers there and save it."),
+    (
+        {"unit/\u202e\n\x1b[2J.ipynb": "{}"},
+        r"'unit/\u202e\n\x1b[2J.ipynb' is not a notebook (it has no cells): open it in Jupyter and save it again.",
+    ),
+    (
+        {"unit": ANSWER},
+        "unit is not a script, a notebook or a sheet of the course: hand in unit.py or unit.ipynb.",
+    ),
+]
 
 
-def test_a_script_of_more_than_a_megabyte_is_a_problem(folder: Path) -> None:
-    write(folder / "unit.py", "#" * (CODE_LIMIT + 1))
-    assert problem(folder) == "unit.py is 1.0 MB; at most 1 MB are read: hand in your code alone and save it."
+@pytest.mark.parametrize(("tree", "sentence"), PROBLEMS)
+def test_what_cannot_be_graded_is_named_with_what_to_do(folder: Path, tree: Tree, sentence: str) -> None:
+    assert problem(write(folder, tree)) == sentence
 
 
 # Notebooks
-
-
-def test_a_notebook_is_read_from_the_exercises_too(folder: Path) -> None:
-    write_notebook(folder / "exercises" / "unit.ipynb", code(ANSWER))
-    assert source(folder) == UnitSource("exercises/unit.ipynb", (ANSWER,), ())
-    assert source(folder).is_notebook
 
 
 def test_imports_deleted_from_a_notebook_are_restored_from_the_stub(folder: Path) -> None:
@@ -144,23 +136,17 @@ def test_imports_deleted_from_a_notebook_are_restored_from_the_stub(folder: Path
     ]
 
 
-@pytest.mark.parametrize("cells", [[], [code("")], [{"cell_type": "markdown", "source": "prose"}]])
-def test_a_notebook_without_code_is_a_problem(folder: Path, cells: list[Any]) -> None:
-    write_notebook(folder / "unit.ipynb", *cells)
-    assert problem(folder) == "unit.ipynb has no code in it: write your answers there and save it."
-
-
 # Which of several files is graded
 
 
 def test_an_untouched_stub_is_the_source_but_does_not_count_as_handed_in(folder: Path) -> None:
-    write(folder / "unit.py", STUB)
+    write(folder, {"unit.py": STUB})
     assert source(folder) == UnitSource("unit.py", (STUB,), ())
     assert not read(folder).handed_in
 
 
 def test_one_answer_counts_as_handed_in(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
+    write(folder, {"unit.py": ANSWER})
     assert read(folder).handed_in
 
 
@@ -171,77 +157,67 @@ def test_an_unreadable_file_and_an_empty_folder_count_as_handed_in(folder: Path)
 
 
 def test_an_answer_to_the_quiz_alone_counts_as_handed_in(folder: Path) -> None:
-    write(folder / "unit.py", STUB)
-    write(folder.parent / "stubs" / "unit.py", STUB)
-    write(folder / "unit_quiz.md", SHEET)
+    write(folder, {"unit.py": STUB})
+    write(folder.parent, {"stubs/unit.py": STUB})
+    write(folder, {"unit_quiz.md": SHEET})
     assert not read_quiz(folder, with_unit=False).handed_in
-    write(folder / "unit_quiz.md", SHEET.replace("______", "3"))
+    write(folder, {"unit_quiz.md": SHEET.replace("______", "3")})
     assert read_quiz(folder, with_unit=False).handed_in
 
 
-def test_the_notebook_is_graded_if_the_script_is_untouched(folder: Path) -> None:
-    write(folder / "unit.py", "# my name\n" + STUB.replace("\n", "  \r\n"))
-    write_notebook(folder / "unit.ipynb", code(ANSWER))
-    assert source(folder) == UnitSource("unit.ipynb", (ANSWER,), ())
-
-
-def test_the_script_is_graded_if_the_notebook_is_untouched(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
-    write_notebook(folder / "unit.ipynb", code("import torch"), code("def f(x):\n    raise NotImplementedError()"))
-    assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
-
-
-def test_the_script_is_graded_if_script_and_notebook_have_answers(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
-    write_notebook(folder / "unit.ipynb", code("def f(x):\n    return 2 * x"))
-    assert source(folder) == UnitSource(
+UNTOUCHED = notebook("import torch", "def f(x):\n    raise NotImplementedError()")
+# The files that were handed in, the one of them that is graded, and the remarks.
+CHOSEN: dict[str, tuple[Tree, str, tuple[str, ...]]] = {
+    "a script in exercises": ({"exercises/unit.py": ANSWER}, "exercises/unit.py", ()),
+    "a notebook in exercises": ({"exercises/unit.ipynb": notebook(ANSWER)}, "exercises/unit.ipynb", ()),
+    "an untouched script": (
+        {"unit.py": "# my name\n" + STUB.replace("\n", "  \r\n"), "unit.ipynb": notebook(ANSWER)},
+        "unit.ipynb",
+        (),
+    ),
+    "an untouched notebook": ({"unit.py": ANSWER, "unit.ipynb": UNTOUCHED}, "unit.py", ()),
+    "both with answers": (
+        {"unit.py": ANSWER, "unit.ipynb": notebook("def f(x):\n    return 2 * x")},
         "unit.py",
-        (ANSWER,),
         ("Both `unit.py` and `unit.ipynb` contain answers; only the script was graded.",),
-    )
-
-
-def test_answers_in_exercises_are_graded_if_the_folder_has_the_stub(folder: Path) -> None:
-    write(folder / "unit.py", STUB)
-    write(folder / "exercises" / "unit.py", ANSWER)
-    assert source(folder) == UnitSource("exercises/unit.py", (ANSWER,), ())
-
-
-def test_the_file_in_the_folder_itself_is_graded_if_exercises_has_answers_as_well(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
-    write(folder / "exercises" / "unit.py", "f = abs\n")
-    assert source(folder) == UnitSource(
+    ),
+    "the same work in two forms": ({"unit.py": ANSWER, "unit.ipynb": notebook(ANSWER)}, "unit.py", ()),
+    "a stub above the answers": ({"unit.py": STUB, "exercises/unit.py": ANSWER}, "exercises/unit.py", ()),
+    "answers in both places": (
+        {"unit.py": ANSWER, "exercises/unit.py": "f = abs\n"},
         "unit.py",
-        (ANSWER,),
         ("Both `unit.py` and `exercises/unit.py` contain answers; only `unit.py` was graded.",),
-    )
+    ),
+    "an unreadable one": (
+        {"unit.py": ANSWER, "unit.ipynb": "no notebook"},
+        "unit.py",
+        ("unit.ipynb is not a notebook (it is not JSON): open it in Jupyter and save it again. unit.py is graded.",),
+    ),
+    "nbgrader's folder": (
+        {"unit/unit.py": "f = abs\n", "unit/unit.ipynb": notebook(ANSWER)},
+        "unit/unit.ipynb",
+        ("Both `unit/unit.ipynb` and `unit/unit.py` contain answers; only the notebook was graded.",),
+    ),
+}
 
 
-def test_the_same_work_in_two_forms_needs_no_remark(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
-    write_notebook(folder / "unit.ipynb", code(ANSWER))
-    assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
-
-
-def test_an_unreadable_file_beside_a_readable_one_is_a_remark(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
-    write(folder / "unit.ipynb", "no notebook")
-    assert source(folder).cells == (ANSWER,)
-    assert source(folder).remarks == (
-        "unit.ipynb is not a notebook (it is not JSON): open it in Jupyter and save it again. unit.py is graded.",
-    )
+@pytest.mark.parametrize("name", CHOSEN)
+def test_of_several_files_the_one_with_answers_is_graded(folder: Path, name: str) -> None:
+    tree, path, remarks = CHOSEN[name]
+    assert source(write(folder, tree)) == UnitSource(path, (ANSWER,), remarks)
+    assert source(folder).is_notebook == path.endswith(".ipynb")
 
 
 def test_files_beside_an_answer_are_a_remark_unless_they_are_the_courses_own(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
-    write(folder / "conftest.py", "own = True\n")
+    write(folder, {"unit.py": ANSWER})
+    write(folder, {"conftest.py": "own = True\n"})
     assert source(folder).remarks == ("Files beside unit.py are neither read nor run: conftest.py.",)
-    write(folder.parent / "stubs" / "conftest.py", "own = True\n")
+    write(folder.parent, {"stubs/conftest.py": "own = True\n"})
     assert source(folder).remarks == ()
 
 
 def test_the_script_is_graded_if_there_is_no_stub_to_compare(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
+    write(folder, {"unit.py": ANSWER})
     write_notebook(folder / "unit.ipynb", code(STUB))
     submission = read_submission("ada", folder, ["unit"], folder.parent / "no_stubs")
     assert submission.sources["unit"].filename == "unit.py"
@@ -250,34 +226,17 @@ def test_the_script_is_graded_if_there_is_no_stub_to_compare(folder: Path) -> No
 # The folders of nbgrader
 
 
-def test_the_notebook_in_the_folder_of_a_unit_is_preferred(folder: Path) -> None:
-    write(folder / "unit" / "unit.py", "f = abs\n")
-    write_notebook(folder / "unit" / "unit.ipynb", code(ANSWER))
-    remark = "Both `unit/unit.ipynb` and `unit/unit.py` contain answers; only the notebook was graded."
-    assert source(folder) == UnitSource("unit/unit.ipynb", (ANSWER,), (remark,))
-
-
 def test_code_and_quiz_are_read_from_the_only_notebook_under_another_name(
     folder: Path,
 ) -> None:
     write_notebook(folder / "unit" / "Week 1.ipynb", code(ANSWER), code("answer_1 = 2"))
-    write(folder / "unit" / "timestamp.txt", "")
+    write(folder, {"unit/timestamp.txt": ""})
     remark = "'unit/Week 1.ipynb' was graded as unit.ipynb: rename it to unit.ipynb."
     assert source(folder) == UnitSource("unit/unit.ipynb", (ANSWER,), (remark,))
-    write(folder.parent / "stubs" / "unit_quiz.md", SHEET)
+    write(folder.parent, {"stubs/unit_quiz.md": SHEET})
     submission = read_submission("ada", folder, ["unit"], folder.parent / "stubs", quiz_names=["unit"])
     quiz = UnitSource("unit/unit.ipynb", ("answer_1 = 2",), (remark,), (None,))
     assert submission.units["unit"].quiz == quiz
-
-
-def test_control_characters_in_a_name_are_escaped(folder: Path) -> None:
-    write(folder / "unit" / "\u202e\n\x1b[2J.ipynb", "{}")
-    assert problem(folder).startswith(r"'unit/\u202e\n\x1b[2J.ipynb' is not a notebook")
-
-
-def test_a_file_named_after_the_unit_is_not_its_folder(folder: Path) -> None:
-    write(folder / "unit", ANSWER)
-    assert problem(folder).startswith("unit is not a script, a notebook or a sheet of the course: hand in")
 
 
 def test_a_link_in_place_of_a_units_folder_is_not_followed(folder: Path) -> None:
@@ -307,9 +266,9 @@ def sheet_problem(folder: Path) -> str:
 def read_quiz(folder: Path, with_unit: bool = True) -> Submission:
     """Read the unit 'unit' and its quiz from a folder; the stub is beside that folder."""
     if with_unit:
-        write(folder / "unit.py", ANSWER)
+        write(folder, {"unit.py": ANSWER})
     stubs = folder.parent / "stubs"
-    write(stubs / "unit_quiz.md", SHEET)
+    write(stubs, {"unit_quiz.md": SHEET})
     return read_submission("ada", folder, ["unit"], stubs, quiz_names=["unit"])
 
 
@@ -321,7 +280,7 @@ def test_a_sheet_is_read_from_the_folder_and_from_the_exercises(folder: Path, pl
 
 
 def test_no_sheet_is_expected_if_the_unit_has_no_quiz(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
+    write(folder, {"unit.py": ANSWER})
     assert read(folder).units == {"unit": UnitSubmission(UnitSource("unit.py", (ANSWER,)))}
 
 
@@ -331,30 +290,36 @@ def test_a_missing_sheet_is_reported_and_affects_only_the_quiz(folder: Path) -> 
     assert submission.units == {"unit": UnitSubmission(UnitSource("unit.py", (ANSWER,)), quiz_problem=problem)}
 
 
-def test_the_sheet_with_answers_is_read_and_not_the_untouched_one(folder: Path) -> None:
-    write(folder / "unit_quiz.md", SHEET.replace("\n\n", "  \r\n\r\n\r\n"))
-    write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "3"))
-    assert sheet(folder) == UnitSource("exercises/unit_quiz.md", (SHEET.replace("______", "3"),))
+FILLED = SHEET.replace("______", "3")
 
 
-def test_a_blank_sheet_and_blank_cells_need_no_remark(folder: Path) -> None:
-    write(folder / "unit_quiz.md", SHEET)
-    write_notebook(folder / "unit.ipynb", code("answer_1 = ..."))
-    assert sheet(folder) == UnitSource("unit_quiz.md", (SHEET,))
-
-
-def test_the_sheet_in_the_folder_itself_is_read_if_two_have_answers(folder: Path) -> None:
-    write(folder / "unit_quiz.md", SHEET.replace("______", "3"))
-    write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "4"))
-    remark = "Both `unit_quiz.md` and `exercises/unit_quiz.md` contain answers; only `unit_quiz.md` was graded."
-    assert sheet(folder) == UnitSource("unit_quiz.md", (SHEET.replace("______", "3"),), (remark,))
-
-
-def test_an_unreadable_sheet_beside_a_readable_one_is_a_remark(folder: Path) -> None:
-    write(folder / "exercises" / "unit_quiz.md", SHEET)
-    (folder / "unit_quiz.md").write_bytes(b"\xff")
-    remark = "unit_quiz.md is not UTF-8 (line 1): save it as UTF-8. exercises/unit_quiz.md is graded."
-    assert sheet(folder) == UnitSource("exercises/unit_quiz.md", (SHEET,), (remark,))
+@pytest.mark.parametrize(
+    ("tree", "path", "remarks"),
+    [
+        (
+            {"unit_quiz.md": SHEET.replace("\n\n", "  \r\n\r\n\r\n"), "exercises/unit_quiz.md": FILLED},
+            "exercises/unit_quiz.md",
+            (),
+        ),
+        ({"unit_quiz.md": SHEET, "unit.ipynb": notebook("answer_1 = ...")}, "unit_quiz.md", ()),
+        (
+            {"unit_quiz.md": FILLED, "exercises/unit_quiz.md": FILLED.replace("3", "4")},
+            "unit_quiz.md",
+            ("Both `unit_quiz.md` and `exercises/unit_quiz.md` contain answers; only `unit_quiz.md` was graded.",),
+        ),
+        (
+            {"unit_quiz.md": b"\xff", "exercises/unit_quiz.md": SHEET},
+            "exercises/unit_quiz.md",
+            ("unit_quiz.md is not UTF-8 (line 1): save it as UTF-8. exercises/unit_quiz.md is graded.",),
+        ),
+    ],
+    ids=["one is untouched", "blank cells", "both have answers", "one is unreadable"],
+)
+def test_of_several_sheets_the_one_with_answers_is_read(
+    folder: Path, tree: Tree, path: str, remarks: tuple[str, ...]
+) -> None:
+    text = str(tree[path])
+    assert sheet(write(folder, tree)) == UnitSource(path, (text,), remarks)
 
 
 # Quizzes that are answered in a notebook
@@ -372,8 +337,8 @@ def test_the_quiz_is_read_if_all_code_was_deleted(folder: Path) -> None:
 def test_sheets_and_cells_with_answers_are_preferred_to_blank_ones(folder: Path, blank: str) -> None:
     filled = SHEET.replace("______", "3")
     write_notebook(folder / "unit.ipynb", code(blank))
-    write(folder / "unit_quiz.md", SHEET)
-    write(folder / "unit" / "unit_quiz.md", filled)
+    write(folder, {"unit_quiz.md": SHEET})
+    write(folder, {"unit/unit_quiz.md": filled})
     assert sheet(folder) == UnitSource("unit/unit_quiz.md", (filled,))
     write_notebook(folder / "unit.ipynb", code("answer_1 = 4"))
     remark = "Both `unit.ipynb` and `unit/unit_quiz.md` contain answers; only the notebook was graded."
@@ -382,10 +347,10 @@ def test_sheets_and_cells_with_answers_are_preferred_to_blank_ones(folder: Path,
 
 def test_the_notebook_is_preferred_to_a_sheet_only_in_the_folder_of_a_unit(folder: Path) -> None:
     filled = SHEET.replace("______", "3")
-    write(folder / "unit" / "unit_quiz.md", filled)
+    write(folder, {"unit/unit_quiz.md": filled})
     write_notebook(folder / "unit" / "unit.ipynb", code("answer_1 = 4"))
     assert sheet(folder).path == "unit/unit.ipynb"
-    write(folder / "unit_quiz.md", filled)
+    write(folder, {"unit_quiz.md": filled})
     assert sheet(folder).path == "unit_quiz.md"
 
 
@@ -397,12 +362,12 @@ def test_a_notebook_without_cells_for_the_quiz_is_reported(folder: Path) -> None
 
 
 def test_an_unreadable_notebook_is_reported_for_the_quiz_as_well(folder: Path) -> None:
-    write(folder / "unit.ipynb", "no notebook")
+    write(folder, {"unit.ipynb": "no notebook"})
     assert sheet_problem(folder).startswith("unit.ipynb is not a notebook (it is not JSON)")
 
 
 def test_a_link_in_place_of_a_sheet_is_not_followed(folder: Path) -> None:
-    write(folder.parent / "other.md", SHEET)
+    write(folder.parent, {"other.md": SHEET})
     (folder / "unit_quiz.md").symlink_to(folder.parent / "other.md")
     assert sheet_problem(folder) == "unit_quiz.md is a symbolic link: put the file itself there."
 
@@ -452,12 +417,12 @@ def test_a_detached_head_is_the_commit(checkout: Path) -> None:
 
 
 def test_a_longer_hash_is_a_commit_too(folder: Path) -> None:
-    write(folder / ".git" / "HEAD", "ab" * 32 + "\n")
+    write(folder, {".git/HEAD": "ab" * 32 + "\n"})
     assert read(folder).commit == "ab" * 32
 
 
 def test_a_repository_without_a_commit_has_none(folder: Path) -> None:
-    write(folder / ".git" / "HEAD", "ref: refs/heads/main\n")
+    write(folder, {".git/HEAD": "ref: refs/heads/main\n"})
     assert read(folder).commit is None
 
 
@@ -480,16 +445,16 @@ def test_without_git_there_is_no_commit(folder: Path) -> None:
     ],
 )
 def test_a_malformed_head_is_not_a_commit(folder: Path, head: str) -> None:
-    write(folder.parent / "outside", "a" * 40)
-    write(folder / ".git" / "refs" / "heads" / "ma in", "a" * 40)
-    write(folder / ".git" / "refs" / "outside", "a" * 40)
-    write(folder / ".git" / "HEAD", head)
+    write(folder.parent, {"outside": "a" * 40})
+    write(folder, {".git/refs/heads/ma in": "a" * 40})
+    write(folder, {".git/refs/outside": "a" * 40})
+    write(folder, {".git/HEAD": head})
     assert read(folder).commit is None
 
 
 def test_a_reference_that_is_a_link_is_not_followed(folder: Path) -> None:
-    write(folder.parent / "outside", "a" * 40)
-    write(folder / ".git" / "HEAD", "ref: refs/main")
+    write(folder.parent, {"outside": "a" * 40})
+    write(folder, {".git/HEAD": "ref: refs/main"})
     (folder / ".git" / "refs").mkdir()
     (folder / ".git" / "refs" / "main").symlink_to("../../../outside")
     assert read(folder).commit is None

@@ -93,15 +93,21 @@ class SmallCourse:
             "nbgrader.preprocessors.SaveAutoGrades",
             "nbgrader.preprocessors.CheckCellMetadata",
         ]
-        source = folder / "source" / UNIT / f"{UNIT}.ipynb"
-        source.parent.mkdir(parents=True)
+        self.source = folder / "source" / UNIT / f"{UNIT}.ipynb"
+        self.source.parent.mkdir(parents=True)
         kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-        nbformat.write(nbformat.v4.new_notebook(cells=SOURCE, metadata=kernel), source)
-        with pytest.MonkeyPatch.context() as patch:  # nbgrader runs a program from the folder of Python
-            patch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-            GenerateAssignment(coursedir=CourseDirectory(config=self.config), config=self.config).start()
+        nbformat.write(nbformat.v4.new_notebook(cells=SOURCE, metadata=kernel), self.source)
+        self.generate()
         self.release_path = folder / "release" / UNIT / f"{UNIT}.ipynb"
         self.release = nbformat.read(self.release_path, as_version=4)
+
+    def generate(self, **settings: Any) -> None:
+        """Generate the assignment, again if it exists. Raises NbGraderException."""
+        config = Config({**self.config, **settings, "GenerateAssignment": {**self.config.GenerateAssignment}})
+        config.GenerateAssignment.force = True
+        with pytest.MonkeyPatch.context() as patch:  # nbgrader runs a program from the folder of Python
+            patch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+            GenerateAssignment(coursedir=CourseDirectory(config=config), config=config).start()
 
     def handed_in(self, student: str, name: str = f"{UNIT}.ipynb") -> Path:
         """Where a student's notebook belongs."""

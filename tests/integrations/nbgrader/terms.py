@@ -6,17 +6,20 @@ import csv
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import courses
 from handed_in import grade_id, read_notebook, solved, text_of, write_notebook
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, SubmittedNotebook
 
 COURSE_ID = "attention_and_transformers_from_scratch"
-UNIT = "simple_attention"
 
 # A notebook that was written only in part.
 BROKEN = '{"cells": [{"cell_type": "code", "source": "def dot_pro'
@@ -96,42 +99,12 @@ def environment_of(root: Path, home: Path) -> dict[str, str]:
     }
 
 
-def make_small_term(root: Path, due: str = courses.LONG_TO_COME, rules: str = "") -> Path:
-    """A small course with a due date and rules for late work, and nbgrader's folder in it with the released source."""
-    courses.set_due(courses.make_small_course(root), due)
-    file = root / "autograder.yml"
-    file.write_text(file.read_text(encoding="utf-8").replace("units:", f"{rules}units:"), encoding="utf-8")
-    (root / "solutions" / "sums.py").write_text(SMALL_SOURCE, encoding="utf-8")
-    folder = root / "term"
-    folder.mkdir()
-    run(root, folder, root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
-    return folder
-
-
-def hand_in_solved(folder: Path, student: str, instead: Mapping[str, str]) -> Path:
-    """Hand in the source's answers in the small term, with other texts in some cells. Return the student's folder."""
-    source = read_notebook(folder / "source" / "sums" / "sums.ipynb")
-    notebook = solved(source, source)
-    for cell in notebook["cells"]:
-        cell["source"] = instead.get(grade_id(cell), text_of(cell))
-    submission = folder / "submitted" / student / "sums"
-    write_notebook(submission / "sums.ipynb", notebook)
-    return submission
-
-
 def run(root: Path, folder: Path, home: Path, *command: str, settings: Path | None = None) -> str:
     """Run a command that must succeed, and return its output; `settings` is the folder of settings for all accounts."""
     environment = environment_of(root, home)
     if settings:
         environment["JUPYTER_CONFIG_PATH"] = str(settings)
     return _finish(command, folder, environment, None)
-
-
-def run_in_one_process(root: Path, commands: Iterable[Command], settings: Path) -> str:
-    """Run many of nbgrader's commands, which must succeed, in one process."""
-    ended = run_each(root, commands, settings)
-    assert all(code == 0 for _, code in ended), "\n".join(text for text, _ in ended)
-    return "".join(text for text, _ in ended)
 
 
 def run_each(
@@ -162,29 +135,117 @@ def _finish(command: Sequence[str], folder: Path, environment: dict[str, str], c
     return done.stdout
 
 
-def fill_in(notebook: Path, course: Path, mistakes: Mapping[str, str]) -> None:
-    """Fill in a fetched notebook with the answers of its source, except for the cells with a mistake."""
-    name = notebook.stem
-    filled = solved(read_notebook(course / "source" / name / f"{name}.ipynb"), read_notebook(notebook))
-    for cell in filled["cells"]:
-        cell["source"] = mistakes.get(grade_id(cell), cell["source"])
-    write_notebook(notebook, filled)
+@dataclass(frozen=True)
+class Term:
+    """A small course in `root`, and nbgrader's folder in it. `log` is what the first autograde has printed."""
+
+    root: Path
+    log: str = ""
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "term"
+
+    @property
+    def source(self) -> Path:
+        return self.folder / "source" / "sums" / "sums.ipynb"
+
+    @property
+    def suite(self) -> Path:
+        """The hidden tests of the unit."""
+        [suite] = self.root.rglob("suites/sums/test_sums.py")
+        return suite
+
+    def copied(self, root: Path) -> Term:
+        """A copy for a test that changes it."""
+        return Term(Path(shutil.copytree(self.root, root, symlinks=True)), self.log)
+
+    def commands(self, *lines: str, prefix: Sequence[str] = ()) -> list[tuple[str, int]]:
+        """Run commands of nbgrader in its folder; return the output and exit code of each."""
+        return run_each(self.root, [(self.folder, self.root, shlex.split(line)) for line in lines], self.root, prefix)
+
+    def nbgrader(self, *lines: str) -> str:
+        """Run commands of nbgrader that must succeed, and return what they print."""
+        ended = self.commands(*lines)
+        log = "".join(text for text, _ in ended)
+        assert not any(code for _, code in ended), log
+        return log
+
+    def refused(self, line: str) -> str:
+        """Run a command of nbgrader that must fail with a sentence, and return what it prints."""
+        [(log, code)] = self.commands(line)
+        assert code == 1, log
+        assert "Traceback" not in log
+        return log
+
+    def autograded(self, student: str, *, among: str = "autograded") -> list[dict[str, Any]]:
+        """The cells of a student's graded notebook."""
+        cells: list[dict[str, Any]] = read_notebook(self.folder / among / student / "sums" / "sums.ipynb")["cells"]
+        return cells
+
+    def outputs(self, student: str, name: str) -> list[dict[str, Any]]:
+        """The outputs of a cell of a student's graded notebook: the feedback and the points."""
+        [outputs] = [cell["outputs"] for cell in self.autograded(student) if grade_id(cell) == name]
+        return outputs
+
+    def text(self, student: str, name: str) -> str:
+        return "".join(self.outputs(student, name)[0]["data"]["text/plain"])
+
+    def gradebook(self) -> Gradebook:
+        return Gradebook(f"sqlite:///{self.folder}/gradebook.db", COURSE_ID)
+
+    def scores(self, student: str, unit: str = "sums") -> dict[str, float]:
+        """A student's score for each cell with points, by the course or by hand."""
+        with self.gradebook() as gradebook:
+            notebook: SubmittedNotebook = gradebook.find_submission_notebook(unit, unit, student)
+            return {grade.name: grade.score for grade in notebook.grades}
+
+    def enter(self, student: str, scores: Mapping[str, float]) -> None:
+        """Enter scores, as in formgrader."""
+        with self.gradebook() as gradebook:
+            for name, score in scores.items():
+                grade = gradebook.find_grade(name, "sums", "sums", student)
+                grade.manual_score, grade.needs_manual_grade = score, False
+            gradebook.db.commit()
+
+    def table(self) -> dict[str, dict[str, str]]:
+        """The rows that `nbgrader export` writes, by student."""
+        self.nbgrader("export")
+        return exported(self.folder / "grades.csv")
 
 
-def scores_of(course: Path, student: str, unit: str = UNIT) -> dict[str, float]:
-    """Return a student's score for each cell with points in the gradebook."""
-    with Gradebook(f"sqlite:///{course}/gradebook.db", COURSE_ID) as gradebook:
-        notebook = gradebook.find_submission_notebook(unit, unit, student)
-        return {grade.name: grade.score for grade in notebook.grades}
+def make_small_term(root: Path, due: str = courses.LONG_PAST, rules: str = "") -> Term:
+    """A small course with a due date and rules for late work, and nbgrader's folder in it with the released source."""
+    courses.set_due(courses.make_small_course(root), due)
+    replace(root / "autograder.yml", "units:", f"{rules}units:")
+    replace(root / "autograder.yml", "after_due: points", "after_due: misconception")
+    (root / "solutions" / "sums.py").write_text(SMALL_SOURCE, encoding="utf-8")
+    for definition in ("def add", "class Scale"):
+        replace(root / "exercises" / "sums.py", f"\n{definition}", f"\n# %%\n{definition}")
+    (root / "term").mkdir()
+    run(root, root / "term", root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
+    return Term(root)
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    """Replace the first occurrence of a text in a file."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def hand_in_solved(term: Term, student: str, instead: Mapping[str, str]) -> Path:
+    """Hand in the source's answers, with other texts in some cells. Return the student's folder."""
+    source = read_notebook(term.source)
+    notebook = solved(source, source)
+    for cell in notebook["cells"]:
+        cell["source"] = instead.get(grade_id(cell), text_of(cell))
+    submission = term.folder / "submitted" / student / "sums"
+    write_notebook(submission / "sums.ipynb", notebook)
+    return submission
 
 
 def exported(table: Path) -> dict[str, dict[str, str]]:
     """The rows of an exported table, by student."""
     with table.open(encoding="utf-8", newline="") as file:
         return {row["student_id"]: row for row in csv.DictReader(file)}
-
-
-def feedback_in(folder: Path) -> list[str]:
-    """The pages of feedback that a student fetched, the oldest first."""
-    pages = sorted((folder / UNIT / "feedback").glob(f"*/{UNIT}.html"))
-    return [page.read_text(encoding="utf-8") for page in pages]

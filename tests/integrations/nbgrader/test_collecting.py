@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import courses
 import pytest
-from handed_in import code_cell
+from downloads import Tree, zipped
+from notebooks import code
 from terms import run_each
 
 from grader.submissions.find import find_submissions
 
-Files = Mapping[str, str | bytes]
-
 
 def notebook(factor: int) -> str:
-    cells = [code_cell(f"def add(a, b):\n    return {factor} * (a + b)\n")]
+    cells = [code(f"def add(a, b):\n    return {factor} * (a + b)\n")]
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
-
-
-def zipped(files: Files) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return packed.getvalue()
 
 
 def moodle(student: str, name: str) -> str:
@@ -39,7 +27,7 @@ ONE, TWO = notebook(1), notebook(2)
 BROKEN = '{"cells": ['
 SCRIPT = "def add(a, b):\n    return a + b\n"
 
-MOODLE: Files = {
+MOODLE: Tree = {
     moodle("Jane Doe_4712", "sums.ipynb"): ONE,
     moodle("Zoë O'Brien_4713", "hw1 Sums.ipynb"): TWO,
     moodle("Bo Li_4714", "homework.ipynb"): ONE,
@@ -55,7 +43,7 @@ MOODLE: Files = {
     "Jane Doe_4712_assignsubmission_onlinetext_/onlinetext.html": "<p>",
     "grades.csv": "",
 }
-FROM_MOODLE: Files = {
+FROM_MOODLE: Tree = {
     "Jane-Doe_4712/sums.ipynb": ONE,
     "Zoe-OBrien_4713/sums.ipynb": TWO,
     "Bo-Li_4714/sums.ipynb": ONE,
@@ -66,18 +54,18 @@ FROM_MOODLE: Files = {
     "Gu-Ho_4720/sums.ipynb": ONE,
 }
 NOTHING_FROM_MOODLE = {"Ed-Ny_4718", "Fa-Yi_4719"}
-FLAT: Files = {
+FLAT: Tree = {
     "Jane Doe_4712_assignsubmission_file_sums.ipynb": ONE,
     "Zoë O'Brien_4713_assignsubmission_file_hw1 Sums.ipynb": TWO,
 }
-CANVAS: Files = {
+CANVAS: Tree = {
     "doejane_11_901_sums.ipynb": ONE,
     "lateal_LATE_12_902_sums.ipynb": ONE,
     "libo_13_903_sums.ipynb": ONE,
     "libo_13_904_sums-1.ipynb": TWO,
     "obrienzo_14_905_hw1 Sums.ipynb": TWO,
 }
-FROM_CANVAS: Files = {
+FROM_CANVAS: Tree = {
     "doejane_11/sums.ipynb": ONE,
     "lateal_12/sums.ipynb": ONE,
     "libo_13/sums.ipynb": TWO,
@@ -90,14 +78,14 @@ zoe,"O'Brien, Zoë",,
 al,Al Gore,,Al Gore_4715_assignsubmission_file_
 nobody,No Body,,
 """
-FROM_THE_ROSTER: Files = {
+FROM_THE_ROSTER: Tree = {
     path.replace("Jane-Doe_4712", "jane").replace("Zoe-OBrien_4713", "zoe").replace("Al-Gore_4715", "al"): text
     for path, text in FROM_MOODLE.items()
 }
-UNCLEAR: Files = {"ada/sums.ipynb": ONE, "eve/sums.ipynb": ONE, "sums.ipynb": TWO}
+UNCLEAR: Tree = {"ada/sums.ipynb": ONE, "eve/sums.ipynb": ONE, "sums.ipynb": TWO}
 
 # What lies in archive/, and what is in submitted/ afterwards, without the unit's folder.
-CASES: dict[str, tuple[Files, Files]] = {
+CASES: dict[str, tuple[Tree, Tree]] = {
     "moodle": ({"CS 101-Sums-77.zip": zipped(MOODLE)}, FROM_MOODLE),
     "moodle with a roster": ({"CS 101-Sums-77.zip": zipped(MOODLE)}, FROM_THE_ROSTER),
     "moodle without folders": (

@@ -9,97 +9,49 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from made_reports import exercise, quiz, report, unit
 
 from grader.integrations.nbgrader.nbgrader_grading import CellFeedback, of_exercise, of_quiz_item, of_whole
-from grader.reports.report_model import Report
+from grader.reports.report_model import Exercise, Message
 
 DUE = datetime.datetime(2027, 2, 1, 23, 59, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
 HOSTILE = "</pre></div><script>alert(1)</script><img src=x onerror=alert(2)>"
-
-
-def report(
-    exercise: dict[str, Any] | None = None,
-    item: dict[str, Any] | None = None,
-    messages: Sequence[dict[str, Any]] = (),
-    remarks: Sequence[str] = (),
-    sheet_remarks: Sequence[str] = (),
-    isolated: bool = True,
-) -> Report:
-    """A report of one unit, `sums`, with one exercise, `add`, and one quiz item, `order`."""
-    points = {"points": 2, "possible": 6}
-    add = {
-        **points,
-        "tests": [],
-        "misconceptions": [],
-        "waiting_for": None,
-        "line": None,
-        "remarks": [],
-        **(exercise or {}),
-    }
-    asked: dict[str, Any] = {
-        "answered": True,
-        "points": None,
-        "possible": 2,
-        "problem": None,
-        "sentences": [],
-        "answer": None,
-    }
-    order = {**asked, "explanation": None, **(item or {})}
-    quiz = {
-        "points": None,
-        "possible": 2,
-        "summary": "",
-        "variant": 0,
-        "remarks": list(sheet_remarks),
-        "items": {"order": order},
-    }
-    about = {"feedback": "misconception", "path": None, "remarks": list(remarks)}
-    unit = {**points, **about, "exercises": {"add": add}, "quiz": quiz, "digest": "0" * 64}
-    return Report.model_validate(
-        {
-            "schema": "attention-from-scratch/report/v1",
-            "student": "ada",
-            "commit": None,
-            "suites": "hidden",
-            "handed_in": True,
-            **points,
-            "units": {"sums": unit},
-            "messages": list(messages),
-            "timing": {"started": "", "seconds": 1},
-            "isolation": {"enough": isolated, "layers": {}},
-            "versions": {},
-            "digest": "0" * 64,
-        }
-    )
 
 
 def missed(name: str, sentence: str | None, reason: str | None, outcome: str = "failed") -> dict[str, Any]:
     return {"name": name, "outcome": outcome, "points": 0, "possible": 2, "sentence": sentence, "reason": reason}
 
 
-def message(kind: str, text: str, exercise: str | None = "add", **place: Any) -> dict[str, Any]:
-    return {"unit": "sums", "exercise": exercise, "kind": kind, "text": text, "file": None, "line": None} | place
+def message(kind: str, text: str, exercise: str | None = "add", **place: Any) -> Message:
+    return Message.model_validate(
+        {"unit": "sums", "exercise": exercise, "kind": kind, "text": text, "file": None, "line": None} | place
+    )
 
 
-def read(feedback: CellFeedback) -> str:
+def read(feedback: CellFeedback | None) -> str:
     """What a reader sees of the page."""
+    assert feedback
     return " ".join(html.unescape(re.sub(r"<.*?>", "", feedback.html())).split())
 
 
-def of_add(messages: Sequence[dict[str, Any]] = (), **exercise: Any) -> CellFeedback:
-    return of_exercise(report(exercise, messages=messages), "sums", "add")
+def of_add(messages: Sequence[Message] = (), **changes: Any) -> CellFeedback:
+    add = Exercise.model_validate({**exercise(0).model_dump(), "points": 2, "possible": 6, **changes})
+    return of_exercise(report({"sums": unit({"add": add})}, messages), "sums", "add")
 
 
-def of_order(**item: Any) -> CellFeedback:
-    quiz = report(item=item).units["sums"].quiz
-    assert quiz
-    return of_quiz_item("order", quiz.items["order"], DUE)
+def of_order(points: int | None = None, possible: int = 2, **changes: Any) -> CellFeedback:
+    return of_quiz_item("order", quiz(points, possible, **changes).items["an_item"], DUE)
 
 
-def of_notebook(**settings: Any) -> CellFeedback:
-    whole = of_whole(report(**settings), "sums")
-    assert whole
-    return whole
+def of_notebook(
+    messages: Sequence[Message] = (),
+    *,
+    remarks: Sequence[str] = (),
+    of_sheet: Sequence[str] = (),
+    isolated: bool = True,
+) -> CellFeedback | None:
+    sums = unit({"add": exercise(1)}, remarks=remarks, quiz=quiz(None, 2, remarks=of_sheet))
+    return of_whole(report({"sums": sums}, messages, isolated=isolated), "sums")
 
 
 def test_an_exercise_begins_with_its_points() -> None:
@@ -152,7 +104,7 @@ def test_the_output_of_the_students_code_is_shown_at_its_exercise() -> None:
         "add: 2 of 6 points Your code printed in the exercise "
         "Your code raised It raised a ValueError. no (sums.ipynb, cell 3, line 7)"
     )
-    assert read(of_notebook(messages=messages)) == (
+    assert read(of_notebook(messages)) == (
         "About the notebook as a whole Your code printed at the top "
         "What your code was seen to try It tried to start a process."
     )
@@ -188,11 +140,11 @@ def test_after_the_due_date_a_missing_answer_is_reported() -> None:
 
 
 def test_a_notebook_without_problems_has_no_remarks() -> None:
-    assert of_whole(report(), "sums") is None
+    assert of_notebook() is None
 
 
 def test_remarks_on_the_notebook_and_its_quiz_are_shown() -> None:
-    text = read(of_notebook(remarks=["Cell 3 is damaged."], sheet_remarks=["answer_1 is there twice."]))
+    text = read(of_notebook(remarks=["Cell 3 is damaged."], of_sheet=["answer_1 is there twice."]))
     assert text == "About the notebook as a whole Cell 3 is damaged. answer_1 is there twice."
 
 
@@ -212,11 +164,12 @@ def test_code_that_was_not_isolated_is_reported() -> None:
         ),
         of_order(problem=HOSTILE),
         of_order(points=0, problem=HOSTILE, sentences=[HOSTILE], answer=HOSTILE, explanation=f"# {HOSTILE}"),
-        of_notebook(remarks=[HOSTILE], sheet_remarks=[HOSTILE], messages=[message("printed", HOSTILE, exercise=None)]),
+        of_notebook([message("printed", HOSTILE, exercise=None)], remarks=[HOSTILE], of_sheet=[HOSTILE]),
     ],
     ids=["exercise", "quiz item before", "quiz item after", "notebook"],
 )
-def test_no_text_of_a_report_is_markup(feedback: CellFeedback) -> None:
+def test_no_text_of_a_report_is_markup(feedback: CellFeedback | None) -> None:
+    assert feedback
     page = feedback.html()
     assert html.escape(HOSTILE, quote=False).lower() in page.lower().replace("&quot;", '"')
     assert set(re.findall(r"<(\w+)", page)) <= {"div", "strong", "br", "ul", "li", "pre", "code", "p", "h1"}

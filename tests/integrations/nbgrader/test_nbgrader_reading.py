@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,8 @@ ADD = "def add(a, b):\n    return a + b"
 OWN = "print('a cell of my own')"
 
 Notebook = dict[str, Any]
-Written = Callable[[Notebook], Notebook | str | bytes]
+Written = Callable[[Notebook], Notebook | bytes]
 """Takes the answered release and returns it as some program writes it, or another content of the file."""
-
-
-@pytest.fixture(scope="module")
-def course(tmp_path_factory: pytest.TempPathFactory) -> SmallCourse:
-    return SmallCourse(tmp_path_factory.mktemp("course"))
 
 
 @pytest.fixture
@@ -52,15 +48,18 @@ def sources(notebook: NotebookNode) -> dict[str, str]:
     return {cell.metadata.nbgrader.grade_id: cell.source for cell in notebook.cells if cell.metadata.get("nbgrader")}
 
 
-def read(course: SmallCourse, student: str, content: Notebook | str | bytes) -> NotebookNode:
-    """The notebook in autograded/ that is made from a submission, which is unchanged."""
-    content = json.dumps(content) if isinstance(content, dict) else content
-    content = content.encode() if isinstance(content, str) else content
-    path = course.handed_in(student)
-    path.write_bytes(content)
-    course.autograde(student)
-    assert path.read_bytes() == content
-    return course.autograded(student)
+def as_bytes(content: Notebook | bytes) -> bytes:
+    return content if isinstance(content, bytes) else json.dumps(content).encode()
+
+
+def read(course: SmallCourse, prefix: str, contents: Mapping[str, bytes]) -> dict[str, NotebookNode]:
+    """The notebooks in autograded/ that are made from submissions, which are unchanged. All are read in one run."""
+    paths = {name: course.handed_in(f"{prefix}-{name}") for name in contents}
+    for name, path in paths.items():
+        path.write_bytes(contents[name])
+    course.autograde(f"{prefix}-*")
+    assert [name for name, path in paths.items() if path.read_bytes() != contents[name]] == []
+    return {name: course.autograded(f"{prefix}-{name}") for name in contents}
 
 
 # -- as programs write them --------------------------------------------------------------------------------------
@@ -80,14 +79,6 @@ def by_colab(notebook: Notebook) -> Notebook:
     return {"nbformat": 4, "nbformat_minor": 0, "metadata": metadata, "cells": notebook["cells"]}
 
 
-def by_visual_studio_code(notebook: Notebook) -> Notebook:
-    for cell in notebook["cells"]:
-        cell.pop("id")
-        cell["metadata"]["vscode"] = {"languageId": "python"}
-    metadata = {"kernelspec": {"display_name": ".venv", "language": "python", "name": "venv"}, "orig_nbformat": 4}
-    return {"nbformat": 4, "nbformat_minor": 2, "metadata": metadata, "cells": notebook["cells"]}
-
-
 def by_jupyterlab(notebook: Notebook) -> Notebook:
     for number, cell in enumerate(notebook["cells"]):
         cell["id"] = f"3f1c{number:04}-9d7e-4c0a"
@@ -98,13 +89,10 @@ def by_jupyterlab(notebook: Notebook) -> Notebook:
     return {**notebook, "nbformat_minor": 5}
 
 
-def by_an_older_jupyter(minor: int) -> Written:
-    def write(notebook: Notebook) -> Notebook:
-        for cell in notebook["cells"]:
-            cell.pop("id")
-        return {**notebook, "nbformat_minor": minor}
-
-    return write
+def by_an_older_jupyter(notebook: Notebook) -> Notebook:
+    for cell in notebook["cells"]:
+        cell.pop("id")
+    return {**notebook, "nbformat_minor": 4}
 
 
 def by_a_very_old_jupyter(notebook: Notebook) -> Notebook:
@@ -145,65 +133,40 @@ def with_outputs_of_50_MB(notebook: Notebook) -> Notebook:
     return notebook
 
 
+def with_too_many_and_too_large_cells(notebook: Notebook) -> Notebook:
+    large = {"cell_type": "markdown", "metadata": {}, "source": "data:image/png;base64," + "A" * 2**21}
+    many = [code_cell(f"print({number})") for number in range(3000)]
+    return {**notebook, "cells": [large, *notebook["cells"], *many]}
+
+
 WRITTEN: list[Written] = [
-    by_colab, by_visual_studio_code, by_jupyterlab, *map(by_an_older_jupyter, (1, 2, 3, 4)), by_a_very_old_jupyter,
-    on_windows, with_cells_that_are_none, with_outputs_of_50_MB,
+    by_colab, by_jupyterlab, by_an_older_jupyter, by_a_very_old_jupyter, on_windows, without_any_metadata,
+    with_cells_that_are_none, with_outputs_of_50_MB, with_too_many_and_too_large_cells,
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("write", WRITTEN, ids=lambda write: write.__name__)
-def test_notebooks_of_all_programs_are_read(write: Written, answered: Notebook, course: SmallCourse) -> None:
-    notebook = read(course, f"student-{WRITTEN.index(write)}", write(answered))
-    nbformat.validate(notebook)
-    assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
-    assert notebook.metadata == course.release.metadata
-    assert sources(notebook) == {**sources(course.release), "add": ADD}
-    assert OWN in [cell.source for cell in notebook.cells]
-    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook.cells)
-
-
-def test_without_metadata_code_is_found_by_its_definitions(answered: Notebook, course: SmallCourse) -> None:
-    notebook = read(course, "bare", without_any_metadata(answered))
-    assert sources(notebook) == {**sources(course.release), "add": ADD}
-
-
-def test_too_many_or_too_large_cells_are_left_out(answered: Notebook, course: SmallCourse) -> None:
-    large = {"cell_type": "markdown", "metadata": {}, "source": "data:image/png;base64," + "A" * 2**21}
-    many = [code_cell(f"print({number})") for number in range(3000)]
-    notebook = read(course, "much", {**answered, "cells": [large, *answered["cells"], *many]})
-    assert sources(notebook) == {**sources(course.release), "add": ADD}
-    assert len(notebook.cells) == 1000
-    assert max(len(cell.source) for cell in notebook.cells) < 10_000
+def test_notebooks_of_all_programs_are_read(answered: Notebook, course: SmallCourse) -> None:
+    contents = {write.__name__: as_bytes(write(copy.deepcopy(answered))) for write in WRITTEN}
+    for name, notebook in read(course, "written", contents).items():
+        nbformat.validate(notebook)
+        assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5), name
+        assert notebook.metadata == course.release.metadata, name
+        assert sources(notebook) == {**sources(course.release), "add": ADD}, name
+        assert OWN in [cell.source for cell in notebook.cells], name
+        assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook.cells), name
+        assert len(notebook.cells) <= 1000, name
+        assert max(len(cell.source) for cell in notebook.cells) < 10_000, name
 
 
 def test_cells_beyond_the_limit_for_all_cells_are_left_out(answered: Notebook, course: SmallCourse) -> None:
     large = [code_cell(f"print({number})  # {'A' * 600_000}") for number in range(2)]
-    notebook = read(course, "much-together", {**answered, "cells": [*answered["cells"], *large]})
+    content = as_bytes({**answered, "cells": [*answered["cells"], *large]})
+    notebook = read(course, "large", {"one": content})["one"]
     assert sources(notebook) == {**sources(course.release), "add": ADD}
     assert [cell.source[:8] for cell in notebook.cells if len(cell.source) > 10_000] == ["print(0)"]
 
 
 # -- what cannot be read -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("student", "content", "why"),
-    [
-        ("empty", "", "is empty"),
-        ("cut-off", '{"cells": [{"cell_type": "co', "is a notebook that is cut off in line 1"),
-        ("deep", "[" * 100_000, "cannot be read, because it is nested too deeply"),
-        ("list", "[1, 2]", "is not a notebook (it has no cells)"),
-        ("no-cells", '{"cells": "many"}', "is not a notebook (it has no cells)"),
-        ("archive", b"PK\x03\x04\x00\x00", "is a zip archive"),
-        ("zeros", b"{\x00\x00}", "has a zero byte in line 1"),
-        ("no-text", b'{"cells": ["\xff"]}', "is not UTF-8"),
-    ],
-)
-def test_the_release_replaces_a_file_that_is_not_a_notebook(
-    student: str, content: str | bytes, why: str, course: SmallCourse, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert read(course, student, content).cells == with_their_checksums(course)
-    assert f"positional_encoding/positional_encoding.ipynb {why}" in caplog.text
 
 
 def a_folder(path: Path) -> None:
@@ -216,16 +179,8 @@ def a_link(path: Path) -> None:
     path.symlink_to(path.parents[3] / "solutions.ipynb")
 
 
-def a_link_to_nothing(path: Path) -> None:
-    path.symlink_to("nowhere")
-
-
 def a_hard_link(path: Path) -> None:
     os.link(path.parents[3] / "release" / UNIT / path.name, path)
-
-
-def a_pipe(path: Path) -> None:
-    os.mkfifo(path)
 
 
 def a_large_file(path: Path) -> None:
@@ -238,30 +193,32 @@ def another_name(path: Path) -> None:
     path.with_name("small-Copy1.ipynb").write_text('{"cells": []}', encoding="utf-8")
 
 
-@pytest.mark.proof(part="nbgrader")
-@pytest.mark.parametrize(
-    ("make", "why"),
-    [
-        (a_folder, "is a folder"),
-        (a_link, "is a symbolic link"),
-        (a_link_to_nothing, "is a symbolic link"),
-        (a_hard_link, "is a hard link"),
-        (a_pipe, "is a named pipe"),
-        (a_large_file, "is 5.0 GB"),
-        (another_name, "is missing"),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_the_release_replaces_something_that_is_not_a_file(
-    make: Callable[[Path], None], why: str, course: SmallCourse, caplog: pytest.LogCaptureFixture
+UNREADABLE: dict[Callable[[Path], object], str] = {
+    lambda path: path.write_text("[1, 2]"): "is not a notebook (it has no cells)",
+    lambda path: path.write_bytes(b"PK\x03\x04\x00\x00"): "is a zip archive",
+    a_folder: "is a folder",
+    a_link: "is a symbolic link",
+    a_hard_link: "is a hard link",
+    os.mkfifo: "is a named pipe",
+    a_large_file: "is 5.0 GB",
+    another_name: "is missing",
+}
+
+
+def test_the_release_replaces_what_is_not_a_notebook_and_all_others_are_graded(
+    answered: Notebook, course: SmallCourse, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = course.handed_in(make.__name__)
-    make(path)
-    listed = sorted(path.parent.iterdir())
-    course.autograde(make.__name__)
-    assert course.autograded(make.__name__).cells == with_their_checksums(course)
-    assert f"positional_encoding/positional_encoding.ipynb {why}" in caplog.text
-    assert sorted(path.parent.iterdir()) == listed
+    students = {f"unread-{number}": why for number, why in enumerate(UNREADABLE.values())}
+    for student, make in zip(students, UNREADABLE, strict=True):
+        make(course.handed_in(student))
+    notebook = read(course, "unread", {"last": as_bytes(answered)})["last"]
+    assert sources(notebook)["add"] == ADD
+    for student, why in students.items():
+        assert course.autograded(student).cells == with_their_checksums(course), why
+        assert f"{student}: {UNIT}/{UNIT}.ipynb {why}" in caplog.text
+    with Gradebook(f"sqlite:///{course.folder}/gradebook.db") as gradebook:
+        submitted = {one.student.id: one.notebooks[0] for one in gradebook.assignment_submissions(UNIT)}
+        assert [student for student in [*students, "unread-last"] if len(submitted[student].grades) != 7] == []
 
 
 def with_their_checksums(course: SmallCourse) -> list[NotebookNode]:
@@ -274,44 +231,20 @@ def with_their_checksums(course: SmallCourse) -> list[NotebookNode]:
     return cells
 
 
-def test_another_notebook_in_the_folder_is_ignored(answered: Notebook, course: SmallCourse) -> None:
-    another_name(course.handed_in("two"))
-    assert sources(read(course, "two", answered))["add"] == ADD
-    assert [path.name for path in (course.folder / "autograded" / "two" / UNIT).iterdir()] == [f"{UNIT}.ipynb"]
-
-
-@pytest.mark.proof(part="nbgrader")
-def test_after_an_unreadable_notebook_all_others_are_graded(answered: Notebook, course: SmallCourse) -> None:
-    for student, content in {"a": json.dumps(answered), "b": "{", "c": json.dumps(answered)}.items():
-        course.handed_in(f"class-{student}").write_text(content, encoding="utf-8")
-    course.autograde("class-*")
-    with Gradebook(f"sqlite:///{course.folder}/gradebook.db") as gradebook:
-        submissions = {one.student.id: one for one in gradebook.assignment_submissions(UNIT)}
-        for student in ("class-a", "class-b", "class-c"):
-            assert len(submissions[student].notebooks[0].grades) == 7
-
-
 # -- what belongs to the course ----------------------------------------------------------------------------------
 
 
-@pytest.mark.proof(part="nbgrader")
-def test_a_missing_release_is_reported_with_the_fix(
+def test_a_missing_release_is_reported_with_the_fix_and_one_without_ids_is_accepted(
     answered: Notebook, course: SmallCourse, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hidden = course.release_path.rename(course.release_path.with_suffix(".hidden"))
-    try:
-        with pytest.raises(NbGraderException):
-            read(course, "early", answered)
-    finally:
-        hidden.rename(course.release_path)
-    assert "run `nbgrader generate_assignment positional_encoding --force`" in (caplog.text)
-
-
-def test_a_release_without_ids_is_accepted(answered: Notebook, course: SmallCourse) -> None:
     kept = course.release_path.read_bytes()
     try:
-        course.release_path.write_text(json.dumps(by_an_older_jupyter(4)(json.loads(kept))), encoding="utf-8")
-        notebook = read(course, "ada", answered)
+        course.release_path.unlink()
+        with pytest.raises(NbGraderException):
+            read(course, "early", {"one": as_bytes(answered)})
+        assert "run `nbgrader generate_assignment positional_encoding --force`" in caplog.text
+        course.release_path.write_bytes(as_bytes(by_an_older_jupyter(json.loads(kept))))
+        notebook = read(course, "early", {"one": as_bytes(answered)})["one"]
     finally:
         course.release_path.write_bytes(kept)
     nbformat.validate(notebook)

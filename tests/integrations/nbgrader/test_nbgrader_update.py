@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import courses
 import nbformat
 import pytest
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook
-from small_course import marked
-from terms import COURSE_ID, environment_of, exported, hand_in_solved, make_small_term, scores_of
+from nbgrader.converters.base import NbGraderException
+from small_course import UNIT, SmallCourse, marked
+from terms import Term, hand_in_solved, make_small_term, replace, run
 
 from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineHandshake
@@ -23,7 +20,6 @@ from grader.integrations.nbgrader.nbgrader_release import AS_RELEASED, HISTORY, 
 from grader.integrations.release import ReleaseError
 from grader.reports.scoring import Rubric
 
-UNIT = "positional_encoding"
 OF_UNIT = courses.COURSE.units[UNIT]
 COURSE = courses.COURSE.model_copy(update={"units": {UNIT: OF_UNIT}})
 WEIGHTS = {name: 2 * weight for name, weight in OF_UNIT.exercises.items()}
@@ -148,148 +144,113 @@ TASK = marked("plot", "Draw a sum.", "markdown", task=True, locked=True, points=
 LATER = marked("how", "How did you find out?", "markdown", grade=True, solution=True, points=2)
 
 
-class Term(NamedTuple):
-    """The folder of a small course, and nbgrader's folder in it."""
-
-    root: Path
-
-    @property
-    def folder(self) -> Path:
-        return self.root / "term"
-
-    @property
-    def source(self) -> Path:
-        return self.folder / "source" / "sums" / "sums.ipynb"
-
-    def run(self, line: str, code: int = 0) -> str:
-        """Run a line of the shell in nbgrader's folder, and return what it prints."""
-        environment = environment_of(self.root, self.root)
-        command = ["bash", "-c", f"({line}) 2>&1"]
-        done = subprocess.run(command, cwd=self.folder, env=environment, text=True, stdout=subprocess.PIPE, check=False)
-        assert done.returncode == code, done.stdout
-        assert "Traceback" not in done.stdout
-        return done.stdout
-
-    def release(self) -> str:
-        """Release again, and run the commands that it prints."""
-        printed = self.run("python -m grader release nbgrader .")
-        [*_, last] = printed.splitlines()
-        return self.run(last.removeprefix("Next: "))
-
-    def edit(self, **cells: NotebookNode) -> None:
-        """Put cells above those of these ids."""
-        notebook = nbformat.read(self.source, as_version=4)
-        for name, cell in cells.items():
-            place = next(index for index, one in enumerate(notebook.cells) if one.id == name)
-            notebook.cells.insert(place, cell)
-        nbformat.write(notebook, self.source)
-
-    def weigh(self, **weights: int) -> None:
-        """Change weights of the course."""
-        settings = self.root / "autograder.yml"
-        text = settings.read_text(encoding="utf-8")
-        for name, weight in weights.items():
-            text, count = re.subn(rf"(?m)^(      {name}:) \d+$", rf"\1 {weight}", text)
-            assert count == 1
-        settings.write_text(text, encoding="utf-8")
-
-    def enter(self, scores: Mapping[str, float]) -> None:
-        """Enter scores of ada, as in formgrader."""
-        with Gradebook(f"sqlite:///{self.folder}/gradebook.db", COURSE_ID) as gradebook:
-            for name, score in scores.items():
-                grade = gradebook.find_grade(name, "sums", "sums", "ada")
-                grade.manual_score, grade.needs_manual_grade = score, False
-            gradebook.db.commit()
-
-    def table(self) -> dict[str, tuple[float, float]]:
-        """The score and the possible points of each student in the exported table."""
-        self.run("nbgrader export")
-        rows = exported(self.folder / "grades.csv")
-        return {name: (float(row["score"]), float(row["max_score"])) for name, row in rows.items()}
+def release_again(term: Term) -> None:
+    """Release again, and run the commands of nbgrader that this prints."""
+    printed = run(term.root, term.folder, term.root, "python", "-m", "grader", "release", "nbgrader", ".")
+    [*_, last] = printed.splitlines()
+    run(term.root, term.folder, term.root, "bash", "-c", last.removeprefix("Next: "))
 
 
-def test_a_source_that_nbgrader_cannot_release_is_named_with_its_cell_and_the_release_stays(tmp_path: Path) -> None:
-    make_small_term(tmp_path, courses.LONG_PAST)
-    term = Term(tmp_path)
-    term.run("nbgrader generate_assignment sums")
-    released = term.folder / "release" / "sums" / "sums.ipynb"
-    right, before = term.source.read_text(encoding="utf-8"), released.read_bytes()
+def add_above(path: Path, name: str, cell: NotebookNode) -> None:
+    """Put a cell above the one of this id in a notebook."""
+    notebook = nbformat.read(path, as_version=4)
+    place = next(index for index, one in enumerate(notebook.cells) if one.id == name)
+    notebook.cells.insert(place, cell)
+    nbformat.write(notebook, path)
+
+
+def points_of(term: Term) -> dict[str, tuple[float, float]]:
+    """The score and the possible points of each student in the exported table."""
+    return {name: (float(row["score"]), float(row["max_score"])) for name, row in term.table().items()}
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> SmallCourse:
+    return SmallCourse(tmp_path_factory.mktemp("generated"))
+
+
+def test_a_source_that_nbgrader_cannot_release_is_named_with_its_cell_and_the_release_stays(
+    generated: SmallCourse,
+) -> None:
+    right, before = generated.source.read_text(encoding="utf-8"), generated.release_path.read_bytes()
     for old, new, problem in (
         ('"cells": [', '"cells": <<<<<<<', ":2 is not a notebook: correct it"),
         ("### END SOLUTION", "### END", ", cell add: no end solution statement found. Correct it."),
-        ('"points": 4', '"points": "4"', ", cell test_add: '4' is not of type 'number'. Correct it."),
+        ('"points": 2', '"points": "2"', ", cell test_add: '2' is not of type 'number'. Correct it."),
         ('"grade_id": "Scale"', '"grade_id": "add"', ": Duplicate grade id: add. Correct it."),
     ):
         assert old in right
-        term.source.write_text(right.replace(old, new, 1), encoding="utf-8")
-        refused = term.run("nbgrader generate_assignment sums --force", code=1)
-        assert f"Nothing was generated. {term.source}{problem}" in refused
-        assert released.read_bytes() == before
+        generated.source.write_text(right.replace(old, new, 1), encoding="utf-8")
+        with pytest.raises(NbGraderException, match=f"^{re.escape(f'{generated.source}{problem}')}"):
+            generated.generate()
+        assert generated.release_path.read_bytes() == before
+    generated.source.write_text(right, encoding="utf-8")
 
 
-def test_a_secret_in_a_cell_or_in_a_file_beside_the_notebook_is_not_generated(tmp_path: Path) -> None:
-    make_small_term(tmp_path, courses.LONG_PAST)
-    term = Term(tmp_path)
-    (term.source.parent / "picture.png").write_bytes(b"\x89PNG\0")
-    suite = term.root / "grader" / "suites" / "sums" / "test_sums.py"
-    line = max(suite.read_text(encoding="utf-8").splitlines(), key=len)
-    right, notes = term.source.read_text(encoding="utf-8"), term.source.with_name("notes.md")
-    notes.write_text(line, encoding="utf-8")
-    refused = term.run("nbgrader generate_assignment sums --force", code=1)
-    assert f"{notes}:1: this is also in grader/suites/sums/test_sums.py" in refused
-    for name, content in (("notes.md", line.encode("utf-16")), ("notes.png", line.encode())):
-        notes = notes.rename(notes.with_name(name))
-        notes.write_bytes(content)
-        assert f"would hold {notes}" in term.run("nbgrader generate_assignment sums --force", code=1)
-    notes.unlink()
-    secret, header = [nbformat.v4.new_output("stream", text=line)], tmp_path / "header.ipynb"
-    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(line)]), header)
-    refused = term.run(f"nbgrader generate_assignment sums --force --IncludeHeaderFooter.header={header}", code=1)
-    assert f"{header}:" in refused
-    term.edit(add=nbformat.v4.new_code_cell("1", outputs=secret))
-    refused = term.run("nbgrader generate_assignment sums --force --ClearOutput.enabled=False", code=1)
-    assert "sums.ipynb:" in refused
-    term.source.write_text(right, encoding="utf-8")
-    term.edit(add=nbformat.v4.new_markdown_cell(line))
-    refused = term.run("nbgrader generate_assignment sums --force", code=1)
-    assert "sums.ipynb:" in refused
-    assert "this is also in grader/suites/sums/test_sums.py" in refused
-    term.source.write_text(right, encoding="utf-8")
-    term.run("nbgrader generate_assignment sums --force")
+def test_a_secret_in_a_cell_or_in_a_file_beside_the_notebook_is_not_generated(
+    generated: SmallCourse, tmp_path: Path
+) -> None:
+    [suite] = (courses.COURSE.suites / UNIT).glob("test_*.py")
+    secret = max(suite.read_text(encoding="utf-8").splitlines(), key=len)
+    right, notes = generated.source.read_text(encoding="utf-8"), generated.source.with_name("notes.md")
+    picture, header = generated.source.with_name("picture.png"), tmp_path / "header.ipynb"
+    picture.write_bytes(b"\x89PNG\0")
+
+    def refused(sentence: str, **settings: object) -> None:
+        with pytest.raises(NbGraderException, match=re.escape(sentence)):
+            generated.generate(**settings)
+
+    for name, content, sentence in (
+        ("notes.md", secret.encode(), f"{notes}:1: this is also in "),
+        ("notes.md", secret.encode("utf-16"), f"would hold {notes}"),
+        ("notes.png", secret.encode(), f"would hold {notes.with_name('notes.png')}"),
+    ):
+        notes.with_name(name).write_bytes(content)
+        refused(sentence)
+        notes.with_name(name).unlink()
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(secret)]), header)
+    refused(f"{header}:", IncludeHeaderFooter={"header": str(header)})
+    printed = nbformat.v4.new_code_cell("1", outputs=[nbformat.v4.new_output("stream", text=secret)])
+    for cell, settings in ((nbformat.v4.new_markdown_cell(secret), {}), (printed, {"enabled": False})):
+        add_above(generated.source, "add", cell)
+        refused(f"{generated.source}:", ClearOutput=settings)
+        generated.source.write_text(right, encoding="utf-8")
+    generated.generate()
 
 
 @pytest.mark.proof(part="nbgrader")
 def test_release_edit_change_a_weight_release_again_autograde_and_export(tmp_path: Path) -> None:
-    make_small_term(tmp_path, courses.LONG_PAST)
-    term = Term(tmp_path)
-    term.edit(add=nbformat.v4.new_markdown_cell(NOTE), Scale=QUESTION, quiz_even_sums=TASK)
-    term.release()
+    term = make_small_term(tmp_path)
+    for name, cell in {"add": nbformat.v4.new_markdown_cell(NOTE), "Scale": QUESTION, "quiz_even_sums": TASK}.items():
+        add_above(term.source, name, cell)
+    release_again(term)
     for student, code in {"ada": {}, "bob": {"add": "def add(a, b):\n    return a - b\n"}}.items():
-        hand_in_solved(term.folder, student, {"why": "The order does not matter.", **code})
-    term.run("nbgrader autograde sums")
-    term.enter({"why": 4, "plot": 2})
-    assert term.table() == {"ada": (18 + 6, 18 + 8), "bob": (14, 18 + 8)}
+        hand_in_solved(term, student, {"why": "The order does not matter.", **code})
+    term.nbgrader("autograde sums")
+    term.enter("ada", {"why": 4, "plot": 2})
+    assert points_of(term) == {"ada": (18 + 6, 18 + 8), "bob": (14, 18 + 8)}
 
-    term.weigh(add=3)
-    refused = term.run("nbgrader autograde sums --force", code=1)
+    replace(term.root / "autograder.yml", "add: 2", "add: 3")
+    refused = term.refused("autograde sums --force")
     assert "run `grader release nbgrader .` and `nbgrader generate_assignment sums --force`" in refused
-    term.release()
+    release_again(term)
     assert NOTE in [cell.source for cell in nbformat.read(term.source, as_version=4).cells]
-    assert term.table() == {"ada": (20 + 6, 20 + 8), "bob": (14, 20 + 8)}
-    assert scores_of(term.folder, "ada", "sums").items() > {"why": 4, "plot": 2, "test_add": 6}.items()
+    assert points_of(term) == {"ada": (20 + 6, 20 + 8), "bob": (14, 20 + 8)}
+    assert term.scores("ada").items() > {"why": 4, "plot": 2, "test_add": 6}.items()
 
-    # A question that comes after the first grading has no answers yet, and loses nothing.
-    term.edit(quiz_even_sums=LATER)
-    term.weigh(Scale=2)
-    term.release()
-    term.enter({"how": 1})
-    assert term.table() == {"ada": (21 + 7, 21 + 10), "bob": (15, 21 + 10)}
+    # An exercise may have no points. A question that comes after the first grading has no answers yet, and loses none.
+    add_above(term.source, "quiz_even_sums", LATER)
+    replace(term.root / "autograder.yml", "Scale: 1", "Scale: 0")
+    release_again(term)
+    term.enter("ada", {"how": 1})
+    assert points_of(term) == {"ada": (19 + 7, 19 + 10), "bob": (13, 19 + 10)}
+    assert ": 0 of 0 points" in term.text("ada", "test_Scale")
 
     # nbgrader cannot remove a question on which students were graded, and says so before it removes anything.
     notebook = nbformat.read(term.source, as_version=4)
     notebook.cells = [cell for cell in notebook.cells if cell.id != "why"]
     nbformat.write(notebook, term.source)
-    refused = term.run("nbgrader generate_assignment sums --force", code=1)
+    refused = term.refused("generate_assignment sums --force")
     assert f"Students were graded on cells that {term.source} no longer has: why. Put them back" in refused
-    term.run("nbgrader autograde sums --force")
-    assert term.table() == {"ada": (21 + 7, 21 + 10), "bob": (15, 21 + 10)}
+    term.nbgrader("autograde sums --force")
+    assert points_of(term) == {"ada": (19 + 7, 19 + 10), "bob": (13, 19 + 10)}

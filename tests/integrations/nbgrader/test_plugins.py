@@ -82,11 +82,10 @@ def test_the_late_penalty_is_a_share_of_the_score(score: float, hours: float, pe
     assert LatePenalty().late_submission_penalty("ada", score, hours * HOUR) == penalty
 
 
-def test_the_index_of_the_feedback_names_exercises_and_quiz_items(tmp_path: Path) -> None:
-    course = SmallCourse(tmp_path)
-    shutil.copy(course.release_path, course.handed_in("ada"))
-    course.autograde()
-    page = BeautifulSoup(course.feedback("ada"), "html.parser")
+def test_the_index_of_the_feedback_names_exercises_and_quiz_items(course: SmallCourse) -> None:
+    shutil.copy(course.release_path, course.handed_in("indexed"))
+    course.autograde("indexed")
+    page = BeautifulSoup(course.feedback("indexed"), "html.parser")
     links = page.select("#toc a")
     assert [link.text for link in links] == [
         "Comment on add",

@@ -25,11 +25,6 @@ OWN = "print('a cell of my own')"
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory: pytest.TempPathFactory) -> SmallCourse:
-    return SmallCourse(tmp_path_factory.mktemp("course"))
-
-
-@pytest.fixture(scope="module")
 def release(course: SmallCourse) -> list[NotebookNode]:
     cells: list[NotebookNode] = course.release.cells
     return cells
@@ -226,12 +221,6 @@ def test_of_merged_cells_the_second_says_where_its_answer_is(
     assert cell(repaired, "Scale").source == "# Scale is defined in the cell of add."
 
 
-def test_a_quiz_in_a_single_cell_names_each_answer(release: list[NotebookNode]) -> None:
-    repaired = repair([code('answer_1 = "b"\nanswer_2 = 3')], release)
-    assert cell(repaired, "quiz_which").source == 'answer_1 = "b"\nanswer_2 = 3'
-    assert cell(repaired, "quiz_more").source == "# answer_2 is defined in the cell of quiz_which."
-
-
 def test_code_pasted_over_an_import_is_found_by_its_name(release: list[NotebookNode]) -> None:
     assert cell(repair([code("class Other: ...")], release), "from_other").source == "class Other: ..."
 
@@ -274,14 +263,6 @@ def test_a_changed_locked_cell_is_restored_above_its_changed_copy(
     here = at(repaired, "imports")
     assert repaired[here].source == "import torch"
     assert (repaired[here + 1].source, repaired[here + 1].metadata) == ("import torch, math", {})
-
-
-def test_a_changed_test_is_restored(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
-    cell(cells, "test_add").source = "3"
-    cell(cells, "test_add").metadata.nbgrader.points = 100
-    repaired = repair(cells, release)
-    assert cell(repaired, "test_add") == cell(release, "test_add")
-    assert outline(repaired) == outline(release)
 
 
 def test_cells_get_their_type_back(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
@@ -438,11 +419,11 @@ def test_any_damage_can_be_repaired(first: int, cells: list[NotebookNode], relea
 def test_nbgrader_finds_no_fault_in_a_repaired_notebook(
     course: SmallCourse, cells: list[NotebookNode], release: list[NotebookNode], caplog: pytest.LogCaptureFixture
 ) -> None:
-    submitted = {f"student-{seed}": damage(cells, random.Random(seed)) for seed in range(12)}
+    submitted = {f"random-{seed}": damage(cells, random.Random(seed)) for seed in range(12)}
     for student, damaged in submitted.items():
         notebook = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": damaged}
         course.handed_in(student).write_text(json.dumps(notebook), encoding="utf-8")
-    course.autograde()
+    course.autograde("random-*")
     warnings = [record.getMessage() for record in caplog.records if record.levelname not in ("DEBUG", "INFO")]
     assert [text for text in warnings if not text.startswith("autograder.yml says `counts: best`")] == []
     for student, damaged in submitted.items():

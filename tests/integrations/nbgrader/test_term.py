@@ -15,6 +15,8 @@ import courses
 import pytest
 import terms
 from courses import COURSE, REPOSITORY
+from handed_in import grade_id, read_notebook, solved, write_notebook
+from nbgrader.api import Gradebook
 
 pytestmark = pytest.mark.proof(part="full")
 
@@ -26,6 +28,7 @@ SET_UP = ("make .venv/installed", ". .venv/bin/activate")
 # What belongs to the machine is put elsewhere.
 MACHINE = ("/srv/nbgrader", "/etc/jupyter")
 
+UNIT = "simple_attention"
 STUDENTS = ("ada", "bela", "chen")
 # bela's shares are right only where there is one list of scores.
 MISTAKE = """\
@@ -51,13 +54,21 @@ class Term(NamedTuple):
     course: Path
     tables: list[dict[str, dict[str, str]]]
 
-    def feedback(self, student: str) -> list[str]:
-        return terms.feedback_in(self.folder / student)
+    def feedback(self, student: str) -> str:
+        """The page of feedback that a student fetched."""
+        [page] = (self.folder / student / UNIT / "feedback").glob(f"*/{UNIT}.html")
+        return page.read_text(encoding="utf-8")
+
+    def scores(self, student: str) -> dict[str, float]:
+        """A student's score for each cell with points in the gradebook."""
+        with Gradebook(f"sqlite:///{self.course}/gradebook.db", terms.COURSE_ID) as gradebook:
+            notebook = gradebook.find_submission_notebook(UNIT, UNIT, student)
+            return {grade.name: grade.score for grade in notebook.grades}
 
     def report(self, student: str) -> dict[str, Any]:
         """What the JSON report says of a student's unit."""
         report = json.loads((self.course / "reports" / f"{student}.json").read_text(encoding="utf-8"))
-        return report["units"][terms.UNIT]
+        return report["units"][UNIT]
 
 
 def blocks() -> Iterator[Block]:
@@ -109,7 +120,7 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
                 for name in STUDENTS:
                     run(line, name, folder / name)
                     if "fetch_assignment" in line:
-                        work(here, folder / name / terms.UNIT / f"{terms.UNIT}.ipynb", name)
+                        work(here, folder / name / UNIT / f"{UNIT}.ipynb", name)
             else:
                 run(line, "instructor", here)
                 if line == "nbgrader export":
@@ -121,13 +132,17 @@ def work(course: Path, notebook: Path, name: str) -> None:
     """What each student makes of the notebook: ada is right, bela has one mistake, and chen's file is broken."""
     if name == "chen":
         notebook.write_text(terms.BROKEN, encoding="utf-8")
-    else:
-        terms.fill_in(notebook, course, {"softmax_naive": MISTAKE} if name == "bela" else {})
+        return
+    filled = solved(read_notebook(course / "source" / UNIT / notebook.name), read_notebook(notebook))
+    for cell in filled["cells"]:
+        if name == "bela" and grade_id(cell) == "softmax_naive":
+            cell["source"] = MISTAKE
+    write_notebook(notebook, filled)
 
 
 def write_download(course: Path) -> None:
     """What Moodle gives, beside the course: ada's notebook, handed in by one more student under another name."""
-    handed_in = course / "submitted" / "ada" / terms.UNIT / f"{terms.UNIT}.ipynb"
+    handed_in = course / "submitted" / "ada" / UNIT / f"{UNIT}.ipynb"
     with ZipFile(course.parent / "moodle.zip", "w") as download:
         download.write(handed_in, "Jane Doe_4712_assignsubmission_file_/hw1 simple attention.ipynb")
 
@@ -135,7 +150,7 @@ def write_download(course: Path) -> None:
 def test_every_student_has_a_row_in_the_table(term: Term) -> None:
     for table in term.tables:
         assert sorted(table) == [*STUDENTS, "dina"]
-        assert {row["assignment"] for row in table.values()} == {terms.UNIT}
+        assert {row["assignment"] for row in table.values()} == {UNIT}
 
 
 def test_accepted_answers_earn_everything(term: Term) -> None:
@@ -144,10 +159,7 @@ def test_accepted_answers_earn_everything(term: Term) -> None:
 
 
 def test_a_mistake_costs_points_of_its_exercise_only(term: Term) -> None:
-    lost = {
-        name: possible - terms.scores_of(term.course, "bela")[name]
-        for name, possible in terms.scores_of(term.course, "ada").items()
-    }
+    lost = {name: possible - term.scores("bela")[name] for name, possible in term.scores("ada").items()}
     assert [name for name, points in lost.items() if points] == ["test_softmax_naive"]
     row = term.tables[-1]["bela"]
     assert float(row["max_score"]) - float(row["score"]) == sum(lost.values())
@@ -155,7 +167,7 @@ def test_a_mistake_costs_points_of_its_exercise_only(term: Term) -> None:
 
 def test_a_broken_file_or_no_file_gives_zero(term: Term) -> None:
     assert {float(term.tables[-1][name]["score"]) for name in ("chen", "dina")} == {0}
-    assert set(terms.scores_of(term.course, "chen").values()) == {0}
+    assert set(term.scores("chen").values()) == {0}
 
 
 def test_grading_again_does_not_change_the_table(term: Term) -> None:
@@ -165,26 +177,20 @@ def test_grading_again_does_not_change_the_table(term: Term) -> None:
 
 def test_the_json_reports_give_the_same_points(term: Term) -> None:
     for student in STUDENTS:
-        report, scores = term.report(student), terms.scores_of(term.course, student)
+        report, scores = term.report(student), term.scores(student)
         exercises = {f"test_{name}": exercise["points"] for name, exercise in report["exercises"].items()}
         items = {f"test_quiz_{name}": item["points"] for name, item in report["quiz"]["items"].items()}
         assert scores == {**exercises, **items}
         assert float(term.tables[-1][student]["score"]) == report["points"]
 
 
-def test_the_feedback_names_the_mistake_and_shows_what_the_code_printed(term: Term) -> None:
-    [page] = term.feedback("bela")
-    assert "The exponentials are divided by the sum of all entries of the tensor." in page
-    assert "bela was here" in page
-
-
-def test_the_feedback_on_a_broken_file_says_what_to_do(term: Term) -> None:
-    [page] = term.feedback("chen")
-    assert "simple_attention.ipynb is a notebook that is cut off in line 1" in page
-
-
-def test_no_student_reads_about_another(term: Term) -> None:
-    assert "bela was here" not in "".join(term.feedback("ada") + term.feedback("chen"))
+def test_the_feedback_names_the_mistake_and_shows_each_student_only_their_own(term: Term) -> None:
+    pages = {student: term.feedback(student) for student in STUDENTS}
+    assert "The exponentials are divided by the sum of all entries of the tensor." in pages["bela"]
+    assert [student for student, page in pages.items() if "bela was here" in page] == ["bela"]
+    assert "simple_attention.ipynb is a notebook that is cut off in line 1" in pages["chen"]
+    secrets = ("HIDDEN TESTS", "NBGRADER_EXECUTION", "expect_close")
+    assert [student for student, page in pages.items() for secret in secrets if secret in page] == []
 
 
 def test_only_the_instructor_can_read_the_course(term: Term) -> None:
@@ -201,7 +207,7 @@ def test_the_page_names_every_unit() -> None:
 
 
 def test_a_submission_to_moodle_earns_the_same_and_its_feedback_can_be_uploaded(term: Term) -> None:
-    assert terms.scores_of(term.course, "Jane-Doe_4712") == terms.scores_of(term.course, "ada")
-    with ZipFile(term.course / f"{terms.UNIT}.zip") as upload:
-        page = upload.read(f"Jane-Doe_4712_assignsubmission_file_/{terms.UNIT}.html").decode()
+    assert term.scores("Jane-Doe_4712") == term.scores("ada")
+    with ZipFile(term.course / f"{UNIT}.zip") as upload:
+        page = upload.read(f"Jane-Doe_4712_assignsubmission_file_/{UNIT}.html").decode()
     assert "dot_product</a> (Score: " in page
