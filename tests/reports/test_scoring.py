@@ -147,50 +147,43 @@ def test_remarks_on_the_submission_are_in_the_report() -> None:
 # -- exercises that build on others ---------------------------------------------------------------------------
 
 
-def test_a_waiting_exercise_says_once_what_it_depends_on() -> None:
-    waiting = {"waiting": True, "substitutes": ["halve"], "reason": ""}
-    outcomes = [outcome("add", "first", False, **waiting), outcome("add", "second", False, **waiting)]
-    exercise = add(report(result=result(outcomes=outcomes)))
-    assert exercise.points == 0
-    assert exercise.waiting_for == "Depends on `halve`; fix that first."
-    assert {test.reason for test in exercise.tests} == {None}
+def waiting(name: str, *substitutes: str) -> Judged:
+    return outcome("add", name, False, waiting=True, substitutes=substitutes, reason="")
 
 
-def test_an_exercise_with_a_mistake_of_its_own_does_not_wait() -> None:
-    outcomes = [
-        outcome("add", "first", False, waiting=True, substitutes=["halve"], reason=""),
-        outcome("add", "second", False, reason="The sums are wrong."),
-    ]
+@pytest.mark.parametrize(
+    ("outcomes", "waiting_for", "remarks"),
+    [
+        ([waiting("first", "halve"), waiting("second", "halve")], "Depends on `halve`; fix that first.", []),
+        (
+            [waiting("first", "halve", "double"), waiting("second", "double", "square")],
+            "Depends on `halve`, `double` and `square`; fix those first.",
+            [],
+        ),
+        (
+            [waiting("first", "halve"), outcome("add", "second", False, reason="The sums are wrong.")],
+            "Some of its tests need `halve`, which is not right yet.",
+            [],
+        ),
+        (
+            [outcome("add", "first", True, substitutes=["halve"]), outcome("add", "second", True)],
+            None,
+            ["It was tested with a substitute for your halve, so that mistakes there cost nothing here."],
+        ),
+        ([outcome("add", name, True, remarks=["Done."]) for name in ("first", "second")], None, ["Done."]),
+    ],
+)
+def test_what_an_exercise_depends_on_is_said_once_and_a_remark_costs_nothing(
+    outcomes: list[Judged], waiting_for: str | None, remarks: list[str]
+) -> None:
     made = report(result=result(outcomes=outcomes))
-    assert add(made).waiting_for == "Some of its tests need `halve`, which is not right yet."
-    [entry] = [entry for entry in entries(made) if entry.name == "add"]
-    assert entry.state == "in progress"
-    assert "halve" not in str(entry.advice)
-
-
-def test_several_dependencies_are_named_together() -> None:
-    outcomes = [
-        outcome("add", "first", False, waiting=True, substitutes=["halve", "double"]),
-        outcome("add", "second", False, waiting=True, substitutes=["double", "square"]),
-    ]
-    waiting_for = add(report(result=result(outcomes=outcomes))).waiting_for
-    assert waiting_for == "Depends on `halve`, `double` and `square`; fix those first."
-
-
-def test_a_substitute_that_was_called_is_a_remark() -> None:
-    outcomes = [outcome("add", "first", True, substitutes=["halve"]), outcome("add", "second", True)]
-    exercise = add(report(result=result(outcomes=outcomes)))
-    assert exercise.points == exercise.possible
-    assert exercise.waiting_for is None
-    [remark] = exercise.remarks
-    assert "a substitute for your halve" in remark
-
-
-def test_a_remark_costs_nothing_and_is_made_once() -> None:
-    outcomes = [outcome("add", name, True, remarks=["Done by torch."]) for name in ("first", "second")]
-    exercise = add(report(result=result(outcomes=outcomes)))
-    assert exercise.points == exercise.possible
-    assert exercise.remarks == ["Done by torch."]
+    exercise = add(made)
+    assert (exercise.waiting_for, exercise.remarks) == (waiting_for, remarks)
+    assert exercise.points == 3 * sum(one.passed for one in outcomes)
+    assert [test.reason or "" for test in exercise.tests] == [one.reason for one in outcomes]
+    # With a mistake of its own, it does not wait.
+    states = {entry.name: entry.state for entry in entries(made)}
+    assert (states["add"] == "waiting") == (waiting_for is not None and not any(one.reason for one in outcomes))
 
 
 # -- feedback -------------------------------------------------------------------------------------------------

@@ -53,16 +53,13 @@ def test_an_annotation_of_a_notebook_names_the_cell() -> None:
     assert found[0].data == "The last one is left out. (sums.ipynb, cell 5, line 3)"
 
 
-def test_a_waiting_exercise_has_no_annotation() -> None:
+def test_what_waits_or_is_not_there_yet_is_not_an_error() -> None:
     waiting = exercise(0, 2, reason=None, waiting_for="Depends on `first`; fix that first.")
-    assert errors(of_exercises(total=waiting)) == []
+    missing = unit({"mode": exercise(0, 1)}, path=None, remarks=[missing_file("modes")])
+    made = report({"sums": unit({"first": exercise(2), "total": waiting, "mean": unwritten()}), "modes": missing})
+    (points,) = annotated(made)
+    assert (points.name, points.data.partition(".")[0]) == ("notice", "2 of 8 points")
     assert errors(of_exercises(total=exercise(1, 2, reason="Wrong.", waiting_for="Depends on `first`.")))[0].data
-
-
-def test_an_unwritten_exercise_is_not_an_error() -> None:
-    found = annotated(of_exercises(first=exercise(2), total=unwritten(), mean=unwritten()))
-    assert [one.name for one in found] == ["notice"]
-    assert found[0].data.startswith("2 of 8 points.")
 
 
 def test_a_line_that_could_not_be_run_is_an_error_there() -> None:
@@ -84,11 +81,6 @@ def test_files_that_could_not_be_graded_are_one_error_together() -> None:
     assert [one.data for one in errors(report(lost))] == [
         "x is a link.\nsums.py is empty: write there.\nmeans.py is empty: write there."
     ]
-
-
-def test_a_missing_file_is_not_an_error() -> None:
-    lost = unit({"total": exercise(0, 1)}, path=None, remarks=[missing_file("sums")])
-    assert errors(report({"sums": lost})) == []
 
 
 def test_only_the_ten_most_useful_errors_are_shown_and_a_notice_counts_the_others() -> None:

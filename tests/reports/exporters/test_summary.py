@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from bs4 import BeautifulSoup
 from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 from markdown_it import MarkdownIt
@@ -39,39 +40,62 @@ def next_up(report: Report) -> str:
 
 
 def test_the_points_come_first_with_what_they_mean() -> None:
-    lost = {"sums": unit({"total": exercise(2, 1)})}
-    assert text_of(report(lost)).startswith(
-        "2 of 3 points By the visible tests. The grade is made with others, on your instructor's side."
-    )
-    assert text_of(report(lost, suites="hidden")).startswith("2 of 3 points By the hidden tests of the course.")
-
-
-def test_if_nothing_is_handed_in_that_replaces_the_meaning_of_the_points() -> None:
-    made = report({"sums": unit({"total": unwritten()})}, handed_in=False)
-    assert text_of(made).startswith("0 of 3 points Nothing is handed in yet: all is as you received it.")
-
-
-def test_full_marks_are_reported() -> None:
-    full = of_exercises(total=exercise(3))
-    assert text_of(full).startswith("✔ 3 of 3 points Full marks: nothing is left to fix.")
+    lost, full = {"sums": unit({"total": exercise(2, 1)})}, of_exercises(total=exercise(3))
+    nothing = report({"sums": unit({"total": unwritten()})}, handed_in=False)
+    for made, text in [
+        (report(lost), "2 of 3 points By the visible tests. The grade is made with others, on your instructor's side."),
+        (report(lost, suites="hidden"), "2 of 3 points By the hidden tests of the course."),
+        (
+            report(lost, isolated=False, suites="hidden"),
+            "2 of 3 points By the hidden tests of the course. Your code was",
+        ),
+        (nothing, "0 of 3 points Nothing is handed in yet: all is as you received it."),
+        (full, "✔ 3 of 3 points Full marks: nothing is left to fix."),
+    ]:
+        assert text_of(made).startswith(text)
     assert "Look at this next" not in text_of(full)
 
 
-def test_code_that_was_not_isolated_is_reported() -> None:
-    assert "Your code was not isolated" in text_of(report({"sums": unit({"total": exercise(1)})}, isolated=False))
-
-
-def test_the_first_exercise_in_progress_is_next_with_its_misconception_and_line() -> None:
-    made = of_exercises(
-        first=exercise(2),
-        total=unwritten(),
-        mean=exercise(1, 1, mistake="The mean is taken over the `rows`.", line=30),
-        last=exercise(0, 1),
-    )
-    assert next_up(made) == (
+LOST = unit({"mean": exercise(0, 1)}, path=None, remarks=["means.py is empty: write there."])
+NEXT = [
+    (
+        of_exercises(
+            first=exercise(2),
+            total=unwritten(),
+            mean=exercise(1, 1, mistake="The mean is taken over the `rows`.", line=30),
+            last=exercise(0, 1),
+        ),
         "Look at this next / mean in exercises/sums.py , line 30: 1 of 2 points / The mean is taken over the rows ."
-        " What gave it away: The values are wrong. They should be right."
-    )
+        " What gave it away: The values are wrong. They should be right.",
+    ),
+    (
+        report(
+            {"sums": unit({"total": exercise(0, 1, reason="It raised a ValueError.")})},
+            [raised("total", "It raised a ValueError. no numbers", 9)],
+        ),
+        "Look at this next / total in exercises/sums.py , line 9: 0 of 1 point / "
+        "It raised a ValueError: no numbers. They should be right.",
+    ),
+    (
+        of_exercises(first=exercise(2), total=unwritten(), mean=unwritten()),
+        "Go on here / total in exercises/sums.py , line 12: 0 of 3 points",
+    ),
+    (
+        report({"sums": unit({"total": exercise(0, 1)}, path=None, remarks=[missing_file("sums")])}),
+        f"Go on here / {missing_file('sums')}",
+    ),
+    (
+        report({"sums": unit({"total": unwritten()}), "means": LOST}),
+        "Look at this next / means.py is empty: write there.",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("made", "text"), NEXT, ids=["a misconception", "an error", "nothing in progress", "a missing file", "a bad file"]
+)
+def test_what_to_look_at_next(made: Report, text: str) -> None:
+    assert next_up(made) == text
 
 
 def test_a_named_misconception_goes_first_in_its_unit_but_after_earlier_units() -> None:
@@ -82,42 +106,20 @@ def test_a_named_misconception_goes_first_in_its_unit_but_after_earlier_units() 
     assert next_up(report({"sums": unit(plain), "modes": unit(other)})).startswith("Look at this next / total in")
 
 
-def test_without_a_misconception_the_reason_is_next() -> None:
-    lost = {"sums": unit({"total": exercise(0, 1, reason="It raised a ValueError.")})}
-    made = report(lost, [raised("total", "It raised a ValueError. no numbers", 9)])
-    assert next_up(made) == (
-        "Look at this next / total in exercises/sums.py , line 9: 0 of 1 point / "
-        "It raised a ValueError: no numbers. They should be right."
+def test_a_quiz_shows_feedback_on_each_answer_and_the_right_one_if_the_report_has_it() -> None:
+    answered = quiz(
+        2,
+        4,
+        sentences=["That is the `mode`."],
+        answer="a) The mean.\nc) The `median`.",
+        explanation="Both are *averages*.",
     )
-
-
-def test_if_nothing_is_in_progress_the_first_unwritten_exercise_is_next() -> None:
-    made = of_exercises(first=exercise(2), total=unwritten(), mean=unwritten())
-    assert next_up(made) == "Go on here / total in exercises/sums.py , line 12: 0 of 3 points"
-
-
-def test_a_missing_file_is_next_if_there_is_nothing_else() -> None:
-    lost = unit({"total": exercise(0, 1)}, path=None, remarks=[missing_file("sums")])
-    assert next_up(report({"sums": lost})) == f"Go on here / {missing_file('sums')}"
-
-
-def test_an_unreadable_file_is_next_before_unwritten_exercises() -> None:
-    lost = unit({"mean": exercise(0, 1)}, path=None, remarks=["means.py is empty: write there."])
-    made = report({"sums": unit({"total": unwritten()}), "means": lost})
-    assert next_up(made) == "Look at this next / means.py is empty: write there."
-
-
-def test_after_its_due_date_a_quiz_shows_feedback_on_each_answer() -> None:
-    made = report({"sums": unit({"total": exercise(1)}, quiz=quiz(2, 4, sentences=["That is the `median`."]))})
-    assert "an_item : That is the median ." in text_of(made)
-
-
-def test_it_shows_the_right_answer_and_its_explanation_if_the_report_has_them() -> None:
-    answered = quiz(2, 4, answer="a) The mean.\nc) The `median`.", explanation="Both are *averages*.")
     items = shown(report({"sums": unit({"total": exercise(1)}, quiz=answered)})).find_all("li")
-    assert items[0].get_text(" ", strip=True) == (
-        "an_item , the right answer: a) The mean.; c) The median . Both are *averages*."
-    )
+    assert [item.get_text(" ", strip=True) for item in items] == [
+        "an_item : That is the mode .",
+        "an_item , the right answer: a) The mean.; c) The median . Both are *averages*.",
+        "Both are *averages*.",
+    ]
 
 
 def test_a_table_shows_the_state_of_each_unit() -> None:
