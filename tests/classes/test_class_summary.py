@@ -22,7 +22,6 @@ from grader.classes.gradebook import Reports, gradebook_of
 from grader.classes.roster import RosterEntry
 from grader.classes.summary_page import Summary, change, page, read_class
 from grader.cli.instructor import app
-from grader.course.model import Course
 from grader.errors import GraderError
 from grader.quizzes.items import VariedItem
 from grader.quizzes.quiz_source import load_quiz
@@ -41,29 +40,44 @@ LOOKS: dict[str, dict[str, Any]] = {
 ANSWERS = {"order_of_terms": "b", "even_sums": "a c", "mean_of_two": "right", "how_many_terms": "right"}
 
 
+class Term:
+    """A course of two units that are over, the first with a quiz; and reports."""
+
+    def __init__(self, folder: Path) -> None:
+        units = {"sums": {"add": 1, "Scale": 1}, "means": {"mean": 1}}
+        self.course = made_course(folder / "course", units, quizzes=["sums"])
+        self.quiz = load_quiz(self.course.solutions / "sums_quiz.yml")
+        self.reports = folder / "reports"
+
+    def answered(self, answers: Mapping[str, str] = ANSWERS) -> Quiz:
+        """The quiz of `sums`, marked. The answer `right` is the right number."""
+        rows = {name: item.row(0) for name, item in self.quiz.items.items() if isinstance(item, VariedItem)}
+        given = {name: str(rows[name]["answer"]) if raw == "right" else raw for name, raw in answers.items()}
+        return marked(self.quiz, given)
+
+    def sums(self, add: int = 4, scale: int = 1, mistake: str | None = None, **more: Any) -> Unit:
+        """The first unit, with this many of its points."""
+        exercises = {"add": exercise(add, 4 - add, mistake=mistake), "Scale": exercise(scale, 1 - scale)}
+        return unit(exercises, **{"quiz": self.answered(), **more})
+
+    def missing(self, name: str, quiz: Quiz | None = None) -> Unit:
+        exercises = {"add": unwritten(4), "Scale": unwritten(1)} if name == "sums" else {"mean": unwritten(2)}
+        quiz = quiz or (self.answered({}) if name == "sums" else None)
+        return unit(exercises, path=None, remarks=[missing_file(name)], quiz=quiz)
+
+    def shown(
+        self, *reports: Report, names: bool = True, entries: Any = (), only: str | None = None, **course: Any
+    ) -> Page:
+        """The page on these reports; `course` has changes of the course."""
+        for one in reports:
+            write_report(one, None, self.reports)
+        decisions = Decisions(self.course.model_copy(update=course), [*entries])
+        return Page(page(read_class(decisions, self.reports, only), not names))
+
+
 @pytest.fixture
-def course(tmp_path: Path) -> Course:
-    """A course of two units that are over; only the first has a quiz."""
-    return made_course(tmp_path / "course", {"sums": {"add": 1, "Scale": 1}, "means": {"mean": 1}}, quizzes=["sums"])
-
-
-def answered(course: Course, answers: Mapping[str, str] = ANSWERS) -> Quiz:
-    """The quiz of `sums`, marked. The answer `right` is the right number."""
-    source = load_quiz(course.solutions / "sums_quiz.yml")
-    rows = {name: item.row(0) for name, item in source.items.items() if isinstance(item, VariedItem)}
-    return marked(source, {name: str(rows[name]["answer"]) if raw == "right" else raw for name, raw in answers.items()})
-
-
-def missing(name: str, quiz: Quiz | None = None) -> Unit:
-    exercises = {"add": unwritten(4), "Scale": unwritten(1)} if name == "sums" else {"mean": unwritten(2)}
-    return unit(exercises, path=None, remarks=[missing_file(name)], quiz=quiz)
-
-
-def sums(course: Course, add: int = 4, scale: int = 1, **more: Any) -> Unit:
-    """The first unit, with this many of its points."""
-    mistake = more.pop("mistake", None)
-    exercises = {"add": exercise(add, 4 - add, mistake=mistake), "Scale": exercise(scale, 1 - scale)}
-    return unit(exercises, quiz=more.pop("quiz", None) or answered(course), **more)
+def term(tmp_path: Path) -> Term:
+    return Term(tmp_path)
 
 
 def means(points: int = 2) -> Unit:
@@ -103,28 +117,13 @@ class Page:
         return {one.dt.get_text(): one.dd.get_text() for one in tiles if one.dt and one.dd}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "reports"
-
-
-def shown(
-    course: Course, folder: Path, *reports: Report, names: bool = True, entries: Any = (), only: str | None = None
-) -> Page:
-    for one in reports:
-        write_report(one, None, folder)
-    return Page(page(read_class(Decisions(course, [*entries]), folder, only), not names))
-
-
-def test_the_header_counts_who_handed_in_and_who_did_not(course: Course, folder: Path) -> None:
-    made = shown(
-        course,
-        folder,
-        of("ada", sums(course), means()),
-        of("bela", sums(course, 2), missing("means")),
-        of("chen", missing("sums", answered(course, {})), missing("means")),
-        of("dina", sums(course), means(), started=WEEK_AGO).model_copy(update={"suites": "visible"}),
-        of("emil", sums(course), means()),
+def test_the_header_counts_who_handed_in_and_who_did_not(term: Term) -> None:
+    made = term.shown(
+        of("ada", term.sums(), means()),
+        of("bela", term.sums(2), term.missing("means")),
+        of("chen", term.missing("sums"), term.missing("means")),
+        of("dina", term.sums(), means(), started=WEEK_AGO).model_copy(update={"suites": "visible"}),
+        of("emil", term.sums(), means()),
         entries=[RosterEntry(name) for name in ("ada", "bela", "chen", "dina")],
     )
     assert made.tiles == {
@@ -138,28 +137,28 @@ def test_the_header_counts_who_handed_in_and_who_did_not(course: Course, folder:
     assert "The newest report was made on 2027-01-20 12:00 UTC." in made.html
 
 
-def test_files_as_students_receive_them_are_nothing_handed_in(course: Course, folder: Path) -> None:
-    stubs = unit({"add": unwritten(4), "Scale": unwritten(1)}, quiz=answered(course, {}))
+def test_files_as_students_receive_them_are_nothing_handed_in(term: Term) -> None:
+    stubs = unit({"add": unwritten(4), "Scale": unwritten(1)}, quiz=term.answered({}))
     received = of("bela", stubs, unit({"mean": unwritten(2)}, path="means.py"))
-    made = shown(course, folder, of("ada", sums(course), means()), received.model_copy(update={"handed_in": False}))
+    made = term.shown(of("ada", term.sums(), means()), received.model_copy(update={"handed_in": False}))
     assert (made.tiles["handed in"], made.tiles["handed in nothing"]) == ("1", "1")
     assert "There are no earlier reports" in made.section("change")
     assert made.rows("exercises")[1].startswith("add 100 %")
     assert [one.get_text() for one in made.soup.select(".helped ul > li")] == ["Nothing is handed in."]
 
 
-def test_what_is_over_and_was_never_graded_is_an_open_case_and_no_total(course: Course, folder: Path) -> None:
-    made = shown(course, folder, of("ada", means()), of("bela", means(1)))
+def test_what_is_over_and_was_never_graded_is_an_open_case_and_no_total(term: Term) -> None:
+    made = term.shown(of("ada", means()), of("bela", means(1)))
     assert (made.tiles["not graded"], made.tiles["median of the total"]) == ("2", "–")
     assert "sums: not graded. There is no report: grade again. ada, bela." in made.section("open")
 
 
-def test_a_group_is_counted_once_and_its_students_are_named(course: Course, folder: Path) -> None:
+def test_a_group_is_counted_once_and_its_students_are_named(term: Term) -> None:
     together = [
-        of(name, sums(course, 2, mistake="Not so."), means()).model_copy(update={"together": ["ada", "bela"]})
+        of(name, term.sums(2, mistake="Not so."), means()).model_copy(update={"together": ["ada", "bela"]})
         for name in ("ada", "bela")
     ]
-    made = shown(course, folder, *together, of("chen", sums(course, 4), means(0)))
+    made = term.shown(*together, of("chen", term.sums(4), means(0)))
     assert made.tiles["students"] == "3"
     assert made.rows("units")[1] == "Means means, 2 points 3 of 3 0 50 % 50 % 25 to 75 %"
     assert made.rows("exercises")[0] == "sums 2 submissions"
@@ -168,12 +167,10 @@ def test_a_group_is_counted_once_and_its_students_are_named(course: Course, fold
     assert "1 group handed in together." in made.html
 
 
-def test_the_distribution_has_its_numbers_in_words(course: Course, folder: Path) -> None:
-    made = shown(
-        course,
-        folder,
+def test_the_distribution_has_its_numbers_in_words(term: Term) -> None:
+    made = term.shown(
         *(of(f"s{number}", unit({"mean": exercise(number, 10 - number)}, path="means.py")) for number in range(1, 11)),
-        of("idle", missing("means").model_copy(update={"possible": 10})),
+        of("idle", term.missing("means").model_copy(update={"possible": 10})),
         only="means",
     )
     drawing = made.soup.select_one("svg.histogram")
@@ -187,7 +184,7 @@ def test_the_distribution_has_its_numbers_in_words(course: Course, folder: Path)
     assert made.rows("distribution")[0] == "0 to less than 10 % 1 1"
 
 
-def test_a_unit_has_its_middle_and_who_was_late(course: Course, folder: Path) -> None:
+def test_a_unit_has_its_middle_and_who_was_late(term: Term) -> None:
     def received(at: str | None) -> Received:
         return Received(at=at, source="times.csv")
 
@@ -195,30 +192,28 @@ def test_a_unit_has_its_middle_and_who_was_late(course: Course, folder: Path) ->
     due = "2027-01-10T00:00:00+00:00"
     changes = [{"received": received(time), "due": due} for time in times]
     late = [means(number).model_copy(update=change) for number, change in enumerate(changes)]
-    reports = [*(of(f"s{number}", one) for number, one in enumerate(late)), of("x", missing("means"))]
-    made = shown(course, folder, *reports, only="means")
+    reports = [*(of(f"s{number}", one) for number, one in enumerate(late)), of("x", term.missing("means"))]
+    made = term.shown(*reports, only="means")
     # A time that is not known is an open case, and not late.
     assert made.rows("units") == ["Means means, 2 points 3 of 4 1 50 % 50 % 25 to 75 %"]
     assert re.search(r"means: Time unknown: [^.]+ times\.csv .* s2\.$", made.section("open"))
 
 
-def test_an_exercise_has_its_share_with_an_interval(course: Course, folder: Path) -> None:
-    strong = [of(f"strong{n}", sums(course, 4), means(2)) for n in range(8)]
-    weak = [of(f"weak{n}", sums(course, 0, n % 2), means(n // 4)) for n in range(8)]
-    made = shown(course, folder, *strong, *weak, of("absent", missing("sums", answered(course, {})), missing("means")))
+def test_an_exercise_has_its_share_with_an_interval(term: Term) -> None:
+    strong = [of(f"strong{n}", term.sums(4), means(2)) for n in range(8)]
+    weak = [of(f"weak{n}", term.sums(0, n % 2), means(n // 4)) for n in range(8)]
+    made = term.shown(*strong, *weak, of("absent", term.missing("sums"), term.missing("means")))
     rows = made.rows("exercises")
     assert rows[0] == "sums 16 students"
     assert rows[1] == "add 50 % 28 to 72 8 0 0"
     assert re.search(r"Most difficult: add \(50 %\)", made.section("exercises"))
 
 
-def test_an_exercise_that_is_not_written_or_waits_is_counted(course: Course, folder: Path) -> None:
+def test_an_exercise_that_is_not_written_or_waits_is_counted(term: Term) -> None:
     waiting = exercise(0, 1, reason=None, waiting_for="Depends on `add`; fix that first.")
-    made = shown(
-        course,
-        folder,
-        of("ada", unit({"add": unwritten(4), "Scale": waiting}, quiz=answered(course)), missing("means")),
-        of("bela", sums(course), missing("means")),
+    made = term.shown(
+        of("ada", unit({"add": unwritten(4), "Scale": waiting}, quiz=term.answered()), term.missing("means")),
+        of("bela", term.sums(), term.missing("means")),
     )
     assert made.rows("exercises")[1:3] == [
         "add 50 % 9 to 91 1 1 0",
@@ -226,12 +221,10 @@ def test_an_exercise_that_is_not_written_or_waits_is_counted(course: Course, fol
     ]
 
 
-def test_misconceptions_have_their_sentence_and_students_the_most_frequent_first(course: Course, folder: Path) -> None:
-    made = shown(
-        course,
-        folder,
+def test_misconceptions_have_their_sentence_and_students_the_most_frequent_first(term: Term) -> None:
+    made = term.shown(
         *(of(name, unit({"mean": exercise(0, 2, mistake="Not so.")}, path="means.py")) for name in ("ada", "bela")),
-        of("chen", sums(course, 0, mistake="`add` subtracts."), missing("means")),
+        of("chen", term.sums(0, mistake="`add` subtracts."), term.missing("means")),
         entries=[RosterEntry("ada", name="Ada Lovelace"), RosterEntry("bela"), RosterEntry("chen")],
     )
     text = made.section("misconceptions")
@@ -239,12 +232,10 @@ def test_misconceptions_have_their_sentence_and_students_the_most_frequent_first
     assert "<code>add</code> subtracts." in made.html
 
 
-def test_quiz_items_have_every_answer_of_the_source_with_how_many_gave_it(course: Course, folder: Path) -> None:
+def test_quiz_items_have_every_answer_of_the_source_with_how_many_gave_it(term: Term) -> None:
     given = [ANSWERS, ANSWERS | {"order_of_terms": "a"}, ANSWERS | {"mean_of_two": "3.25", "even_sums": "a b"}]
     given += [{"order_of_terms": "a", "mean_of_two": "99"}, {}]
-    made = shown(
-        course, folder, *(of(f"s{n}", sums(course, quiz=answered(course, one)), means()) for n, one in enumerate(given))
-    )
+    made = term.shown(*(of(f"s{n}", term.sums(quiz=term.answered(one)), means()) for n, one in enumerate(given)))
     items = {
         item.span.get_text().strip(): [" ".join(row.get_text(" ").split()) for row in item.select("tbody tr")]
         for item in made.soup.select("details.item")
@@ -261,29 +252,27 @@ def test_quiz_items_have_every_answer_of_the_source_with_how_many_gave_it(course
     assert "8 items, 4 students" in made.section("quizzes")
 
 
-def test_answers_of_a_quiz_that_has_changed_are_known_by_their_feedback(course: Course, folder: Path) -> None:
+def test_answers_of_a_quiz_that_has_changed_are_known_by_their_feedback(term: Term) -> None:
     def before(letter: str) -> Quiz:
-        quiz = answered(course, {"order_of_terms": letter})
+        quiz = term.answered({"order_of_terms": letter})
         first = quiz.items["order_of_terms"]
         old = first.model_copy(update={"sentences": [f"Old: {one}" for one in first.sentences]})
         return quiz.model_copy(update={"items": quiz.items | {"order_of_terms": old}})
 
     given = {"s1": "a", "s2": "a", "s3": "b"}
-    reports = [of(name, sums(course, quiz=before(letter)), means()) for name, letter in given.items()]
-    assert shown(course, folder, *reports).rows("quizzes")[3] == "Old: Addition is commutative. 2"
+    reports = [of(name, term.sums(quiz=before(letter)), means()) for name, letter in given.items()]
+    assert term.shown(*reports).rows("quizzes")[3] == "Old: Addition is commutative. 2"
 
 
-def test_who_needs_help_has_the_reasons_the_lowest_total_first(course: Course, folder: Path) -> None:
+def test_who_needs_help_has_the_reasons_the_lowest_total_first(term: Term) -> None:
     undated = Received(at=None, source="Canvas")
-    made = shown(
-        course,
-        folder,
-        of("well", sums(course), means()),
-        of("nothing", missing("sums", answered(course, {})), missing("means")),
-        of("quiz", missing("sums", answered(course)), means()),
-        of("falls", sums(course), means(0)),
-        of("late", sums(course), means().model_copy(update={"received": undated})),
-        of("unread", sums(course), unit({"mean": exercise(0, 2)}, path=None, remarks=["means.py could not be read."])),
+    made = term.shown(
+        of("well", term.sums(), means()),
+        of("nothing", term.missing("sums"), term.missing("means")),
+        of("quiz", term.missing("sums", term.answered()), means()),
+        of("falls", term.sums(), means(0)),
+        of("late", term.sums(), means().model_copy(update={"received": undated})),
+        of("unread", term.sums(), unit({"mean": exercise(0, 2)}, path=None, remarks=["means.py could not be read."])),
     )
     found = {
         item.span.get_text(): [one.get_text() for one in item.select("ul > li")]
@@ -300,31 +289,31 @@ def test_who_needs_help_has_the_reasons_the_lowest_total_first(course: Course, f
 
 
 @pytest.mark.parametrize("is_by_unit", [False, True])
-def test_last_week_is_compared_with_the_reports_from_then(course: Course, folder: Path, is_by_unit: bool) -> None:
+def test_last_week_is_compared_with_the_reports_from_then(term: Term, is_by_unit: bool) -> None:
     def changed(one: Unit, digest: str) -> Unit:
         return one.model_copy(update={"answers": digest * 64})
 
-    into = folder / "sums" if is_by_unit else folder
-    older = of("ada", changed(sums(course, 0), "1"), started="2027-01-02T12:00:00+00:00")
-    before = of("ada", changed(sums(course, 1), "2"), started=WEEK_AGO)
-    since = of("ada", changed(sums(course, 2), "3"), started="2027-01-15T12:00:00+00:00")
-    after = of("ada", changed(sums(course, 4), "4"))
+    into = term.reports / "sums" if is_by_unit else term.reports
+    older = of("ada", changed(term.sums(0), "1"), started="2027-01-02T12:00:00+00:00")
+    before = of("ada", changed(term.sums(1), "2"), started=WEEK_AGO)
+    since = of("ada", changed(term.sums(2), "3"), started="2027-01-15T12:00:00+00:00")
+    after = of("ada", changed(term.sums(4), "4"))
     for first, second in [(older, before), (before, since), (since, after)]:
         keep_earlier(first, second, into)
     write_report(after, None, into)
-    write_report(of("idle", sums(course), started=WEEK_AGO), None, into)
-    write_report(of("new", sums(course)), None, into)
-    found = read_class(Decisions(course), folder).change
+    write_report(of("idle", term.sums(), started=WEEK_AGO), None, into)
+    write_report(of("new", term.sums()), None, into)
+    found = read_class(Decisions(term.course), term.reports).change
     assert (found.compared, found.active, found.done, found.points) == (2, 1, 1, 3)
     assert list(found.units) == ["sums"]
-    assert Page(page(read_class(Decisions(course), folder))).rows("change") == ["sums 1 1 +3"]
+    assert term.shown().rows("change") == ["sums 1 1 +3"]
 
 
-def test_before_a_unit_is_over_those_that_are_begun_count_without_quizzes(course: Course, folder: Path) -> None:
-    later = {name: one.model_copy(update={"due": LATER}) for name, one in course.units.items()}
-    uncounted = answered(course).model_copy(update={"points": None})
-    begun = sums(course, 2, quiz=uncounted)
-    made = shown(course.model_copy(update={"units": later}), folder, of("ada", begun, missing("means")))
+def test_before_a_unit_is_over_those_that_are_begun_count_without_quizzes(term: Term) -> None:
+    later = {name: one.model_copy(update={"due": LATER}) for name, one in term.course.units.items()}
+    uncounted = term.answered().model_copy(update={"points": None})
+    begun = term.sums(2, quiz=uncounted)
+    made = term.shown(of("ada", begun, term.missing("means")), units=later)
     assert "No unit is over yet" in made.html
     assert "Quizzes do not count yet." in made.html
     assert made.rows("units") == ["Sums sums, 5 points 1 of 1 0 60 % 60 % 60 to 60 %"]
@@ -334,19 +323,19 @@ def test_before_a_unit_is_over_those_that_are_begun_count_without_quizzes(course
 NAMES = ["ada", "Lovelace", "lovelace@example.org", "9917"]
 
 
-def test_without_names_no_student_is_on_the_page(course: Course, folder: Path) -> None:
+def test_without_names_no_student_is_on_the_page(term: Term) -> None:
     quoting = [attempt(f"It tried {name}: {name}") for name in NAMES]
-    named = sums(course, 0, mistake="Not so.", remarks=[f"{NAMES[1]}_sums.py was ignored."])
+    named = term.sums(0, mistake="Not so.", remarks=[f"{NAMES[1]}_sums.py was ignored."])
     reports = [
-        of("ada", named, missing("means"), messages=quoting),
-        of("bela", missing("sums", answered(course, {})), missing("means")),
+        of("ada", named, term.missing("means"), messages=quoting),
+        of("bela", term.missing("sums"), term.missing("means")),
     ]
     entries = [
         RosterEntry("ada", name="Ada Lovelace", id="9917", email=NAMES[2], sis_login_id="lovelace"),
         RosterEntry("bela"),
     ]
-    assert "Ada Lovelace (ada)" in shown(course, folder, *reports, entries=entries).html
-    made = shown(course, folder, *reports, names=False, entries=entries)
+    assert "Ada Lovelace (ada)" in term.shown(*reports, entries=entries).html
+    made = term.shown(*reports, names=False, entries=entries)
     words = made.html.replace(made.soup.style.get_text(), "").casefold()  # type: ignore[union-attr]
     assert not [name for name in [*NAMES, "bela"] if re.search(rf"\b{re.escape(name.casefold())}\b", words)]
     assert "1 student A mistake" in made.section("misconceptions")
@@ -358,14 +347,14 @@ OF_MARKDOWN = {"code", "p", "pre", "ul", "ol", "li", "em", "strong", "br", "wbr"
 """What a sentence of the course may have, besides formulas."""
 
 
-def test_text_of_students_is_escaped_and_printable(course: Course, folder: Path) -> None:
+def test_text_of_students_is_escaped_and_printable(term: Term) -> None:
     def structure(text: str) -> list[object]:
-        hostile = sums(course, 0, mistake=text, remarks=[text])
+        hostile = term.sums(0, mistake=text, remarks=[text])
         assert hostile.quiz
         item = hostile.quiz.items["mean_of_two"].model_copy(update={"points": 0, "sentences": [text]})
         quiz = hostile.quiz.model_copy(update={"items": hostile.quiz.items | {"mean_of_two": item}})
-        one = of("ada", hostile.model_copy(update={"quiz": quiz}), missing("means"), messages=[attempt(text)])
-        made = shown(course, folder, one, entries=[RosterEntry("ada", name=text)])
+        one = of("ada", hostile.model_copy(update={"quiz": quiz}), term.missing("means"), messages=[attempt(text)])
+        made = term.shown(one, entries=[RosterEntry("ada", name=text)])
         for formula in made.soup.select(".math"):
             formula.decompose()
         tags = [(tag.name, tag.attrs) for tag in made.soup.find_all(True) if tag.name not in OF_MARKDOWN]
@@ -375,15 +364,19 @@ def test_text_of_students_is_escaped_and_printable(course: Course, folder: Path)
     assert [attack for attack in ATTACKS if structure(attack) != harmless] == []
 
 
-def test_the_same_reports_give_the_same_page(course: Course, tmp_path: Path) -> None:
-    reports = [of(name, sums(course, 2, mistake="Not so."), means()) for name in ("ada", "Bela", "chen")]
-    pages = {shown(course, tmp_path / f"reports{n}", *order).html for n, order in enumerate([reports, reports[::-1]])}
+def test_the_same_reports_give_the_same_page(term: Term, tmp_path: Path) -> None:
+    reports = [of(name, term.sums(2, mistake="Not so."), means()) for name in ("ada", "Bela", "chen")]
+    pages = set()
+    for folder, order in {"one": reports, "other": reports[::-1]}.items():
+        term.reports = tmp_path / folder
+        pages.add(term.shown(*order).html)
     assert len(pages) == 1
 
 
-def test_the_command_writes_the_page_of_one_unit(course: Course, folder: Path, tmp_path: Path) -> None:
-    write_report(of("ada", sums(course), means()), None, folder)
-    options = ["--reports", str(folder), "--out", str(tmp_path / "page.html"), "--course", str(course.root)]
+def test_the_command_writes_the_page_of_one_unit(term: Term, tmp_path: Path) -> None:
+    write_report(of("ada", term.sums(), means()), None, term.reports)
+    places = {"reports": term.reports, "out": tmp_path / "page.html", "course": term.course.root}
+    options = [word for name, place in places.items() for word in (f"--{name}", str(place))]
     done = CliRunner().invoke(app, ["summary", *options, "--unit", "means", "--hide-names"])
     assert done.exit_code == 0, done.output
     assert done.output.endswith("page.html: 1 students; means.\n")
@@ -392,11 +385,11 @@ def test_the_command_writes_the_page_of_one_unit(course: Course, folder: Path, t
     assert CliRunner().invoke(app, ["summary", *options, "--unit", "mean"]).exit_code == 2
 
 
-def test_a_folder_without_a_readable_report_is_an_error(course: Course, folder: Path) -> None:
-    folder.mkdir()
-    (folder / "ada.json").write_text("{}", encoding="utf-8")
+def test_a_folder_without_a_readable_report_is_an_error(term: Term) -> None:
+    term.reports.mkdir()
+    (term.reports / "ada.json").write_text("{}", encoding="utf-8")
     with pytest.raises(GraderError, match="holds no report of this version: grade again"):
-        read_class(Decisions(course), folder)
+        term.shown()
 
 
 @pytest.fixture(scope="module")

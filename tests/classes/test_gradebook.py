@@ -85,10 +85,12 @@ def test_a_report_from_before_a_change_of_the_course_is_no_grade(
     [
         ({"entries": [RosterEntry("ada", due={"sums": DUE + HOUR})]}, "its extension"),
         ({"adjustments": [Adjustment("ada", "sums", None, Fraction(-1), "Copied.", "Ms Roe")]}, "its adjustments"),
+        ({"entries": [RosterEntry("ada", "Ann Doe", is_exported=True)]}, "its student's name, Ada Roe"),
     ],
 )
 def test_a_report_from_before_a_change_of_the_tables_is_no_grade(course: Course, given: Any, changed: str) -> None:
-    found: Reports = {"ada": {"sums": of(course, unit(SUMS), DUE + HOUR)}}
+    named = of(course, unit(SUMS), DUE + HOUR).model_copy(update={"name": "Ada Roe"})
+    found: Reports = {"ada": {"sums": named}}
     assert state(course, found, **given) == ("not graded", f"It was graded before a change of {changed}: grade again.")
 
 
