@@ -480,6 +480,11 @@ BREAKAGES = {
             "torch.logspace(0, 8 / d_model - 4, d_model // 2", "torch.logspace(0, 8 / d_model - 3, d_model // 2",
             "tests/suites/test_suites.py::test_the_solution_earns_every_criterion[positional_encoding]"),
         Change(
+            "a wrong bias costs three points instead of one",
+            "grader/suites/positional_encoding/test_positional_encoding.py",
+            "abs(), torch.zeros(K, dtype=dtype)", "abs(), fresh(K, dtype=dtype)",
+            "tests/suites/test_failures.py::test_each_misconception_fails_the_criteria_of_its_line[positional_encoding]"),
+        Change(
             "a student's contexts are compared with themselves (always passes)",
             "grader/suites/simple_attention/test_simple_attention.py",
             'expect_close(contexts, self_attention_of(student)(inputs)[0], "The contexts")',

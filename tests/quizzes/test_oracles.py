@@ -15,21 +15,13 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from courses import COURSE, REPOSITORY
+from course_quizzes import ITEMS, QUIZZES
+from courses import COURSE
 from oracles.figures import FIGURES, ORDERS, PRINTED
 from oracles.slips import SLIPS
 
-from grader.quizzes.items import BugItem, Item, NumberItem, OrderItem, ShapeItem, exact
+from grader.quizzes.items import BugItem, NumberItem, OrderItem, ShapeItem, exact
 from grader.quizzes.questions import PRACTICE_SUFFIX, QUIZ_SUFFIX
-from grader.quizzes.quiz_source import load_practice, load_quizzes
-
-SOLUTIONS = REPOSITORY / "solutions"
-QUIZZES = load_quizzes(SOLUTIONS, COURSE.quizzes)
-PRACTICE = load_practice(SOLUTIONS, COURSE.units, QUIZZES.values())
-# The capstone has practice items and no quiz.
-ALL_ITEMS = {
-    unit: {**(QUIZZES[unit].items if unit in QUIZZES else {}), **PRACTICE[unit].items} for unit in COURSE.units
-}
 
 
 @pytest.fixture(autouse=True)
@@ -47,24 +39,20 @@ def oracles(unit: str) -> dict[str, Callable[..., Any]]:
 
 
 def recomputed(unit: str) -> dict[str, NumberItem | ShapeItem]:
-    return {name: item for name, item in ALL_ITEMS[unit].items() if isinstance(item, NumberItem | ShapeItem)}
+    return {name: item for name, item in ITEMS[unit].items() if isinstance(item, NumberItem | ShapeItem)}
 
 
-def item_of(name: str) -> Item:
-    [item] = [items[name] for items in ALL_ITEMS.values() if name in items]
-    return item
+RECOMPUTED = [(unit, name) for unit in ITEMS for name in recomputed(unit)]
+BY_NAME = {name: item for items in ITEMS.values() for name, item in items.items()}
 
 
-ITEMS = [(unit, name) for unit in ALL_ITEMS for name in recomputed(unit)]
-
-
-@pytest.mark.parametrize("unit", ALL_ITEMS)
+@pytest.mark.parametrize("unit", ITEMS)
 def test_every_number_and_shape_of_a_unit_has_its_oracle(unit: str) -> None:
     public = {name for name in oracles(unit) if not name.startswith("_")}
     assert public == set(recomputed(unit))
 
 
-@pytest.mark.parametrize(("unit", "name"), ITEMS)
+@pytest.mark.parametrize(("unit", "name"), RECOMPUTED)
 def test_the_oracle_gives_the_answer_of_every_variant(unit: str, name: str) -> None:
     item = recomputed(unit)[name]
     oracle = oracles(unit)[name]
@@ -78,7 +66,7 @@ def test_the_oracle_gives_the_answer_of_every_variant(unit: str, name: str) -> N
             assert abs(Fraction(found) - exact(row["answer"])) <= item.tolerance / 2 + Fraction(1, 10**9), parameters
 
 
-@pytest.mark.parametrize(("unit", "name"), ITEMS)
+@pytest.mark.parametrize(("unit", "name"), RECOMPUTED)
 def test_every_slip_has_the_value_of_its_formula(unit: str, name: str) -> None:
     item = recomputed(unit)[name]
     for parameters, row in zip(item.parameters(), item.variants, strict=True):
@@ -93,10 +81,10 @@ def test_every_slip_has_the_value_of_its_formula(unit: str, name: str) -> None:
 
 SOURCES = {
     name: item
-    for unit in ALL_ITEMS
+    for unit in ITEMS
     for suffix in (QUIZ_SUFFIX, PRACTICE_SUFFIX)
     if suffix == PRACTICE_SUFFIX or unit in QUIZZES
-    for name, item in yaml.safe_load((SOLUTIONS / f"{unit}{suffix}").read_text("utf-8"))["items"].items()
+    for name, item in yaml.safe_load((COURSE.solutions / f"{unit}{suffix}").read_text("utf-8"))["items"].items()
 }
 
 
@@ -119,11 +107,9 @@ def test_every_other_decimal_of_an_item_is_recomputed(name: str) -> None:
         assert abs(value - float(number)) <= 10.0 ** -len(number.partition(".")[2]) / 2 + 1e-9, written
 
 
-@pytest.mark.parametrize(
-    "name", [name for items in ALL_ITEMS.values() for name, item in items.items() if item.kind == "bug"]
-)
+@pytest.mark.parametrize("name", [name for name, item in BY_NAME.items() if item.kind == "bug"])
 def test_a_program_prints_what_the_question_says(name: str) -> None:
-    item = item_of(name)
+    item = BY_NAME[name]
     assert isinstance(item, BugItem)
     for is_fixed, pattern in enumerate(PRINTED[name]):
         output = io.StringIO()
@@ -134,7 +120,7 @@ def test_a_program_prints_what_the_question_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", ORDERS)
 def test_steps_are_ordered_by_their_values(name: str) -> None:
-    item = item_of(name)
+    item = BY_NAME[name]
     assert isinstance(item, OrderItem)
     values = [value for step in item.steps for words, value in ORDERS[name].items() if words in step]
     assert len(values) == len(item.steps)

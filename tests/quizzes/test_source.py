@@ -257,8 +257,12 @@ def test_questions_contain_no_answers(quiz: QuizSource) -> None:
     assert Questions.model_fields.keys() == {"unit", "title", "items"}
 
 
-def test_no_heavy_module_is_imported() -> None:
-    heavy = "{'torch', 'nbformat', 'nbgrader', 'jupytext'}"
-    code = f"import sys, grader.quizzes.items; print({heavy} & set(sys.modules))"
+def test_the_quiz_in_a_terminal_starts_without_heavy_modules() -> None:
+    code = (
+        "import sys, grader.cli.student_cli, grader.quizzes.quiz_terminal\n"
+        "print({'torch', 'numpy', 'grader.quizzes.quiz_source'} & set(sys.modules))\n"
+        "import grader.quizzes.practice_items\n"
+        "print({'torch', 'numpy', 'nbformat', 'nbgrader', 'jupytext'} & set(sys.modules))"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "set()\n"
+    assert run.stdout == "set()\nset()\n"
