@@ -66,6 +66,7 @@ def test_right_answers_of_different_styles_fit_together(students: dict[str, answ
     assert sides.full_marks(reports) == right.keys()
 
 
+@pytest.mark.proof(part="full")
 @pytest.mark.parametrize("unit", COURSE.units)
 def test_the_source_of_a_mistake_fails_the_tests_of_its_misconception(unit: str) -> None:
     suite = SUITES[unit]
@@ -77,6 +78,7 @@ def test_the_source_of_a_mistake_fails_the_tests_of_its_misconception(unit: str)
         assert missed == suite.missed_by(mistake)
 
 
+@pytest.mark.proof(part="full")
 @pytest.mark.parametrize("unit", COURSE.units)
 def test_a_right_answer_is_split_into_the_cells_of_its_exercises(unit: str) -> None:
     exercises = COURSE.units[unit].exercises
@@ -91,6 +93,7 @@ def test_a_right_answer_is_split_into_the_cells_of_its_exercises(unit: str) -> N
 # -- the sides -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.proof(part="full")
 def test_cold_pytest_runs_every_test_of_a_unit_and_a_right_answer_passes_all(few: Path) -> None:
     took, passed = sides.run_pytest(few / "right-000000", UNIT, {0})
     assert passed == sides.number_of_tests(UNIT) == len(SUITES[UNIT].criteria)

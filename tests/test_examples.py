@@ -16,6 +16,8 @@ from units import fill
 from grader.reports.reading import not_handed_in
 from grader.reports.report_model import Report
 
+pytestmark = pytest.mark.proof(part="grading")
+
 Reports = dict[str, dict[str, Any]]
 """The report of each student, by name."""
 
@@ -238,7 +240,6 @@ def test_before_the_due_date_no_quiz_has_points(reports: Reports) -> None:
     assert {points for report in reports.values() for points in quiz_points(report)} == {None}
 
 
-@pytest.mark.proof(part="grading")
 def test_right_answers_to_every_quiz_have_full_marks_in_both_styles(reports_after_the_due_date: Reports) -> None:
     for student in ("ada", "bela"):
         report = reports_after_the_due_date[student]
@@ -246,7 +247,6 @@ def test_right_answers_to_every_quiz_have_full_marks_in_both_styles(reports_afte
         assert quiz_points(report) == [unit["quiz"]["possible"] for unit in report["units"].values() if unit["quiz"]]
 
 
-@pytest.mark.proof(part="grading")
 def test_a_sheet_with_two_damaged_items_keeps_its_other_answers(reports_after_the_due_date: Reports) -> None:
     quiz = reports_after_the_due_date["farah"]["units"]["self_attention"]["quiz"]
     assert len([item for item in quiz["items"].values() if item["problem"]]) == 2
@@ -254,7 +254,6 @@ def test_a_sheet_with_two_damaged_items_keeps_its_other_answers(reports_after_th
     assert quiz["points"] > 0
 
 
-@pytest.mark.proof(part="grading")
 def test_a_sheet_with_every_box_ticked_and_claimed_points_earns_nothing(reports_after_the_due_date: Reports) -> None:
     assert sum(points or 0 for points in quiz_points(reports_after_the_due_date["mallory"])) == 0
 

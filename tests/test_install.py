@@ -103,6 +103,7 @@ def test_installing_names_each_step(checkout: Path) -> None:
     assert has_torch(checkout)
 
 
+@pytest.mark.proof(part="releases")
 def test_without_a_terminal_another_build_of_torch_is_installed_with_a_message(checkout: Path) -> None:
     done = make(checkout, CLOSED)
     assert done.returncode == 0, done.stderr
@@ -114,6 +115,7 @@ def test_without_a_terminal_another_build_of_torch_is_installed_with_a_message(c
     assert has_torch(checkout)
 
 
+@pytest.mark.proof(part="releases")
 @pytest.mark.parametrize(("answer", "code"), [("", 2), ("y", 0)])
 def test_in_a_terminal_another_build_of_torch_is_asked_about(checkout: Path, answer: str, code: int) -> None:
     terminal = pexpect.spawn("make", arguments(CLOSED), cwd=checkout, env=environment(checkout), timeout=120)
@@ -126,6 +128,7 @@ def test_in_a_terminal_another_build_of_torch_is_asked_about(checkout: Path, ans
     assert has_torch(checkout) == (checkout / ".venv" / "installed").exists() == (answer == "y")
 
 
+@pytest.mark.proof(part="releases")
 def test_a_wheel_that_is_named_is_installed_where_the_index_is_out_of_reach(checkout: Path) -> None:
     wheel = checkout.parent / "index" / "torch" / "torch-9.9-py3-none-any.whl"
     done = make(checkout, CLOSED, f"TORCH={wheel}")
@@ -135,6 +138,7 @@ def test_a_wheel_that_is_named_is_installed_where_the_index_is_out_of_reach(chec
     assert has_torch(checkout)
 
 
+@pytest.mark.proof(part="releases")
 def test_a_wheel_that_does_not_exist_is_named_and_nothing_else_is_installed(checkout: Path) -> None:
     done = make(checkout, CLOSED, "TORCH=torch-9.9.whl")
     assert done.returncode == 2

@@ -127,23 +127,15 @@ def test_nothing_is_left_to_do(course: Path) -> None:
 
 
 @pytest.mark.proof(part="full")
-def test_a_right_answer_to_the_new_exercise_earns_its_weight(course: Path) -> None:
-    exercise = graded(course, (course / "solutions" / "self_attention.py").read_text(encoding="utf-8"))
-    assert (exercise["points"], exercise["possible"]) == (2, 2)
-
-
-@pytest.mark.proof(part="full")
-def test_the_expected_mistake_in_the_new_exercise_is_named(course: Path) -> None:
+def test_the_new_exercise_is_graded_and_its_mistake_is_named(course: Path) -> None:
     solution = (course / "solutions" / "self_attention.py").read_text(encoding="utf-8")
+    right = graded(course, solution)
+    assert (right["points"], right["possible"]) == (2, 2)
     mistaken = solution.replace("-(weights * weights.log()).sum(dim=-1)", "-(weights * weights.log()).sum(dim=-2)")
     assert mistaken != solution
-    exercise = graded(course, mistaken)
-    assert exercise["points"] == 0
-    assert [found["name"] for found in exercise["misconceptions"]] == ["entropy_over_the_queries"]
-
-
-@pytest.mark.proof(part="full")
-def test_the_stub_of_the_new_exercise_has_the_reason_that_it_is_not_written_yet(course: Path) -> None:
+    wrong = graded(course, mistaken)
+    assert wrong["points"] == 0
+    assert [found["name"] for found in wrong["misconceptions"]] == ["entropy_over_the_queries"]
     stub = (course / "exercises" / "self_attention.py").read_text(encoding="utf-8")
     assert "weights.log()" not in stub
     [test] = graded(course, stub)["tests"]
@@ -157,18 +149,19 @@ def test_the_visible_test_of_the_new_exercise_passes_on_its_solution(course: Pat
     assert "1 passed" in run(folder, "-m", "pytest", "-k", "entropy", "test_self_attention.py")
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_link_to_a_file_leads_to_one(page: str) -> None:
-    text = (REPOSITORY / page).read_text(encoding="utf-8")
-    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+def test_every_link_to_a_file_leads_to_one() -> None:
     missing = []
-    for link in links:
-        file, _, heading = link.partition("#")
-        target = (REPOSITORY / page).parent / file if file else REPOSITORY / page
-        headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
-        if not target.exists() or (heading and heading not in [h.lower().replace(" ", "-") for h in headings]):
-            missing.append(link)
-    assert not missing
+    for page in PAGES:
+        text = (REPOSITORY / page).read_text(encoding="utf-8")
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            if "://" in link:
+                continue
+            file, _, heading = link.partition("#")
+            target = (REPOSITORY / page).parent / file if file else REPOSITORY / page
+            headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
+            if not target.exists() or (heading and heading not in [h.lower().replace(" ", "-") for h in headings]):
+                missing.append(f"{page}: {link}")
+    assert missing == []
 
 
 def test_every_module_and_folder_that_the_architecture_names_exists() -> None:
