@@ -460,6 +460,10 @@ BREAKAGES = {
             "a backup replaces an earlier one", "grader/practice/student_files.py",
             'backup.open("xb")', 'backup.open("wb")',
             "tests/practice/test_reset.py::test_no_backup_is_overwritten"),
+        Change(
+            "a new exercise has the name of another but for upper case", "grader/course/new/__init__.py",
+            "    if name.casefold() in map(str.casefold, known):", "    if name in known:",
+            "tests/course/test_new.py::test_an_invalid_or_used_name_is_refused_and_nothing_is_written"),
     ],
     "suites": [
         Change(
@@ -733,6 +737,10 @@ BREAKAGES = {
             "an old glibc is found only after the download", "grader/machine.py",
             '(library != "glibc" or _numbers(number) < OLDEST_GLIBC)', 'library != "glibc"',
             "tests/test_machine.py::test_a_machine_without_pytorch_is_named"),
+        Change(
+            "%load_ext grader adds nothing to a notebook", "grader/__init__.py",
+            'import_module("grader.cli.magic").load(shell)', 'import_module("grader.cli.magic")',
+            "tests/practice/test_checks_in_notebooks.py::test_a_notebook_imports_the_answers_of_another_one"),
     ],
     "the command line": [
         Change(
