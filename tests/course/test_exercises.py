@@ -58,68 +58,31 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
     assert "checking.py" not in output
 
 
+@proof
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [
-        pytest.param(
-            "return queries, keys, values",
-            "return queries.T, keys, values",
-            "`queries` should have shape (T, d_out) = (6, 2), yours is (2, 6): "
-            "inputs @ W_query has one row for each token.",
-            marks=proof,
-        ),
-        pytest.param(
-            "return queries, keys, values",
-            "return queries, keys",
-            "`project_qkv` should return queries, keys, values; yours returns a tuple of 2 values.",
-            marks=proof,
-        ),
-        (
-            "torch.softmax(scores, dim=-1)",
-            "torch.softmax(scores, dim=0)",
-            "softmax of queries · keysᵀ / √d_k over the keys, one row for each query.",
-        ),
-        pytest.param(
-            "return contexts, weights",
-            "return contexts.tolist(), weights",
-            "`contexts` should be a tensor, yours is a list of 6 values: "
-            "a context vector is the sum of the values, each times its weight.",
-            marks=proof,
-        ),
-        pytest.param(
-            "self.W_key = nn.Parameter(torch.rand(d_in, d_out))",
-            "self.W_key = torch.rand(d_in, d_out)",
-            "W_key should be an nn.Parameter of its own, yours is a tensor of shape (3, 2): "
-            "an optimiser finds only parameters, and each one once.",
-            marks=proof,
-        ),
-        pytest.param(
-            "self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)",
-            "self.W_value = nn.Linear(d_in, d_out)",
-            "W_value should have no bias here, yours has one: qkv_bias is False unless the caller says else.",
-            marks=proof,
-        ),
-        pytest.param(
-            "raise ValueError(",
-            "print(",
-            "The bias [1.0, 1.0] of W_query should be refused with a ValueError or an AssertionError, "
-            "because attention_v1 has no bias, so it could not give the same outputs. Yours raises no error.",
-            marks=proof,
-        ),
-        pytest.param(
-            "weight.T)",
-            "weight)",
-            "It raised a RuntimeError. (self_attention.py, line ",
-            marks=proof,
-        ),
-        pytest.param(
-            "scaled = dot_products / d_k**0.5",
-            "scaled = dot_products / d_k",
-            "divide each dot product by √d_k, then measure.",
-            marks=proof,
-        ),
+        ("return queries, keys, values", "return queries.T, keys, values", "`queries` should have shape (T, d_out) = "
+         "(6, 2), yours is (2, 6): inputs @ W_query has one row for each token."),
+        ("return queries, keys, values", "return queries, keys",
+         "`project_qkv` should return queries, keys, values; yours returns a tuple of 2 values."),
+        ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=0)",
+         "softmax of queries · keysᵀ / √d_k over the keys, one row for each query."),
+        ("return contexts, weights", "return contexts.tolist(), weights", "`contexts` should be a tensor, yours is a "
+         "list of 6 values: a context vector is the sum of the values, each times its weight."),
+        ("self.W_key = nn.Parameter(torch.rand(d_in, d_out))", "self.W_key = torch.rand(d_in, d_out)",
+         "W_key should be an nn.Parameter of its own, yours is a tensor of shape (3, 2): an optimiser finds only "
+         "parameters, and each one once."),
+        ("self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)", "self.W_value = nn.Linear(d_in, d_out)",
+         "W_value should have no bias here, yours has one: qkv_bias is False unless the caller says else."),
+        ("raise ValueError(", "print(", "The bias [1.0, 1.0] of W_query should be refused with a ValueError or an "
+         "AssertionError, because attention_v1 has no bias, so it could not give the same outputs. Yours raises no "
+         "error."),
+        ("weight.T)", "weight)", "It raised a RuntimeError. (self_attention.py, line "),
+        ("scaled = dot_products / d_k**0.5", "scaled = dot_products / d_k",
+         "divide each dot product by √d_k, then measure."),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_is_reported_in_one_sentence(folder: Path, right: str, wrong: str, sentence: str) -> None:
     answer(folder, (right, wrong))
     outcomes, output = visible_tests(folder, "self_attention")
