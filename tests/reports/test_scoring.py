@@ -11,13 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from courses import COURSE, REPOSITORY, SMALL_COURSE
-from courses import graded as graded_by
+from courses import SMALL_COURSE
 from made_reports import RIGHT_ANSWERS, made_course
 
 from grader.course.model import Course, load_course
-from grader.engine.engine_client import Engine
-from grader.engine.engine_messages import EngineHandshake
 from grader.quizzes.quiz_source import QuizSource, load_quiz
 from grader.quizzes.sheet import write_sheet
 from grader.reports import fingerprint, scoring
@@ -25,7 +22,6 @@ from grader.reports.reading import entries
 from grader.reports.report_model import Described, Exercise, Judged, Message, Report, Result
 from grader.reports.report_model import Quiz as QuizReport
 from grader.sandbox.lockdown import LAYERS
-from grader.submissions.reader import read_submission
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 DUE = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
@@ -503,31 +499,24 @@ def test_a_report_is_outdated_if_the_date_changes_the_feedback() -> None:
 # -- one unit after the other ---------------------------------------------------------------------------------
 
 
-@pytest.mark.proof(part="grading")
-def test_a_unit_is_graded_with_the_results_of_earlier_units(
-    engine: Engine, handshake: EngineHandshake, tmp_path: Path
-) -> None:
-    """The report equals that of one run, even if a wrong answer calls a right one of an earlier unit."""
-    course, first, second = COURSE, "causal_attention", "multi_head_attention"
-    for unit in (first, second):
-        text = (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
-        text = text.replace("CausalAttention(d_in, d_out, context_length,", "CausalAttention(d_in, d_out, 3,")
-        (tmp_path / f"{unit}.py").write_text(text, encoding="utf-8")
+def test_a_unit_that_is_graded_later_gives_the_same_report_as_all_at_once(tmp_path: Path) -> None:
+    two = made_course(tmp_path, {"sums": {"add": 1}, "products": {"multiply": 1}})
+    criteria = [Described("sums", "add", "first", "First."), Described("products", "multiply", "second", "Second.")]
+    both = Submission("ada", None, {"sums": UNIT, "products": UnitSubmission(UnitSource("products.py", ("b = 1\n",)))})
 
-    def graded(submission: Submission) -> Report:
-        found = graded_by(engine, submission)
-        rubric = scoring.Rubric(handshake.criteria)
-        return scoring.make_report(submission, found, rubric, course, {}, handshake.versions, BEFORE)
+    def graded(submission: Submission, *units: str) -> Report:
+        outcomes = [
+            Judged(one.unit, one.exercise, one.name, one.unit == "sums") for one in criteria if one.unit in units
+        ]
+        messages = [
+            Message(unit=unit, exercise=None, kind="printed", text=unit, file=None, line=None) for unit in units
+        ]
+        found = result(outcomes=outcomes, messages=messages)
+        return scoring.make_report(submission, found, scoring.Rubric(criteria), two, {}, {"torch": "2"}, BEFORE)
 
-    def read(*units: str) -> Submission:
-        return read_submission("ada", tmp_path, units, REPOSITORY / "exercises", course.units)
-
-    both = read(first, second)
-    kept = fingerprint.up_to_date_part(graded(read(first)), [first], both, course, {}, BEFORE)
-    merged, whole = graded(dataclasses.replace(both, kept=kept)), graded(both)
-    assert merged.model_copy(update={"timing": whole.timing}) == whole
-    assert merged.units[first].points == merged.units[first].possible
-    assert merged.units[second].points < merged.units[second].possible
+    first = graded(dataclasses.replace(both, units={"sums": UNIT}), "sums")
+    kept = fingerprint.up_to_date_part(first, ["sums"], both, two, {}, BEFORE)
+    assert graded(dataclasses.replace(both, kept=kept), "products") == graded(both, "sums", "products")
 
 
 @pytest.mark.parametrize("change", ["file", "sheet", "quiz", "due date"])
