@@ -55,7 +55,7 @@ def text_of(stubs: Path, student: str, source: object) -> str:
 
 
 NOTEBOOK = '{"cells": [{"cell_type": "code", "source": "def f(x): return x"}]}'
-REPOSITORY = {"exercises/self_attention.py": A, "exercises/test_self_attention.py": "", "README.md": ""}
+REPOSITORY = {f"exercises/{UNIT}": A, "exercises/test_self_attention.py": "", "README.md": ""}
 
 
 def below(name: str, tree: Mapping[str, Content]) -> dict[str, Content]:
@@ -66,7 +66,7 @@ def below(name: str, tree: Mapping[str, Content]) -> dict[str, Content]:
 DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, str]]] = {
     "folders with names as people have them": (
         "class",
-        {"Zoë O’Brien/self_attention.py": A, "Łukasz Groß/self_attention.py": B},
+        {f"Zoë O’Brien/{UNIT}": A, f"Łukasz Groß/{UNIT}": B},
         "folders",
         {"Zoe-OBrien": A, "Lukasz-Gross": B},
     ),
@@ -78,16 +78,13 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
     ),
     "moodle, as the zip that it is": (
         "class.zip",
-        zipped({f"{JANE}/self_attention.py": A, f"{ZOE}/self_attention.py": B}),
+        zipped({f"{JANE}/{UNIT}": A, f"{ZOE}/{UNIT}": B}),
         "moodle",
         {"Jane-Doe_4711": A, "Zoe-OBrien-Muller_4712": B},
     ),
     "moodle without the last underscore, and in another script": (
         "class",
-        {
-            "Jane Doe_1_assignsubmission_file/self_attention.py": A,
-            "李小龙_2_assignsubmission_file/self_attention.py": B,
-        },
+        {f"Jane Doe_1_assignsubmission_file/{UNIT}": A, f"李小龙_2_assignsubmission_file/{UNIT}": B},
         "moodle",
         {"Jane-Doe_1": A, "student_2": B},
     ),
@@ -132,7 +129,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         zipped(
             {
                 f"{JANE}/hw.zip": zipped(below("attention-main", REPOSITORY)),
-                f"{ZOE}/hw.tar.gz": tarred({"submission/self_attention.py": B}),
+                f"{ZOE}/hw.tar.gz": tarred({f"submission/{UNIT}": B}),
             }
         ),
         "moodle",
@@ -141,7 +138,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
     "moodle, with online texts": (
         "class",
         {
-            f"{JANE}/self_attention.py": A,
+            f"{JANE}/{UNIT}": A,
             "Jane Doe_4711_assignsubmission_onlinetext_/onlinetext.html": "<p>",
             "Al_1_assignsubmission_onlinetext_/onlinetext.html": "",
         },
@@ -175,22 +172,13 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         zipped(
             below(
                 "assignment_55_export",
-                {
-                    "submission_101/self_attention.py": A,
-                    "submission_102/src/self_attention.py": B,
-                    "submission_metadata.yml": METADATA,
-                },
+                {f"submission_101/{UNIT}": A, f"submission_102/src/{UNIT}": B, "submission_metadata.yml": METADATA},
             )
         ),
         "gradescope",
         {"Jane-Doe_101": A, "Soren-A_102": B, "Ed-Ned-OHara_102": B},
     ),
-    "gradescope without its metadata": (
-        "export",
-        {"submission_101/self_attention.py": A},
-        "folders",
-        {"submission_101": A},
-    ),
+    "gradescope without its metadata": ("export", {f"submission_101/{UNIT}": A}, "folders", {"submission_101": A}),
     "github's zip": (
         "attention-main.zip",
         zipped(below("attention-main", REPOSITORY)),
@@ -202,7 +190,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         "class",
         {
             "ada.zip": zipped(below("attention-main", REPOSITORY)),
-            "eve.zip": zipped(below("attention-main", {**REPOSITORY, "exercises/self_attention.py": B})),
+            "eve.zip": zipped(below("attention-main", {**REPOSITORY, f"exercises/{UNIT}": B})),
         },
         "folders",
         {"ada": A, "eve": B},
@@ -222,9 +210,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         "class",
         {
             "ada.zip": zipped({"hw\\self_attention.py": A}),
-            "eve.zip": zipped(
-                {"hw/self_attention.py": B, "__MACOSX/hw/._self_attention.py": "\0", "hw/.DS_Store": "\0"}
-            ),
+            "eve.zip": zipped({f"hw/{UNIT}": B, "__MACOSX/hw/._self_attention.py": "\0", "hw/.DS_Store": "\0"}),
         },
         "folders",
         {"ada": A, "eve": B},
@@ -232,9 +218,9 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
     "units, then students": (
         "collected",
         {
-            "self_attention/ada/self_attention.py": A,
+            f"self_attention/ada/{UNIT}": A,
             "causal_attention/ada/causal_attention.py": C,
-            "self_attention/eve/exercises/self_attention.py": B,
+            f"self_attention/eve/exercises/{UNIT}": B,
             "causal_attention/joe.zip": zipped({"causal_attention.py": C}),
         },
         "units",
@@ -242,23 +228,14 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
     ),
     "one folder down": (
         "class",
-        {
-            "ada/submission/self_attention.py": A,
-            "eve/src/self_attention.py": B,
-            "joe/my homework/final/self_attention.py": C,
-        },
+        {f"ada/submission/{UNIT}": A, f"eve/src/{UNIT}": B, f"joe/my homework/final/{UNIT}": C},
         "folders",
         {"ada": A, "eve": B, "joe": C},
     ),
-    "one submission, one folder down": (
-        "ada",
-        {"submission/self_attention.py": A, "notes.txt": ""},
-        "single",
-        {"ada": A},
-    ),
+    "one submission, one folder down": ("ada", {f"submission/{UNIT}": A, "notes.txt": ""}, "single", {"ada": A}),
     "a class one folder down": (
         "download",
-        {"hw1/ada/self_attention.py": A, "hw1/eve/submission/self_attention.py": B, "read me.txt": ""},
+        {f"hw1/ada/{UNIT}": A, f"hw1/eve/submission/{UNIT}": B, "read me.txt": ""},
         "folders",
         {"ada": A, "eve": B},
     ),
@@ -281,17 +258,13 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
     ),
     "a roster for what no rule fits": (
         "class",
-        {
-            "李/self_attention.py": A,
-            "group 7/self_attention.py": B,
-            "eve/self_attention.py": C,
-        },
+        {f"李/{UNIT}": A, f"group 7/{UNIT}": B, f"eve/{UNIT}": C},
         "folders",
         {"li": A, "ada": B, "bo": B, "eve": C},
     ),
     "two that might be it": (
         "class",
-        {"ada/v1/self_attention.py": A, "ada/v2/self_attention.py": B, "eve/self_attention.py": B},
+        {f"ada/v1/{UNIT}": A, f"ada/v2/{UNIT}": B, f"eve/{UNIT}": B},
         "folders",
         {"ada": f"{UNIT} is missing, and 'v1/self_attention.py' and 'v2/self_attention.py' may each be", "eve": B},
     ),
@@ -340,13 +313,13 @@ def test_a_download_is_read_without_changes(name: str, tmp_path: Path, stubs: Pa
 AMBIGUOUS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, list[str]]]] = {
     "moodle's folders and others": (
         "class",
-        {f"{JANE}/self_attention.py": A, "eve/self_attention.py": B},
+        {f"{JANE}/{UNIT}": A, f"eve/{UNIT}": B},
         "fits no layout as a whole: moodle fits 1 of 2, and not 'eve'; folders fits 1 of 2, and not 'Jane Doe_4711",
         {"moodle": ["Jane-Doe_4711"], "folders": ["eve"]},
     ),
     "a submission among submissions": (
         "class",
-        {UNIT: A, "ada/self_attention.py": A, "eve/self_attention.py": B},
+        {UNIT: A, f"ada/{UNIT}": A, f"eve/{UNIT}": B},
         "fits more than one layout, single (all of it is one submission) and folders (",
         {"single": ["class"], "folders": ["ada", "eve"]},
     ),
@@ -358,22 +331,19 @@ AMBIGUOUS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, li
     ),
     "an answer among wrapped submissions": (
         "class",
-        {UNIT: A, "ada/submission/self_attention.py": A, "eve.zip": zipped({UNIT: B})},
+        {UNIT: A, f"ada/submission/{UNIT}": A, "eve.zip": zipped({UNIT: B})},
         "fits more than one layout, single (all of it is one submission) and folders (",
         {"single": ["class"], "folders": ["ada", "eve"]},
     ),
     "an archive with one folder": (
         "hw1.zip",
-        zipped({"ada/self_attention.py": A}),
+        zipped({f"ada/{UNIT}": A}),
         "fits more than one layout, single (all of it is one submission) and folders (",
         {"single": ["hw1"], "folders": ["ada"]},
     ),
     "units in units": (
         "class",
-        {
-            "self_attention/causal_attention/self_attention.py": A,
-            "self_attention/causal_attention/causal_attention.py": B,
-        },
+        {f"self_attention/causal_attention/{UNIT}": A, "self_attention/causal_attention/causal_attention.py": B},
         "fits more than one layout, units (",
         {"units": ["causal_attention"], "folders": ["self_attention"]},
     ),
@@ -393,7 +363,7 @@ def test_an_unclear_layout_is_refused_until_one_is_named(name: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "content", [{"hw1/ada/self_attention.py": A}, {f"hw1/self_attention/{one}/{UNIT}": A for one in ("ada", "bo")}]
+    "content", [{f"hw1/ada/{UNIT}": A}, {f"hw1/self_attention/{one}/{UNIT}": A for one in ("ada", "bo")}]
 )
 def test_whether_a_folder_is_a_class_or_a_submission_is_not_guessed(
     tmp_path: Path, content: dict[str, Content]
@@ -454,7 +424,7 @@ def test_a_unit_that_a_student_has_twice_is_not_graded(tmp_path: Path) -> None:
 def test_a_folder_that_a_roster_names_and_that_is_missing_is_reported(tmp_path: Path) -> None:
     # The last name is as macOS writes it, with an accent as a letter of its own.
     names = ["x", "group 7", "Никола\u0438\u0306"]
-    path = write(tmp_path / "class", {f"{name}/self_attention.py": A for name in names})
+    path = write(tmp_path / "class", {f"{name}/{UNIT}": A for name in names})
     roster = {"Group 7": ["ada"], "GROUP 7": ["bo"], "y": ["eve"], "Никола\u0439": ["nik"]}
     found = find_submissions([path], UNITS, folders=roster)
     assert [one.student for one in found.found] == ["ada", "bo", "x", "nik"]
@@ -462,7 +432,7 @@ def test_a_folder_that_a_roster_names_and_that_is_missing_is_reported(tmp_path: 
 
 
 def test_of_two_folders_of_a_student_the_one_that_a_roster_names_counts(tmp_path: Path, stubs: Path) -> None:
-    path = write(tmp_path / "class", {"ada/self_attention.py": A, "ada 2/self_attention.py": B})
+    path = write(tmp_path / "class", {f"ada/{UNIT}": A, f"ada 2/{UNIT}": B})
     found = find_submissions([path], UNITS, folders={"ada 2": ["ada"]})
     assert [(one.student, one.is_named, text_of(stubs, "ada", one.tree)) for one in found.found] == [("ada", True, B)]
     assert [str(one) for one in found.ignored] == ["ada (the roster names 'ada 2' for ada)"]
@@ -475,9 +445,9 @@ def test_ignored_files_are_listed_with_advice_for_possible_answers(tmp_path: Pat
             "self_attention (3).py": A,
             "grades.csv": "",
             ".DS_Store": "",
-            "ada/self_attention.py": A,
+            f"ada/{UNIT}": A,
             "ada/self_attention (1).py": B,
-            "ada/old/self_attention.py": C,
+            f"ada/old/{UNIT}": C,
             "ada/hw.zip": b"",
             "ada/exercises/test_self_attention.py": "",
             "ada/README.md": "",
@@ -509,7 +479,7 @@ def test_older_uploads_and_late_marks_of_canvas_are_reported(tmp_path: Path) -> 
 
 
 def test_a_submission_has_its_place_and_gradescopes_time(tmp_path: Path) -> None:
-    files = {f"submission_{number}/self_attention.py": A for number in (101, 102)}
+    files = {f"submission_{number}/{UNIT}": A for number in (101, 102)}
     found = find_submissions([write(tmp_path / "class", {**files, "submission_metadata.yml": METADATA})], UNITS)
     assert [(one.place, one.at) for one in found.found] == [
         (tmp_path / "class" / "submission_101", datetime.datetime(2026, 11, 22, 10, tzinfo=datetime.UTC)),
@@ -517,20 +487,6 @@ def test_a_submission_has_its_place_and_gradescopes_time(tmp_path: Path) -> None
     ]
     named = find_submissions([tmp_path / "class"], UNITS, folders={"submission_101": ["ada"]})
     assert {one.student: one.at for one in named.found}["ada"] == found.found[0].at
-
-
-@pytest.mark.parametrize(
-    ("name", "remark"),
-    [
-        ("Self_Attention.py", "was graded as self_attention.py: rename it to self_attention.py."),
-        ("self_attention.ipynb.txt", "was graded as self_attention.ipynb: rename it to self_attention.ipynb."),
-    ],
-)
-def test_a_misnamed_file_is_graded_with_a_remark(tmp_path: Path, stubs: Path, name: str, remark: str) -> None:
-    folder = write(tmp_path / "ada", {name: NOTEBOOK if "ipynb" in name else A})
-    submission = read(stubs, "ada", folder)
-    assert submission.sources["self_attention"].remarks == (f"{name!r} {remark}",)
-    assert submission.ignored == ()
 
 
 @pytest.mark.parametrize(
@@ -556,7 +512,7 @@ def test_the_only_file_is_graded_under_any_name_if_one_unit_is_graded(tmp_path: 
 def test_nothing_is_searched_if_answers_have_the_right_name(
     tmp_path: Path, stubs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = write(tmp_path / "ada", {UNIT: A, "old/self_attention.py": B, "causal_attention.py": C})
+    folder = write(tmp_path / "ada", {UNIT: A, f"old/{UNIT}": B, "causal_attention.py": C})
     monkeypatch.setattr("grader.submissions.contents.walk", lambda _: pytest.fail("all of it is there"))
     assert text_of(stubs, "ada", folder) == A
 

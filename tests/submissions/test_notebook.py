@@ -170,29 +170,45 @@ def test_many_damaged_cells_make_one_remark(folder: Path) -> None:
     )
 
 
-def test_a_notebook_that_is_not_json_is_a_problem(folder: Path) -> None:
-    (folder / "unit.ipynb").write_text("no notebook")
-    assert problem(folder) == ("unit.ipynb is not a notebook (it is not JSON): open it in Jupyter and save it again.")
+SAVE_AGAIN = "open it in Jupyter and save it again."
+COPY = "copy your cells into a new notebook and hand in that one."
+DEEP, LONG = "[" * 100_000 + "]" * 100_000, "1" * 5000
+DEEP_WHY = f"cannot be read, because it is nested too deeply: {COPY}"
+LONG_WHY = f"cannot be read, because a number in it has more than 4,300 digits: {COPY}"
+# The text of a notebook, and why it is not read.
+PROBLEMS = {
+    "no JSON": ("no notebook", f"is not a notebook (it is not JSON): {SAVE_AGAIN}"),
+    "deep": (DEEP, DEEP_WHY),
+    "deep metadata": (f'{{"cells": [], "metadata": {DEEP}}}', DEEP_WHY),
+    "a long number": (LONG, LONG_WHY),
+    "a long number in metadata": (f'{{"cells": [], "metadata": {LONG}}}', LONG_WHY),
+    "empty": ("", "is empty: write your answers there and save it."),
+    "blank": (" \n", "is empty: write your answers there and save it."),
+    "a byte order mark": ("\ufeff", "is empty: write your answers there and save it."),
+    "damaged": (
+        '{\n "cells": [\n  {"cell_type" "code"}\n ]\n}\n',
+        "is a notebook that is damaged in line 3, column 16: hand in the whole file, as Jupyter saves it.",
+    ),
+    "too many values": (
+        '{"cells": [' + "[]," * (NOTEBOOK_VALUES // 2) + "[]]}",
+        "holds too many values to be read: clear its outputs and save it.",
+    ),
+    "too much code": (
+        json.dumps({"cells": [code("#" * 700_000), code("#" * 700_000)]}),
+        "holds 1.3 MB of code; at most 1 MB are read: hand in your code alone.",
+    ),
+    **{
+        text: (text, f"is not a notebook (it has no cells): {SAVE_AGAIN}")
+        for text in ("[]", "null", "{}", '{"cells": {}}', '{"worksheets": "none"}')
+    },
+}
 
 
-@pytest.mark.parametrize("text", ["%s", '{"cells": [], "metadata": %s}'])
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [
-        pytest.param("[" * 100_000 + "]" * 100_000, "it is nested too deeply", id="deep"),
-        pytest.param("1" * 5000, "a number in it has more than 4,300 digits", id="long number"),
-    ],
-)
-def test_json_that_python_refuses_is_a_problem(folder: Path, text: str, value: str, why: str) -> None:
-    (folder / "unit.ipynb").write_text(text % value)
-    fix = "copy your cells into a new notebook and hand in that one."
-    assert problem(folder) == f"unit.ipynb cannot be read, because {why}: {fix}"
-
-
-@pytest.mark.parametrize("text", ["", " \n", "\ufeff"])
-def test_an_empty_notebook_is_named(folder: Path, text: str) -> None:
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_what_is_not_read_as_a_notebook_is_named(folder: Path, name: str) -> None:
+    text, sentence = PROBLEMS[name]
     (folder / "unit.ipynb").write_text(text)
-    assert problem(folder) == "unit.ipynb is empty: write your answers there and save it."
+    assert problem(folder) == f"unit.ipynb {sentence}"
 
 
 def test_a_notebook_that_is_cut_off_anywhere_is_named(folder: Path) -> None:
@@ -203,29 +219,6 @@ def test_a_notebook_that_is_cut_off_anywhere_is_named(folder: Path) -> None:
     for end in range(len('{"nbformat":'), len(text)):
         (folder / "unit.ipynb").write_text(text[:end])
         assert problem(folder) == cut_off, text[end - 20 : end]
-
-
-def test_a_damaged_notebook_is_named_with_the_place(folder: Path) -> None:
-    (folder / "unit.ipynb").write_text('{\n "cells": [\n  {"cell_type" "code"}\n ]\n}\n')
-    assert problem(folder) == (
-        "unit.ipynb is a notebook that is damaged in line 3, column 16: hand in the whole file, as Jupyter saves it."
-    )
-
-
-@pytest.mark.parametrize("text", ["[]", "null", "{}", '{"cells": {}}', '{"worksheets": "none"}'])
-def test_json_without_cells_is_not_a_notebook(folder: Path, text: str) -> None:
-    (folder / "unit.ipynb").write_text(text)
-    assert problem(folder) == ("unit.ipynb is not a notebook (it has no cells): open it in Jupyter and save it again.")
-
-
-def test_json_that_would_fill_the_memory_is_refused_before_parsing(folder: Path) -> None:
-    (folder / "unit.ipynb").write_text('{"cells": [' + "[]," * (NOTEBOOK_VALUES // 2) + "[]]}")
-    assert problem(folder) == "unit.ipynb holds too many values to be read: clear its outputs and save it."
-
-
-def test_a_notebook_may_contain_no_more_code_than_a_script(folder: Path) -> None:
-    write_notebook(folder / "unit.ipynb", code("#" * 700_000), code("#" * 700_000))
-    assert problem(folder) == ("unit.ipynb holds 1.3 MB of code; at most 1 MB are read: hand in your code alone.")
 
 
 @pytest.mark.parametrize("kind", ["markdown", "raw", "heading"])
