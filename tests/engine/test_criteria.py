@@ -12,6 +12,7 @@ from units import SUBSTITUTES
 from grader.course.modules import SuiteError
 from grader.engine.criteria import Criterion, criteria_of
 from grader.engine.outcomes import Outcome
+from grader.errors import InternalError
 from grader.sandbox.failures import FailedStatement
 from grader.testing.checks import CheckFailed, expect_close, expect_true
 from grader.testing.draws import Fresh
@@ -115,6 +116,17 @@ def test_an_answer_waits_for_an_exercise_that_has_no_substitute() -> None:
         "def attention_dropout(x): return 0 * x\ndef attend(x): return 3 * attention_dropout(torch.softmax(x, -1))"
     )
     assert (outcome.kind, outcome.substitutes) == ("waiting", ("attention_dropout",))
+
+
+@pytest.mark.parametrize("error", [InternalError("no process"), MemoryError()])
+def test_what_the_grader_lacks_is_no_outcome(error: Exception) -> None:
+    def attend(_: object) -> None:
+        raise error
+
+    broken = InProcessBackend("answers", {})
+    broken.call = attend  # type: ignore[method-assign]
+    with pytest.raises(InternalError):
+        ATTENDS.run(broken)
 
 
 def test_substitutes_are_removed_after_a_run() -> None:

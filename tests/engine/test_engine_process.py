@@ -12,7 +12,9 @@ from courses import COURSE
 
 from grader.engine import engine_server
 from grader.engine.engine_client import Engine
+from grader.engine.engine_messages import EngineRequest, read_request, to_line
 from grader.sandbox.processes import start_module
+from grader.submissions.submission import UnitSource
 
 
 def test_the_process_that_was_started_early_is_the_engine_s(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,6 +29,13 @@ def test_the_process_that_was_started_early_is_the_engine_s(monkeypatch: pytest.
     with Engine(COURSE) as engine:
         assert engine.handshake().criteria
     assert started == [("grader.engine.engine_server",)]
+
+
+def test_a_message_is_one_line_whatever_a_text_holds() -> None:
+    request = EngineRequest(1, {"sums": UnitSource("sums.py", ("'half of a pair: \ud800'\n\u2028\0",))})
+    line = to_line(request)
+    assert line.count(b"\n") == 1
+    assert read_request(line) == request
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
