@@ -151,7 +151,7 @@ def names_of(case: str) -> list[str]:
 def _mutants(course: Course, unit: str) -> Iterator[Case]:
     text = _read(course.solutions / f"{unit}.py")
     siblings = with_imports(unit, text, course.solutions)
-    for mutant in mutants_of(unit, text, list(course.units[unit].exercises)):
+    for mutant in mutants_of(text, list(course.units[unit].exercises)):
         yield Case(unit, mutant.exercise, "mutant", mutant.id, {**siblings, unit: mutant.source}, mutant)
 
 

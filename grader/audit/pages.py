@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from grader.audit.mutation import OPERATORS
-from grader.audit.verdict import ExerciseTable, Fate, UnitTable, digest_of, naming_of
+from grader.audit.verdict import ExerciseTable, Fate, Share, UnitTable, digest_of, naming_of
 from grader.course.model import Course
 from grader.files import write_atomically
 
@@ -41,10 +41,7 @@ NOTES = "accuracy.md"
 
 def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
     """Return docs/accuracy.md: the results of all answers, the accuracy of the diagnosis, and the limits of both."""
-    naming = naming_of(tables)
-    exercises = [exercise for table in tables for exercise in table.exercises.values()]
-    mistakes = [mistake for exercise in exercises for mistake in exercise.mistakes()]
-    fates = sum((exercise.fates() for exercise in exercises), Counter[Fate]())
+    counts = _counts([exercise for table in tables for exercise in table.exercises.values()])
     ticks = [table.ticks for table in tables]
     template = ENVIRONMENT.get_template("accuracy.md.j2")
     notes = course.suites / NOTES
@@ -54,36 +51,32 @@ def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
             ["unit", *COLUMNS],
             [[course.units[table.unit].title, *totals([table])] for table in tables] + [["**all**", *totals(tables)]],
         ),
-        shares=_table(
-            ["measured", "share", "95 % interval"],
-            [
-                _share("right answers that lose a point", sum(len(one.losing_accepted_answers) for one in exercises),
-                       sum(one.accepted_answers for one in exercises)),
-                _share("wrong answers, written by hand, that keep all points",
-                       sum(not mistake.missed for mistake in mistakes), len(mistakes)),
-                _share("mutants that something tells from the solution, and that keep all points",
-                       fates["survived"], fates["killed"] + fates["survived"]),
-                _share("known mistakes in other words that get their own name", naming.named_rightly, naming.mistakes),
-                _share("answers with two known mistakes that get both names", naming.pairs_named, naming.pairs),
-                _share("answers with two known mistakes that get one of the names",
-                       naming.pairs_named_in_part, naming.pairs),
-                _share("answers with a name whose names are all their own", naming.true, naming.given),
-                _share("other mistakes that get a name", naming.others_named, naming.others),
-            ],
+        shares=_shares(
+            "measured",
+            {
+                "right answers that lose a point": Share(counts["losing points"], counts["right"]),
+                "wrong answers, written by hand, that keep all points": Share(counts["keeping all"], counts["wrong"]),
+                "mutants that something tells from the solution, and that keep all points": Share(
+                    counts["survived"], counts["killed"] + counts["survived"]
+                ),
+                **naming_of(tables),
+            },
         ),
         operators=_table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows(tables)),
-        ticks=_table(
-            ["`grader check`", "share", "95 % interval"],
-            [
-                _share("wrong answers, written by hand, with a full tick",
-                       sum(len(one.ticked) for one in ticks), sum(one.wrong for one in ticks)),
-                _share("right answers without a full tick",
-                       sum(len(one.refused) for one in ticks), sum(one.right for one in ticks)),
-            ],
+        ticks=_shares(
+            "`grader check`",
+            {
+                "wrong answers, written by hand, with a full tick": Share(
+                    sum(len(one.ticked) for one in ticks), sum(one.wrong for one in ticks)
+                ),
+                "right answers without a full tick": Share(
+                    sum(len(one.refused) for one in ticks), sum(one.right for one in ticks)
+                ),
+            },
         ),
         ticked=[f"`{name}`" for one in ticks for name in one.ticked],
         digest=digest_of(course),
-    )  # fmt: skip
+    )
 
 
 def interval(count: int, total: int) -> tuple[float, float]:
@@ -94,11 +87,12 @@ def interval(count: int, total: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def _share(what: str, count: int, total: int) -> list[str]:
-    if not total:
-        return [what, "none", "none"]
-    low, high = interval(count, total)
-    return [what, f"{count:,} of {total:,}", f"{low:.1%} to {high:.1%}"]
+def _shares(what: str, shares: Mapping[str, Share]) -> str:
+    rows = []
+    for name, (count, total) in shares.items():
+        low, high = interval(count, total) if total else (0, 0)
+        rows.append([name, *([f"{count:,} of {total:,}", f"{low:.1%} to {high:.1%}"] if total else ["none", "none"])])
+    return _table([what, "share", "95 % interval"], rows)
 
 
 def unit_page(table: UnitTable, course: Course) -> str:
@@ -111,7 +105,7 @@ def unit_page(table: UnitTable, course: Course) -> str:
     counted = [
         [
             f"`{name}`",
-            *_exercise_totals([one]),
+            *_cells([one]),
             *(f"{len(found):,}" if found else "none" for found in (one.paraphrases, one.pairs, one.unlisted_mistakes)),
         ]
         for name, one in exercises.items()
@@ -129,13 +123,18 @@ def unit_page(table: UnitTable, course: Course) -> str:
 
 def totals(tables: Sequence[UnitTable]) -> list[str]:
     """Return the cells below COLUMNS."""
-    return _exercise_totals([exercise for table in tables for exercise in table.exercises.values()])
+    return _cells([exercise for table in tables for exercise in table.exercises.values()])
 
 
-def _exercise_totals(exercises: Sequence[ExerciseTable]) -> list[str]:
+def _cells(exercises: Sequence[ExerciseTable]) -> list[str]:
+    return [f"{count:,}" for count in _counts(exercises).values()]
+
+
+def _counts(exercises: Sequence[ExerciseTable]) -> dict[str, int]:
+    """Return the sums of these exercises by COLUMNS."""
     mistakes = [one for exercise in exercises for one in exercise.mistakes()]
     fates = sum((exercise.fates() for exercise in exercises), Counter[Fate]())
-    counts = [
+    counts = (
         sum(exercise.criteria for exercise in exercises),
         sum(exercise.accepted_answers for exercise in exercises),
         sum(len(exercise.losing_accepted_answers) for exercise in exercises),
@@ -143,8 +142,8 @@ def _exercise_totals(exercises: Sequence[ExerciseTable]) -> list[str]:
         sum(not mistake.missed for mistake in mistakes),
         fates.total(),
         *(fates[fate] for fate in FATES),
-    ]
-    return [f"{count:,}" for count in counts]
+    )
+    return dict(zip(COLUMNS, counts, strict=True))
 
 
 def _operator_rows(tables: Iterable[UnitTable]) -> list[list[str]]:

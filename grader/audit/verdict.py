@@ -8,7 +8,7 @@ import io
 import tokenize
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -80,38 +80,16 @@ class UnitTable(Model):
     ticks: Ticks
 
 
-class Naming(Model):
-    """The accuracy of the diagnosis, on answers with one or two known mistakes and on those with another."""
+class Share(NamedTuple):
+    """How many of all have something."""
 
-    mistakes: int
-    named_rightly: int
-    named_wrongly: int
-    pairs: int
-    pairs_named: int = Field(description="By both names.")
-    pairs_named_in_part: int = Field(description="By one of the two, and no other.")
-    pairs_named_wrongly: int
-    others: int
-    others_named: int
+    count: int
+    total: int
 
     @property
-    def given(self) -> int:
-        """The number of answers that got a name."""
-        return self.true + self.named_wrongly + self.pairs_named_wrongly + self.others_named
-
-    @property
-    def true(self) -> int:
-        """The number of answers whose names are all their own."""
-        return self.named_rightly + self.pairs_named + self.pairs_named_in_part
-
-    @property
-    def recall(self) -> float:
-        """The share of known mistakes that get their own name and no other."""
-        return self.named_rightly / self.mistakes if self.mistakes else 1.0
-
-    @property
-    def precision(self) -> float:
-        """The share of answers with a name whose names are all their own."""
-        return self.true / self.given if self.given else 1.0
+    def part(self) -> float:
+        """The part of all; all of none."""
+        return self.count / self.total if self.total else 1.0
 
 
 def table_of(
@@ -182,11 +160,30 @@ def _mutant(result: CaseResult) -> MutantFate:
     )
 
 
-def problems_of(table: UnitTable) -> list[str]:
-    """Return a sentence for each problem of a unit's suite and its diagnosis."""
-    found = problems_of_a_sample(table)
+def problems_of(table: UnitTable, is_sample: bool = False) -> list[str]:
+    """Return a sentence for each problem of a unit's suite and its diagnosis.
+
+    A sample shows right answers that lose points or fail a visible test, wrong ones that keep all, and wrong names.
+    """
+    found = [f"{table.unit}: a right answer gets no tick: {one}" for one in table.ticks.refused]
     for name, exercise in table.exercises.items():
         where, fates = f"{table.unit}/{name}", exercise.fates()
+        found += [f"{where}: a right answer loses points: {one}" for one in exercise.losing_accepted_answers]
+        found += exercise.broken
+        found += [f"{where}: the untouched stub earns {one}" for one in exercise.stub_earns]
+        found += [
+            f"{where}: the wrong answer {one.name} keeps all points" for one in exercise.mistakes() if not one.missed
+        ]
+        own = [(one, one.named == names_of(one.name)) for one in (*exercise.misconceptions, *exercise.paraphrases)]
+        own += [(one, set(one.named) <= set(names_of(one.name))) for one in exercise.pairs]
+        own += [(one, not one.named) for one in exercise.unlisted_mistakes]
+        found += [f"{where}: {one.name} is named {one.named or 'nothing'}" for one, is_right in own if not is_right]
+        for mutant in exercise.mutants:
+            if mutant.fate in ("survived", "unfair"):
+                what = "keeps all points" if mutant.fate == "survived" else "loses points"
+                found.append(f"{where}: the mutant {mutant.name} {what} ({mutant.evidence})\n{mutant.diff}")
+        if is_sample:
+            continue
         found += [f"{where}: no wrong answer loses {one}" for one in exercise.dead]
         found += [f"{where}: the same wrong answers lose {' and '.join(names)}" for names in exercise.always_together]
         told_apart = fates["killed"] + fates["survived"]
@@ -195,55 +192,21 @@ def problems_of(table: UnitTable) -> list[str]:
     return found
 
 
-def problems_of_a_sample(table: UnitTable) -> list[str]:
-    """Return the problems that a sample can show too.
-
-    These are right answers that lose points or fail a visible test, wrong ones that keep all, and wrong names.
-    """
-    found = [f"{table.unit}: a right answer gets no tick: {one}" for one in table.ticks.refused]
-    for name, exercise in table.exercises.items():
-        where = f"{table.unit}/{name}"
-        found += [f"{where}: a right answer loses points: {one}" for one in exercise.losing_accepted_answers]
-        found += exercise.broken
-        found += [f"{where}: the untouched stub earns {one}" for one in exercise.stub_earns]
-        for mistake in exercise.mistakes():
-            if not mistake.missed:
-                found.append(f"{where}: the wrong answer {mistake.name} keeps all points")
-        for mistake in [*exercise.misconceptions, *exercise.paraphrases]:
-            if mistake.named != names_of(mistake.name):
-                found.append(f"{where}: {mistake.name} is named {mistake.named or 'nothing'}")
-        found += [
-            f"{where}: {pair.name} is named {pair.named}"
-            for pair in exercise.pairs
-            if not set(pair.named) <= set(names_of(pair.name))
-        ]
-        found += [
-            f"{where}: {other.name} is named {other.named}" for other in exercise.unlisted_mistakes if other.named
-        ]
-        for mutant in exercise.mutants:
-            if mutant.fate in ("survived", "unfair"):
-                what = "keeps all points" if mutant.fate == "survived" else "loses points"
-                found.append(f"{where}: the mutant {mutant.name} {what} ({mutant.evidence})\n{mutant.diff}")
-    return found
-
-
-def naming_of(tables: Iterable[UnitTable]) -> Naming:
-    """Count the names of the handwritten wrong answers that are not the misconceptions themselves."""
+def naming_of(tables: Iterable[UnitTable]) -> dict[str, Share]:
+    """Return how often handwritten wrong answers, besides the misconceptions themselves, get which names."""
     exercises = [exercise for table in tables for exercise in table.exercises.values()]
-    mistakes = [mistake for exercise in exercises for mistake in exercise.paraphrases]
-    pairs = [(set(pair.named), set(names_of(pair.name))) for exercise in exercises for pair in exercise.pairs]
-    others = [mistake for exercise in exercises for mistake in exercise.unlisted_mistakes]
-    return Naming(
-        mistakes=len(mistakes),
-        named_rightly=sum(mistake.named == names_of(mistake.name) for mistake in mistakes),
-        named_wrongly=sum(mistake.named not in ([], names_of(mistake.name)) for mistake in mistakes),
-        pairs=len(pairs),
-        pairs_named=sum(named == own for named, own in pairs),
-        pairs_named_in_part=sum(bool(named) and named < own for named, own in pairs),
-        pairs_named_wrongly=sum(not named <= own for named, own in pairs),
-        others=len(others),
-        others_named=sum(bool(other.named) for other in others),
-    )
+    known = [(set(one.named), set(names_of(one.name))) for exercise in exercises for one in exercise.paraphrases]
+    pairs = [(set(one.named), set(names_of(one.name))) for exercise in exercises for one in exercise.pairs]
+    others = [(set(one.named), set[str]()) for exercise in exercises for one in exercise.unlisted_mistakes]
+    given = [(named, own) for named, own in (*known, *pairs, *others) if named]
+    counted = {
+        "known mistakes in other words that get their own name": [named == own for named, own in known],
+        "answers with two known mistakes that get both names": [named == own for named, own in pairs],
+        "answers with two known mistakes that get one of the names": [set() < named < own for named, own in pairs],
+        "answers with a name whose names are all their own": [named <= own for named, own in given],
+        "other mistakes that get a name": [bool(named) for named, _ in others],
+    }
+    return {what: Share(sum(answers), len(answers)) for what, answers in counted.items()}
 
 
 def digest_of(course: Course) -> str:

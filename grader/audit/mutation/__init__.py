@@ -28,7 +28,6 @@ class Mutant:
     diff: the changed lines of the unparsed definition. source: the unit's whole file.
     """
 
-    unit: str
     exercise: str
     operator: str
     id: str
@@ -37,17 +36,17 @@ class Mutant:
     source: str
 
 
-def mutants_of(unit: str, text: str, exercises: Sequence[str]) -> list[Mutant]:
+def mutants_of(text: str, exercises: Sequence[str]) -> list[Mutant]:
     """Return every mutant of these exercises, which `text`, a unit's solution, defines at top level.
 
     No two mutants of an exercise have the same code, and none has the solution's. A changed definition has no
     docstrings. Annotations and error messages are never changed.
     """
     definitions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    return [mutant for exercise in exercises for mutant in _mutants(unit, text, definitions[exercise])]
+    return [mutant for exercise in exercises for mutant in _mutants(text, definitions[exercise])]
 
 
-def _mutants(unit: str, text: str, definition: ast.FunctionDef | ast.ClassDef) -> Iterator[Mutant]:
+def _mutants(text: str, definition: ast.FunctionDef | ast.ClassDef) -> Iterator[Mutant]:
     lines = text.splitlines(keepends=True)
     before, after = lines[: definition.lineno - 1], lines[definition.end_lineno :]
     for node in ast.walk(definition):
@@ -63,7 +62,7 @@ def _mutants(unit: str, text: str, definition: ast.FunctionDef | ast.ClassDef) -
                 number += 1
                 identity = f"{definition.name}/{name}/{number}"
                 source = "".join([*before, code, "\n", *after])
-                yield Mutant(unit, definition.name, name, identity, line, _diff(solution, code), source)
+                yield Mutant(definition.name, name, identity, line, _diff(solution, code), source)
 
 
 def changed_by(operator: Operator, definition: ast.stmt) -> Iterator[tuple[int, str]]:

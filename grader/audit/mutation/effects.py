@@ -124,9 +124,7 @@ def no_grad(place: NodePlace) -> Changes:
     match place.node:
         case ast.FunctionDef(name, arguments, body, decorators, ast.expr() as returns) if _has_gradient(place.node):
             if "Tensor" in ast.unparse(returns):
-                [wrapped] = statements("with torch.no_grad(): pass")
-                assert isinstance(wrapped, ast.With)
-                wrapped.body = body
+                wrapped = ast.With([ast.withitem(make("torch.no_grad()"))], body, lineno=place.line)
                 yield ast.FunctionDef(name, arguments, [wrapped], decorators, returns, lineno=place.line)
         case ast.With(body=body):
             yield body

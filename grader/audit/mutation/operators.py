@@ -116,8 +116,15 @@ class NodePlace:
         return kind_of(value, self.in_scope)
 
     def rewritten(self, *rules: str) -> Changes:
-        """Yield each template of the first rule whose pattern the node matches."""
-        return rewritten(self.node, *rules)
+        """Yield each template of the first rule whose pattern the node matches.
+
+        Templates that are expressions replace expressions; others replace statements.
+        """
+        for pattern, templates, is_expression in (case for rule in rules for case in _cases(rule)):
+            found: dict[str, Any] = {"IT": self.node}
+            if isinstance(self.node, ast.expr) == is_expression and _matches(pattern, self.node, found):
+                yield from (make(one, **found) if is_expression else statements(one, **found) for one in templates)
+                return
 
     def before_all(self, *texts: str) -> Iterator[list[ast.stmt]]:
         """If the place is the first statement of a function, yield it with each of these before it."""
@@ -165,22 +172,10 @@ class Operators(dict[str, Operator]):
 
 def _rewriting(sentence: str, rules: Sequence[str]) -> Operator:
     def operator(place: NodePlace) -> Changes:
-        return rewritten(place.node, *rules)
+        return place.rewritten(*rules)
 
     operator.__doc__ = sentence
     return operator
-
-
-def rewritten(node: ast.AST, *rules: str) -> Changes:
-    """Yield each template of the first rule whose pattern a node matches.
-
-    Templates that are expressions replace expressions; others replace statements.
-    """
-    for pattern, templates, is_expression in (case for rule in rules for case in _cases(rule)):
-        found: dict[str, Any] = {"IT": node}
-        if isinstance(node, ast.expr) == is_expression and _matches(pattern, node, found):
-            yield from (make(one, **found) if is_expression else statements(one, **found) for one in templates)
-            return
 
 
 @functools.cache

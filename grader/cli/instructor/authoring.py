@@ -92,7 +92,7 @@ def audit(
     from grader.audit.quiz_proofs import problems as quiz_problems
     from grader.audit.quiz_proofs import unproved
     from grader.audit.run import count_ticks, criteria_names, run
-    from grader.audit.verdict import problems_of, problems_of_a_sample, table_of
+    from grader.audit.verdict import problems_of, table_of
     from grader.engine import failure_matrix
     from grader.engine.visible_files import untried_rules
     from grader.testing.misconceptions import build as build_misconceptions
@@ -119,7 +119,7 @@ def audit(
             for name in units
         ]
         written = []
-        problems = [one for table in tables for one in (problems_of_a_sample if quick else problems_of)(table)]
+        problems = [one for table in tables for one in problems_of(table, quick)]
         if not quick:
             problems += feed(found, units, jobs)
             problems += [one for name in units for one in (*quiz_problems(found, name), *unproved(found, name))]
@@ -164,14 +164,13 @@ def _print_audit(tables: list[UnitTable]) -> None:
     if len(tables) > 1:
         table.add_row("all", *(totals(tables)[n] for n in shown), style="bold")
     out.print(table)
-    naming = naming_of(tables)
-    if naming.mistakes + naming.others == 0:
+    known, pairs, in_part, true, others = naming_of(tables).values()
+    if known.total + others.total == 0:
         return  # the course has no paraphrases and no unlisted mistakes to count
     out.print(
-        f"Names: {naming.named_rightly} of {naming.mistakes} known mistakes in other words, "
-        f"{naming.pairs_named} of {naming.pairs} pairs ({naming.pairs_named_in_part} in part), "
-        f"{naming.others_named} of {naming.others} other mistakes; "
-        f"recall {naming.recall:.1%}, precision {naming.precision:.1%}."
+        f"Names: {known.count} of {known.total} known mistakes in other words, "
+        f"{pairs.count} of {pairs.total} pairs ({in_part.count} in part), {others.count} of {others.total} other "
+        f"mistakes; recall {known.part:.1%}, precision {true.part:.1%}."
     )
 
 

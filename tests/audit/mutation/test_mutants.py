@@ -36,7 +36,7 @@ def solution(unit: str) -> str:
 
 @functools.cache
 def mutants(unit: str) -> list[Mutant]:
-    return mutants_of(unit, solution(unit), list(UNITS[unit].exercises))
+    return mutants_of(solution(unit), list(UNITS[unit].exercises))
 
 
 def around(source: str, exercise: str) -> tuple[str, str]:
@@ -123,7 +123,7 @@ def test_only_the_exercise_is_changed_and_no_two_mutants_have_the_same_code(unit
 def test_ids_are_unique_and_the_same_in_the_next_run(unit: str) -> None:
     ids = [mutant.id for mutant in mutants(unit)]
     assert len(set(ids)) == len(ids)
-    assert mutants_of(unit, solution(unit), list(UNITS[unit].exercises)) == mutants(unit)
+    assert mutants_of(solution(unit), list(UNITS[unit].exercises)) == mutants(unit)
 
 
 @pytest.mark.proof(part="audit")
@@ -139,7 +139,7 @@ def test_annotations_and_error_messages_are_unchanged(unit: str) -> None:
 
 
 def test_a_mutant_has_its_line_and_a_diff() -> None:
-    [mutant] = [mutant for mutant in mutants_of("unit", SMALL, ["double"]) if mutant.operator == "power"]
+    [mutant] = [mutant for mutant in mutants_of(SMALL, ["double"]) if mutant.operator == "power"]
     assert mutant.id == "double/power/1"
     assert SMALL.splitlines()[mutant.line - 1] == "    return times * x"
     assert mutant.diff == "- return times * x\n+ return times ** x"
@@ -148,19 +148,19 @@ def test_a_mutant_has_its_line_and_a_diff() -> None:
 def test_the_rest_of_the_file_is_unchanged() -> None:
     above, _, rest = SMALL.partition("def double")
     below = rest[rest.index("\n\n\n# A comment") :]
-    for mutant in mutants_of("unit", SMALL, ["double"]):
+    for mutant in mutants_of(SMALL, ["double"]):
         assert mutant.source.startswith(f"{above}def double")
         assert mutant.source.endswith(below)
 
 
 def test_default_values_are_changed() -> None:
-    assert [mutant for mutant in mutants_of("unit", SMALL, ["double"]) if "times: int=3" in mutant.diff]
+    assert [mutant for mutant in mutants_of(SMALL, ["double"]) if "times: int=3" in mutant.diff]
 
 
 def test_numbers_and_words_of_docstrings_and_messages_are_not_changed() -> None:
     source = 'def example(x):\n    """Give 2."""\n    raise ValueError(f"{x - 1} is too few")\n'
-    assert {mutant.operator for mutant in mutants_of("unit", source, ["example"])} == {"other_error"}
+    assert {mutant.operator for mutant in mutants_of(source, ["example"])} == {"other_error"}
 
 
 def test_only_the_given_exercises_are_changed() -> None:
-    assert {mutant.exercise for mutant in mutants_of("unit", SMALL, ["other"])} == {"other"}
+    assert {mutant.exercise for mutant in mutants_of(SMALL, ["other"])} == {"other"}

@@ -253,7 +253,7 @@ def new_lines(operator: str, source: str) -> set[str]:
         lines = [(line[0], line[2:].strip()) for line in diff.splitlines()]
         return "\n".join(line for sign, line in lines if sign == "+") or "\n".join(f"- {line}" for _, line in lines)
 
-    return {shown(mutant.diff) for mutant in mutants_of("unit", source, ["example"]) if mutant.operator == operator}
+    return {shown(mutant.diff) for mutant in mutants_of(source, ["example"]) if mutant.operator == operator}
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
