@@ -27,18 +27,11 @@ PLAIN: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-class _Ended:
+class _Ended(InProcessBackend):
     """A backend whose process has ended: what a test asks after its recorded answers."""
 
-    def call(self, *_: Any, **__: Any) -> NoReturn:
+    def repeat(self, *_: Any, **__: Any) -> NoReturn:
         raise Ended("It ended.")
-
-    repeat = call
-
-    def nothing(self, *_: Any, **__: Any) -> None:
-        """Do nothing."""
-
-    load = forget = notify = nothing
 
 
 class _Answers(ReplayBackend):
@@ -91,7 +84,7 @@ def _faults(criterion: Criterion, right: Mapping[str, Any], substitutes: Sequenc
     """Yield what a test raises with odd values, and which value it was. substitutes: the exercises that have some."""
     backend = _Answers(InProcessBackend(criterion.unit, dict(right)))
     criterion.run(backend, substitutes)
-    answers, backend.backend = list(backend.answers), _Ended()  # type: ignore[assignment]
+    answers, backend.backend = list(backend.answers), _Ended(criterion.unit, {})
     for place in sorted({*range(len(answers))[:FIRST_ANSWERS], len(answers) - 1} - {-1}):
         operation, answer = answers[place]
         for odd in odd_answers(answer, place in backend.repeated):

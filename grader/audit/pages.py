@@ -11,7 +11,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from grader.audit.mutation import OPERATORS
-from grader.audit.verdict import ExerciseTable, Fate, Share, UnitTable, digest_of, naming_of
+from grader.audit.verdict import ExerciseTable, Fate, UnitTable, digest_of, naming_of
 from grader.course.model import Course
 from grader.files import write_atomically
 
@@ -26,13 +26,12 @@ COLUMNS = ("criteria", "right", "losing points", "wrong", "keeping all", *MUTANT
 def write_tables(tables: Sequence[UnitTable], folder: Path, course: Course) -> list[Path]:
     """Write <unit>.json and <unit>.md for each, and return the files. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
-    texts: dict[Path, str] = {}
+    written = []
     for table in tables:
-        texts[folder / f"{table.unit}.json"] = table.model_dump_json(indent=1) + "\n"
-        texts[folder / f"{table.unit}.md"] = unit_page(table, course)
-    for path, text in texts.items():
-        write_atomically(path, text)
-    return list(texts)
+        for ending, text in (("json", table.model_dump_json(indent=1) + "\n"), ("md", unit_page(table, course))):
+            written.append(folder / f"{table.unit}.{ending}")
+            write_atomically(written[-1], text)
+    return written
 
 
 NOTES = "accuracy.md"
@@ -41,40 +40,18 @@ NOTES = "accuracy.md"
 
 def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
     """Return docs/accuracy.md: the results of all answers, the accuracy of the diagnosis, and the limits of both."""
-    counts = _counts([exercise for table in tables for exercise in table.exercises.values()])
-    ticks = [table.ticks for table in tables]
-    template = ENVIRONMENT.get_template("accuracy.md.j2")
     notes = course.suites / NOTES
-    return template.render(
+    return ENVIRONMENT.get_template("accuracy.md.j2").render(
         notes=notes.read_text(encoding="utf-8").strip() if notes.is_file() else "",
         units=_table(
             ["unit", *COLUMNS],
             [[course.units[table.unit].title, *totals([table])] for table in tables] + [["**all**", *totals(tables)]],
         ),
-        shares=_shares(
-            "measured",
-            {
-                "right answers that lose a point": Share(counts["losing points"], counts["right"]),
-                "wrong answers, written by hand, that keep all points": Share(counts["keeping all"], counts["wrong"]),
-                "mutants that something tells from the solution, and that keep all points": Share(
-                    counts["survived"], counts["killed"] + counts["survived"]
-                ),
-                **naming_of(tables),
-            },
-        ),
-        operators=_table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows(tables)),
-        ticks=_shares(
-            "`grader check`",
-            {
-                "wrong answers, written by hand, with a full tick": Share(
-                    sum(len(one.ticked) for one in ticks), sum(one.wrong for one in ticks)
-                ),
-                "right answers without a full tick": Share(
-                    sum(len(one.refused) for one in ticks), sum(one.right for one in ticks)
-                ),
-            },
-        ),
-        ticked=[f"`{name}`" for one in ticks for name in one.ticked],
+        counts=_counts([exercise for table in tables for exercise in table.exercises.values()]),
+        naming=naming_of(tables),
+        ticks=[table.ticks for table in tables],
+        shares=_shares,
+        operators=_operators(tables),
         digest=digest_of(course),
     )
 
@@ -87,7 +64,8 @@ def interval(count: int, total: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def _shares(what: str, shares: Mapping[str, Share]) -> str:
+def _shares(what: str, shares: Mapping[str, Sequence[int]]) -> str:
+    """Return a Markdown table of counts and totals, by what is counted."""
     rows = []
     for name, (count, total) in shares.items():
         low, high = interval(count, total) if total else (0, 0)
@@ -98,10 +76,6 @@ def _shares(what: str, shares: Mapping[str, Share]) -> str:
 def unit_page(table: UnitTable, course: Course) -> str:
     """Return the page of a unit: its exercises, its operators, and every mutant that was not killed."""
     exercises = table.exercises
-    dead = [f"`{name}` of {exercise}" for exercise, one in exercises.items() for name in one.dead]
-    together = [
-        " and ".join(f"`{name}`" for name in names) for one in exercises.values() for names in one.always_together
-    ]
     counted = [
         [
             f"`{name}`",
@@ -113,10 +87,7 @@ def unit_page(table: UnitTable, course: Course) -> str:
     return ENVIRONMENT.get_template("unit.md.j2").render(
         title=course.units[table.unit].title,
         table=_table(["exercise", *COLUMNS, "paraphrases", "pairs", "unlisted mistakes"], counted),
-        dead=dead,
-        points=sum(one.weight * len(one.dead) for one in exercises.values()),
-        together=together,
-        operators=_table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows([table])),
+        operators=_operators([table]),
         exercises=exercises,
     )
 
@@ -146,21 +117,24 @@ def _counts(exercises: Sequence[ExerciseTable]) -> dict[str, int]:
     return dict(zip(COLUMNS, counts, strict=True))
 
 
-def _operator_rows(tables: Iterable[UnitTable]) -> list[list[str]]:
+def _operators(tables: Iterable[UnitTable]) -> str:
+    """Return a Markdown table of the operators, with the fates of their mutants."""
     fates: dict[str, Counter[Fate]] = {name: Counter() for name in OPERATORS}
     for table in tables:
         for exercise in table.exercises.values():
             for mutant in exercise.mutants:
                 fates[mutant.operator][mutant.fate] += 1
-    return [
-        [name.replace("_", " "), _sentence(name), f"{counts.total():,}", *(f"{counts[fate]:,}" for fate in FATES)]
+    rows = [
+        [
+            name.replace("_", " "),
+            " ".join((inspect.getdoc(OPERATORS[name]) or "").split()),
+            f"{counts.total():,}",
+            *(f"{counts[fate]:,}" for fate in FATES),
+        ]
         for name, counts in fates.items()
         if counts
     ]
-
-
-def _sentence(operator: str) -> str:
-    return " ".join((inspect.getdoc(OPERATORS[operator]) or "").split())
+    return _table(["slip", "what it does", *MUTANT_COLUMNS], rows)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +15,7 @@ import torch
 
 from grader.course.model import Course
 from grader.course.modules import described, import_file, shown
-from grader.quizzes.items import BugItem, Columns, Item, NumberItem, ShapeItem, exact
+from grader.quizzes.items import BugItem, Item, NumberItem, ShapeItem, exact
 from grader.quizzes.questions import QUIZ_SUFFIX
 from grader.quizzes.quiz_source import load_practice, load_quizzes
 from grader.text import ended
@@ -25,8 +25,10 @@ FILENAME = "quiz_oracles.py"
 MARGIN = Fraction(1, 10**9)
 
 
-def problems(course: Course, unit: str) -> list[str]:
+def problems(course: Course, unit: str, needs_all: bool = False) -> list[str]:
     """Return a sentence on each answer of a unit's quiz and practice items that differs from its proof.
+
+    needs_all: Whether a number or shape without an oracle is a problem too.
 
     Raises:
         GraderError: The file of the oracles cannot be used.
@@ -34,26 +36,19 @@ def problems(course: Course, unit: str) -> list[str]:
     items, path = _items(course, unit), course.suites / unit / FILENAME
     found = [f"{place}: {name} {problem}" for name, (place, item) in items.items() for problem in _of_program(item)]
     module = import_file(path) if path.is_file() else None
-    for name, oracle in _oracles(module).items():
+    oracles = _oracles(module)
+    for name, oracle in oracles.items():
         place, item = items.get(name, ("", None))
         if isinstance(item, NumberItem | ShapeItem):
-            slips = getattr(module, "SLIPS", {}).get(name, {})
-            found += [f"{place}: {name} {problem}" for problem in _of_item(item, oracle, slips, path)]
+            found += [f"{place}: {name} {problem}" for problem in _of_item(item, name, module, path)]
         else:
             line = inspect.unwrap(oracle).__code__.co_firstlineno
             found.append(f"{shown(path)}:{line}: no number or shape of {unit} is named {name}: correct it.")
+    for name, (place, item) in items.items() if needs_all else ():
+        if isinstance(item, NumberItem | ShapeItem) and name not in oracles:
+            wanted = f"write a function {name} in {shown(path)} that computes the answer."
+            found.append(f"{place}: {name} has no oracle: {wanted}")
     return found
-
-
-def unproved(course: Course, unit: str) -> list[str]:
-    """Return a sentence on each number and shape of a unit's quiz and practice items without an oracle."""
-    path = course.suites / unit / FILENAME
-    oracles = _oracles(import_file(path) if path.is_file() else None)
-    return [
-        f"{place}: {name} has no oracle: write a function {name} in {shown(path)} that computes the answer."
-        for name, (place, item) in _items(course, unit).items()
-        if isinstance(item, NumberItem | ShapeItem) and name not in oracles
-    ]
 
 
 def _items(course: Course, unit: str) -> dict[str, tuple[str, Item]]:
@@ -73,13 +68,9 @@ def _oracles(module: ModuleType | None) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _of_item(
-    item: NumberItem | ShapeItem,
-    oracle: Callable[..., Any],
-    slips: Mapping[str, Callable[[Columns], Any]],
-    path: Path,
-) -> Iterator[str]:
-    """Yield what is wrong with the answers and slips of an item."""
+def _of_item(item: NumberItem | ShapeItem, name: str, module: ModuleType | None, path: Path) -> Iterator[str]:
+    """Yield what is wrong with the answers and slips of an item, for which the module has an oracle."""
+    oracle, slips = getattr(module, name), getattr(module, "SLIPS", {}).get(name, {})
     for unknown in slips.keys() - item.slips.keys():
         yield f"has no slip {unknown!r}, which SLIPS in {path.name} computes: correct one of them."
     parameters = item.parameters() or [{}] * len(item.variants)

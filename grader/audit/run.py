@@ -66,14 +66,6 @@ def run(course: Course, cases: Sequence[Case], jobs: int) -> Iterator[list[CaseR
             pool.shutdown(cancel_futures=True)
 
 
-def criteria_names(course: Course, unit: str) -> dict[str, list[str]]:
-    """Return the names of a unit's criteria, by exercise."""
-    names: dict[str, list[str]] = {}
-    for criterion in _unit(course, unit)[0]:
-        names.setdefault(criterion.exercise, []).append(criterion.name)
-    return names
-
-
 # -- in each process ----------------------------------------------------------------------------------------------
 
 

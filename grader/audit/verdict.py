@@ -7,7 +7,7 @@ import hashlib
 import io
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -16,6 +16,7 @@ from grader.audit.cases import RIGHT, WRITTEN, Kind, names_of
 from grader.audit.run import CaseResult, Ticks
 from grader.course.model import Course
 from grader.documents import Model
+from grader.engine.criteria import Criterion, criteria_of_unit
 from grader.files import PACKAGE
 
 FEWEST_MUTANTS = 8
@@ -92,26 +93,20 @@ class Share(NamedTuple):
         return self.count / self.total if self.total else 1.0
 
 
-def table_of(
-    unit: str, results: Iterable[CaseResult], criteria: Mapping[str, Sequence[str]], ticks: Ticks, course: Course
-) -> UnitTable:
-    """Return the table of a unit. criteria: the names of each exercise's criteria."""
-    found: dict[str, list[CaseResult]] = {exercise: [] for exercise in course.units[unit].exercises}
-    for result in results:
-        found[result.case.exercise].append(result)
-    exercises = {
-        exercise: _exercise(exercise, found[exercise], criteria[exercise], weight)
-        for exercise, weight in course.units[unit].exercises.items()
-    }
+def table_of(course: Course, unit: str, results: Sequence[CaseResult], ticks: Ticks) -> UnitTable:
+    """Return the table of a unit."""
+    criteria = criteria_of_unit(course, unit)
+    weights = course.units[unit].exercises.items()
+    exercises = {name: _exercise(name, weight, results, criteria) for name, weight in weights}
     return UnitTable(unit=unit, exercises=exercises, ticks=ticks)
 
 
-def _exercise(exercise: str, results: Sequence[CaseResult], criteria: Sequence[str], weight: int) -> ExerciseTable:
+def _exercise(exercise: str, weight: int, results: Sequence[CaseResult], of_unit: Sequence[Criterion]) -> ExerciseTable:
     def of(*kinds: Kind) -> list[CaseResult]:
-        return [result for result in results if result.case.kind in kinds]
+        return [one for one in results if one.case.exercise == exercise and one.case.kind in kinds]
 
-    wrong = of(*WRITTEN)
-    wrong += [result for result in of("mutant") if _fate(result) == "killed"]
+    criteria = [one.name for one in of_unit if one.exercise == exercise]
+    wrong = [*of(*WRITTEN), *(result for result in of("mutant") if _fate(result) == "killed")]
     losers = {name: frozenset(n for n, one in enumerate(wrong) if name in one.missed) for name in criteria}
     together: dict[frozenset[int], list[str]] = {}
     for name, lost_by in losers.items():
@@ -122,7 +117,7 @@ def _exercise(exercise: str, results: Sequence[CaseResult], criteria: Sequence[s
         is_class=exercise[:1].isupper(),
         accepted_answers=len(of(*RIGHT)),
         losing_accepted_answers=[f"{one.case.name}: {', '.join(one.missed)}" for one in of(*RIGHT) if one.missed],
-        broken=[one.broken for one in results if one.broken],
+        broken=[one.broken for one in of(*RIGHT, *WRITTEN) if one.broken],
         stub_earns=[name for stub in of("stub") for name in criteria if name not in stub.missed],
         misconceptions=_mistakes(of("misconception")),
         paraphrases=_mistakes(of("in other words")),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from courses import COURSE
 
-from grader.audit.quiz_proofs import FILENAME, problems, unproved
+from grader.audit.quiz_proofs import FILENAME, problems
 from grader.course.model import Course, load_course
 from grader.course.new import new_course
 
@@ -28,11 +28,11 @@ def course(tmp_path: Path) -> Iterator[Course]:
 
 @pytest.mark.parametrize("unit", COURSE.units)
 def test_every_answer_of_this_course_is_proved(unit: str) -> None:
-    assert problems(COURSE, unit) + unproved(COURSE, unit) == []
+    assert problems(COURSE, unit, needs_all=True) == []
 
 
 def test_every_answer_of_a_new_course_is_proved(course: Course) -> None:
-    assert problems(course, "averages") + unproved(course, "averages") == []
+    assert problems(course, "averages", needs_all=True) == []
 
 
 @pytest.mark.parametrize(
@@ -61,5 +61,5 @@ def test_what_differs_from_its_proof_is_a_sentence(course: Course, name: str, ol
 def test_a_number_without_an_oracle_is_a_sentence_of_the_audit(course: Course) -> None:
     (course.root / ORACLES).unlink()
     assert problems(course, "averages") == []
-    [sentence] = unproved(course, "averages")
+    [sentence] = problems(course, "averages", needs_all=True)
     assert f"mean_of_two has no oracle: write a function mean_of_two in {ORACLES}" in sentence

@@ -9,7 +9,7 @@ from courses import COURSE
 from units import SUITES
 
 from grader.audit.cases import Case, cases_of
-from grader.audit.run import CaseResult, criteria_names, run, ticks_of
+from grader.audit.run import CaseResult, run, ticks_of
 from grader.engine.failure_matrix import names_in
 from grader.errors import InternalError
 from grader.testing.misconceptions import build as build_misconceptions
@@ -31,7 +31,7 @@ def test_a_right_answer_passes_all_criteria_and_has_no_name(results: dict[str, C
 
 
 def test_a_stub_fails_every_criterion(results: dict[str, CaseResult]) -> None:
-    assert list(results["stub: stub"].missed) == criteria_names(COURSE, UNIT)[EXERCISE]
+    assert list(results["stub: stub"].missed) == [one.name for one in SUITES[UNIT].of(EXERCISE)]
 
 
 def test_a_mistake_fails_the_same_criteria_in_a_student_process(results: dict[str, CaseResult]) -> None:

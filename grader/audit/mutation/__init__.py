@@ -54,23 +54,18 @@ def _mutants(text: str, definition: ast.FunctionDef | ast.ClassDef) -> Iterator[
             node.body = node.body[1:]
     solution = ast.unparse(definition)
     seen = {solution}
+    root = ast.Module([definition], [])
+    places = list(_places(root, ()))
     for name, operator in OPERATORS.items():
         number = 0
-        for line, code in changed_by(operator, definition):
+        codes = ((here, _unparsed(root, here, one)) for here in places for one in operator(here))
+        for place, code in codes:
             if code not in seen:
                 seen.add(code)
                 number += 1
                 identity = f"{definition.name}/{name}/{number}"
                 source = "".join([*before, code, "\n", *after])
-                yield Mutant(definition.name, name, identity, line, _diff(solution, code), source)
-
-
-def changed_by(operator: Operator, definition: ast.stmt) -> Iterator[tuple[int, str]]:
-    """Yield every change that one operator makes to a definition: its line, and the changed code."""
-    root = ast.Module([definition], [])
-    for place in list(_places(root, ())):
-        for changed in operator(place):
-            yield place.line, _unparsed(root, place, changed)
+                yield Mutant(definition.name, name, identity, place.line, _diff(solution, code), source)
 
 
 def _places(node: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[NodePlace]:

@@ -145,9 +145,6 @@ def cast(place: NodePlace) -> Changes:
     yield from place.before_all(*(f"{name} = {name}.float()" for name in place.tensors))
 
 
-IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
-
-
 @OPERATORS.add
 def in_place(place: NodePlace) -> Changes:
     """A step is done in place, in the memory of an argument."""
@@ -155,10 +152,12 @@ def in_place(place: NodePlace) -> Changes:
     match place.node:
         case ast.Assign([ast.Name(name) as target], ast.BinOp(ast.Name(left), sign, right)) if name == left:
             yield ast.AugAssign(target, sign, right)
-        case ast.BinOp(ast.Name(name) as left, ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as sign, right):
+        case ast.BinOp(ast.Name(name)):
             is_augmented = isinstance(place.parent, ast.Assign) and ast.unparse(place.parent.targets[0]) == name
             if name in arguments and not is_augmented:
-                yield ast.Call(ast.Attribute(left, IN_PLACE[type(sign)]), [right], [])
+                yield from place.rewritten(
+                    "X + Y -> X.add_(Y)", "X - Y -> X.sub_(Y)", "X * Y -> X.mul_(Y)", "X / Y -> X.div_(Y)"
+                )
         case ast.Call(ast.Attribute(ast.Name(name), "masked_fill" | "transpose")) if name in arguments:
             yield from place.rewritten("X.{masked_fill|transpose}(*A) -> X.{}_(*A)")
         case _:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,15 +167,8 @@ class Operators(dict[str, Operator]):
     def rewrite(self, text: str) -> None:
         """Add operators that consist of rules: `name: sentence`, then one indented line per rule."""
         for name, sentence, rules in re.findall(r"^(\w+): (.+)\n((?: .+\n)+)", text, re.MULTILINE):
-            self[name] = _rewriting(sentence, rules.splitlines())
-
-
-def _rewriting(sentence: str, rules: Sequence[str]) -> Operator:
-    def operator(place: NodePlace) -> Changes:
-        return place.rewritten(*rules)
-
-    operator.__doc__ = sentence
-    return operator
+            self[name] = functools.partial(lambda lines, place: place.rewritten(*lines), rules.splitlines())
+            self[name].__doc__ = sentence
 
 
 @functools.cache

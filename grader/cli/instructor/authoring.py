@@ -90,8 +90,7 @@ def audit(
     from grader.audit.odd_values import feed
     from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.quiz_proofs import problems as quiz_problems
-    from grader.audit.quiz_proofs import unproved
-    from grader.audit.run import count_ticks, criteria_names, run
+    from grader.audit.run import count_ticks, run
     from grader.audit.verdict import problems_of, table_of
     from grader.engine import failure_matrix
     from grader.engine.visible_files import untried_rules
@@ -113,16 +112,13 @@ def audit(
                 results += done
                 shown.advance(f"{done[0].case.unit}/{done[0].case.exercise}", "audited", len(done))
         tables = [
-            table_of(
-                name, [one for one in results if one.case.unit == name], criteria_names(found, name), ticks[name], found
-            )
-            for name in units
+            table_of(found, name, [one for one in results if one.case.unit == name], ticks[name]) for name in units
         ]
         written = []
         problems = [one for table in tables for one in problems_of(table, quick)]
         if not quick:
             problems += feed(found, units, jobs)
-            problems += [one for name in units for one in (*quiz_problems(found, name), *unproved(found, name))]
+            problems += [one for name in units for one in quiz_problems(found, name, needs_all=True)]
             written = write_tables(tables, folder, found)
         if not quick and unit is None and into is None:
             written.append(found.root / "docs" / "accuracy.md")
