@@ -84,13 +84,13 @@ class UnitTable(Model):
 class Share(NamedTuple):
     """How many of all have something."""
 
-    count: int
+    number: int
     total: int
 
     @property
     def part(self) -> float:
         """The part of all; all of none."""
-        return self.count / self.total if self.total else 1.0
+        return self.number / self.total if self.total else 1.0
 
 
 def table_of(course: Course, unit: str, results: Sequence[CaseResult], ticks: Ticks) -> UnitTable:

@@ -120,13 +120,12 @@ def test_an_answer_waits_for_an_exercise_that_has_no_substitute() -> None:
 
 @pytest.mark.parametrize("error", [InternalError("no process"), MemoryError()])
 def test_what_the_grader_lacks_is_no_outcome(error: Exception) -> None:
-    def attend(_: object) -> None:
-        raise error
+    class Broken(InProcessBackend):
+        def call(self, _operation: str, **_details: Any) -> Any:
+            raise error
 
-    broken = InProcessBackend("answers", {})
-    broken.call = attend  # type: ignore[method-assign]
     with pytest.raises(InternalError):
-        ATTENDS.run(broken)
+        ATTENDS.run(Broken("answers", {}))
 
 
 def test_substitutes_are_removed_after_a_run() -> None:

@@ -164,8 +164,8 @@ def _print_audit(tables: list[UnitTable]) -> None:
     if known.total + others.total == 0:
         return  # the course has no paraphrases and no unlisted mistakes to count
     out.print(
-        f"Names: {known.count} of {known.total} known mistakes in other words, "
-        f"{pairs.count} of {pairs.total} pairs ({in_part.count} in part), {others.count} of {others.total} other "
+        f"Names: {known.number} of {known.total} known mistakes in other words, "
+        f"{pairs.number} of {pairs.total} pairs ({in_part.number} in part), {others.number} of {others.total} other "
         f"mistakes; recall {known.part:.1%}, precision {true.part:.1%}."
     )
 
