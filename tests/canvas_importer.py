@@ -1,4 +1,4 @@
-"""Canvas' rules for an uploaded gradebook, in a course that has no grades and assigns everything to everyone.
+"""Canvas' rules for an uploaded gradebook, in a course that has no assignments yet.
 
 The rules are those of `GradebookImporter` in instructure/canvas-lms, lib/gradebook_importer.rb at 00b222d77e, as
 read on 25 November 2026. Comments name its methods, or another file with the rule. Custom columns, overrides and
@@ -8,7 +8,7 @@ grading periods are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -52,14 +52,12 @@ class Result:
 
     Attributes:
         assignments: The points possible of each assignment in the file, by its title.
-        new: The titles of those that Canvas creates.
         grades: For each student the grade in each assignment. "" clears a grade, and "EX" excuses the student.
         missing_students: The names in rows that match no student. Canvas asks who they are, or ignores the row.
         warnings: What Canvas does not tell, but an instructor would not expect.
     """
 
     assignments: dict[str, float | None] = field(default_factory=dict)
-    new: list[str] = field(default_factory=list)
     grades: dict[int, dict[str, str]] = field(default_factory=dict)
     missing_students: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -68,7 +66,6 @@ class Result:
 class _Assignment(NamedTuple):
     title: str
     column: int
-    is_new: bool
 
 
 class _Students(NamedTuple):
@@ -79,45 +76,33 @@ class _Students(NamedTuple):
     login_id: int | None = None
 
 
-def import_gradebook(text: str, users: Sequence[User], existing: Mapping[str, float]) -> Result:
-    """Return the result of an upload. Raises ImportFailed.
-
-    existing: the points possible of the course's assignments, by title. A title may end with an id: "Attention (17)".
-    """
+def import_gradebook(text: str, users: Sequence[User]) -> Result:
+    """Return the result of an upload. Raises ImportFailed."""
     rows = _rows(text, ";" if _is_semicolon_delimited(text) else ",")
     header = next(rows, None)
     if header is None:
         raise ImportFailed("The file is empty.")
     students = _student_columns(header)
     result = Result()
-    assignments = list(_assignments(header, students, existing, result))
-    points: dict[str, float | None] = {one.title: None if one.is_new else existing[one.title] for one in assignments}
-    read_only: set[str] = set()
+    assignments = list(_assignments(header, students, result))
+    points: dict[str, float | None] = {one.title: None for one in assignments}
     graded: list[Row] = []
     for row in rows:
         # check_for_non_student_row: this row may come anywhere below the header.
         if "Points Possible" in (_cell(row, 0) or ""):
-            # readonly_assignment?: only the last such row counts.
-            read_only = {one.title for one in assignments if re.search(r"read\s+only", _cell(row, one.column) or "")}
             points |= {one.title: _float(cell) for one in assignments if (cell := _cell(row, one.column)) is not None}
         # check_for_non_student_row: the row that says which grades are hidden, and rows without content.
         elif not all(_HIDDEN.search(cell) for cell in row if cell is not None):
             graded.append(row)
-    written = [one for one in assignments if one.title not in read_only]
     for row in graded:
         user = _user(row, students, users)
         if user is None:
             result.missing_students.append(_cell(row, 0) or "")
         else:
             # process_submissions: of several rows for a student, the last counts.
-            result.grades[user.id] = {one.title: _grade(_cell(row, one.column), one, result) for one in written}
+            result.grades[user.id] = {one.title: _grade(_cell(row, one.column), one, result) for one in assignments}
     # upload in ui/features/gradebook_uploads/jquery/process_gradebook_upload.js: without a student, nothing is saved.
-    for one in written if result.grades else ():
-        result.assignments[one.title] = points[one.title] if one.is_new else existing[one.title]
-        # createAssignments, there: only new assignments are sent. The points of others are read, but not saved.
-        if not one.is_new and points[one.title] != existing[one.title]:
-            result.warnings.append(f"{one.title}: the points possible stay at {existing[one.title]:g}")
-        result.new += [one.title] if one.is_new else []
+    result.assignments = points if result.grades else {}
     return result
 
 
@@ -194,11 +179,7 @@ def _student_columns(header: Row) -> _Students:
     return students
 
 
-def _assignments(
-    header: Row, students: _Students, existing: Mapping[str, float], result: Result
-) -> Iterator[_Assignment]:
-    by_id = {found[1]: title for title in existing if (found := re.search(r"\s\((\d+)\)\Z", title))}
-    bare = {re.sub(r"\s\(\d+\)\Z", "", title): title for title in existing}
+def _assignments(header: Row, students: _Students, result: Result) -> Iterator[_Assignment]:
     for place, heading in enumerate(header[students.width :], students.width):
         # strip_non_assignment_columns: totals are not read. All other columns are assignments, also without a heading.
         if heading and _TOTALS.search(heading):
@@ -208,14 +189,9 @@ def _assignments(
         index = header.index(heading)
         if index != place:
             result.warnings.append(f"{heading}: read from column {index + 1}, not {place + 1}")
-        # parse_assignments: the id counts first, then the heading as a whole. title_and_id in
-        # app/models/abstract_assignment.rb: a new assignment loses a number in brackets at the end of its title.
+        # title_and_id in app/models/abstract_assignment.rb: a title loses a number in brackets at its end.
         found = re.fullmatch(r"(.*)\s\((\d+)\)", heading or "")
-        known = (by_id.get(found[2]) if found else None) or bare.get(heading or "")
-        title = known or (found[1].strip() if found else heading or "")
-        if not known and title in bare:
-            result.warnings.append(f"{heading}: a second assignment with the title {title}")
-        yield _Assignment(title, index, is_new=not known)
+        yield _Assignment(found[1].strip() if found else heading or "", index)
 
 
 def _user(row: Row, students: _Students, users: Sequence[User]) -> User | None:

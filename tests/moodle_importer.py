@@ -1,24 +1,18 @@
-"""Moodle's rules for a course's Grades > Import > CSV file, and for an assignment's grading worksheet.
+"""Moodle's rules for a course's Grades > Import > CSV file, for grade items that are there already.
 
 The rules are those of moodle/moodle in public/ at ead32c158e, as read on 25 November 2026, for a site in English, with
-commas and without unlimited grades. Comments name the file, below the site's folder, and its method. Scales, feedback
-and groups are left out.
+commas and without unlimited grades. Comments name the file, below the site's folder, and its method. New grade items,
+scales, feedback and groups are left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-NEW_ITEM_MAXIMUM = 100.0
-"""The maximum of a grade item that an import creates: the site's default (lib/grade/grade_item.php, __construct)."""
-
 IGNORE = "ignore"
-NEW = "new"
 _LABELS = {"id": "id", "idnumber": "idnumber", "email": "email address", "username": "username"}
-# lang/en/assign.php of mod/assign: recordid, lastmodifiedgrade, hiddenuser; gradenoun in lang/en/moodle.php.
-_IDENTIFIER, _GRADE, _MODIFIED, _PARTICIPANT = "Identifier", "Grade", "Last modified (grade)", "Participant "
 
 _QUOTED = re.compile(r'[ \t]*"((?:[^"\\]|\\.|"")*)(?:"([^,\n]*)|\Z)', re.DOTALL)
 _NUMERIC = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
@@ -45,23 +39,21 @@ def import_grades(
     identify: tuple[str, str],
     map: Mapping[str, str],
     existing: Mapping[str, float],
-    locked: Collection[str] = (),
 ) -> dict[int, dict[str, float | None]]:
     """Return each user's grades after an import. None removes a grade. Raises ImportFailed.
 
     identify: the column that identifies users, and the field of a user that it holds. map: the grade item that the
-    instructor selects for a column, "new" for one with the column's name, or "ignore", as for all other columns.
-    existing: the maximum of each grade item of the course. locked: those that are locked.
+    instructor selects for a column, or "ignore", as for all other columns. existing: the maximum of each grade item of
+    the course.
     """
     header, *rows = _read(text)
     # trim_headers in grade/import/csv/classes/load_data.php. All rules below are from this file.
     header = [one.strip() for one in header]
     if missing := {identify[0], *map} - set(header):
         raise ImportFailed(f"The file has no column {sorted(missing)[0]!r}.")
-    # prepare_import_grade_data: the column that identifies users has no grades. Two columns may not be one item, but
-    # several may be new. Releases of 2023 allow only one new item on PHP 8 (MDL-78768).
+    # prepare_import_grade_data: the column that identifies users has no grades. Two columns may not be one item.
     targets = [IGNORE if name == identify[0] else map.get(name, IGNORE) for name in header]
-    items = [target for target in targets if target not in (IGNORE, NEW)]
+    items = [target for target in targets if target != IGNORE]
     if len(items) != len(set(items)):
         raise ImportFailed("Two columns are mapped to the same grade item.")
     grades: dict[int, dict[str, float | None]] = {}
@@ -72,38 +64,10 @@ def import_grades(
         cells = [cell.strip() for cell in row]
         user = _user(cells[header.index(identify[0])], users, identify[1])
         mine = grades.setdefault(user.id, {})
-        for name, target, cell in zip(header, targets, cells, strict=True):
-            if target == NEW:
-                mine[name] = _new_grade(cell)
-            elif target != IGNORE:
-                # update_grade_item.
-                if target in locked:
-                    raise ImportFailed(f"The grade item {target!r} is locked.")
+        for target, cell in zip(targets, cells, strict=True):
+            if target != IGNORE:
                 mine[target] = _grade(cell, number)
                 _check_range(mine[target], existing[target])
-    return grades
-
-
-def import_worksheet(text: str, participants: Mapping[str, int], maximum: float) -> dict[int, float]:
-    """Return the grades of a grading worksheet, for users without a grade so far. Raises ImportFailed.
-
-    participants: the users of the assignment by their number in it. maximum: the assignment's maximum grade.
-    """
-    header, *rows = _read(text)
-    # init in mod/assign/feedback/offline/importgradeslib.php: these columns, in any order. Names are not trimmed.
-    if missing := [name for name in (_IDENTIFIER, _GRADE, _MODIFIED) if name not in header]:
-        raise ImportFailed(f"The worksheet has no column {missing[0]!r}.")
-    place = {name: index for index, name in enumerate(header)}
-    grades = {}
-    for row in rows:
-        # next, there: the number follows a text of this length, whatever it says. Rows of others are skipped.
-        user = participants.get(row[place[_IDENTIFIER]][len(_PARTICIPANT) :])
-        # process_import_grades in mod/assign/feedback/offline/locallib.php: other text than a number is 0, also "-".
-        grade = _unformatted(row[place[_GRADE]])
-        # There: without a grade, or with one out of range, the row is skipped without a word. In versions with several
-        # markers for a submission, 0 is skipped as well.
-        if user is not None and grade is not None and 0 <= grade <= maximum:
-            grades[user] = grade
     return grades
 
 
@@ -162,17 +126,6 @@ def _grade(cell: str, line: int) -> float | None:
     if not _NUMERIC.fullmatch(cell.replace(" ", "")):
         raise ImportFailed(f"The grade {cell!r} on line {line} is incorrect.")
     return _unformatted(cell)
-
-
-def _new_grade(cell: str) -> float | None:
-    # import_new_grade_item: blank or "-" is no grade. Other text is stored as it is, so that one that is not a number
-    # fails in the comparison with the maximum, or in the database. Old releases know only "-" as no grade.
-    if cell in ("", "-"):
-        return None
-    if not _NUMERIC.fullmatch(cell):
-        raise ImportFailed(f"The grade {cell!r} cannot be stored.")
-    _check_range(float(cell), NEW_ITEM_MAXIMUM)
-    return float(cell)
 
 
 def _check_range(grade: float | None, maximum: float) -> None:

@@ -185,7 +185,7 @@ def test_what_students_receive_holds_no_answer(term: Term) -> None:
 def test_the_platforms_accept_the_exports(term: Term) -> None:
     rows = {row["student"]: row[UNIT] for row in csv.DictReader(term.grades.splitlines())}
     users = [CanvasUser(number, "x") for number in range(11, 16)]
-    found = import_gradebook(term.canvas, users, {})
+    found = import_gradebook(term.canvas, users)
     assert (found.missing_students, found.warnings) == ([], [])
     assert [grades[UNIT] for _, grades in sorted(found.grades.items())] == [
         rows["ada"], rows["bela"], rows["chen"], "EX", rows["emil"],

@@ -42,7 +42,7 @@ def a_class() -> Gradebook:
 def test_canvas_accepts_the_file(a_class: Gradebook) -> None:
     users = [canvas_importer.User(number, "Doe, Ada") for number in range(11, 16)]
     text = csv_text(learning_platforms.canvas_table(a_class, columns(a_class, False, False)))
-    found = canvas_importer.import_gradebook(text, users, {})
+    found = canvas_importer.import_gradebook(text, users)
     assert found.assignments == {"sums": 18.0}
     assert [found.grades[user]["sums"] for user in range(11, 16)] == ["5", "4", "2", "EX", "0"]
     assert (found.missing_students, found.warnings) == ([], [])
