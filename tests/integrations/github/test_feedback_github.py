@@ -301,14 +301,15 @@ def test_a_folder_can_have_pages_instead(over: Class, tmp_path: Path) -> None:
     assert not page.find_all(["script", "img"])
 
 
-def test_pages_are_for_folders_only(over: Class) -> None:
-    done = over.send("comment", "--html")
-    assert done.exit_code == 2
-    assert "--html: GitHub shows no pages, so use it with `--to folder`." in done.output
-
-
-@pytest.mark.parametrize("arguments", [["folder"], ["branch", "--out", "here"]])
-def test_a_folder_is_named_where_it_is_used_and_only_there(over: Class, arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["comment", "--html"], "--html: GitHub shows no pages, so use it with `--to folder`."),
+        (["folder"], "--out: name a folder with `--to folder`"),
+        (["branch", "--out", "here"], "--out: name a folder with `--to folder`"),
+    ],
+)
+def test_an_option_that_does_not_fit_the_way_is_refused(over: Class, arguments: list[str], sentence: str) -> None:
     done = over.send(*arguments)
     assert done.exit_code == 2
-    assert "--out: name a folder with `--to folder`" in done.output
+    assert sentence in done.output
