@@ -1,4 +1,7 @@
-"""GitHub's expressions, `${{ … }}`, as far as our workflows use them. Others raise an error."""
+"""GitHub's expressions, `${{ … }}`, as far as our workflows use them, as Python's. Others raise an error.
+
+Other than on GitHub, texts are compared with their case.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_TOKEN = re.compile(r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<name>[A-Za-z_][\w.*-]*)|(?P<sign>==|!=|&&|\|\||[!(),]))")
 _EMBEDDED = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
+_WORD = re.compile(
+    r"(?P<text>'(?:[^']|'')*')|(?P<function>[A-Za-z_]\w*)(?=\()|(?P<name>[A-Za-z_][\w.-]*)"
+    r"|(?P<sign>==|!=|&&|\|\||[!(),]|\s+)|(?P<unknown>.)",
+    re.DOTALL,
+)
+_IN_PYTHON = {"&&": " and ", "||": " or ", "!": " not "}
 # In these contexts, a missing value is empty. In others it is a mistake of ours.
 _MAY_BE_EMPTY = {"secrets", "vars", "inputs", "outputs"}
 
@@ -24,10 +32,16 @@ def expand(text: str, contexts: Mapping[str, Any], functions: Functions) -> str:
 
 
 def evaluate(expression: str, contexts: Mapping[str, Any], functions: Functions) -> Any:
-    parser = _Parser(expression, contexts, functions)
-    value = parser.either()
-    parser.expect("")
-    return value
+    def in_python(found: re.Match[str]) -> str:
+        word = found[0]
+        if found.lastgroup == "unknown":
+            raise ExpressionError(f"not known here: {expression}")
+        if found.lastgroup == "text":
+            return repr(word[1:-1].replace("''", "'"))
+        return f"look_up({word!r})" if found.lastgroup == "name" else _IN_PYTHON.get(word, word)
+
+    names = {"__builtins__": {}, "look_up": lambda path: _look_up(path, contexts), **functions}
+    return eval(_WORD.sub(in_python, expression).strip(), names)
 
 
 def condition(expression: str, contexts: Mapping[str, Any], functions: Functions) -> bool:
@@ -47,91 +61,17 @@ def as_text(value: Any) -> str:
     raise ExpressionError(f"{value!r} has no text of its own")
 
 
-class _Parser:
-    def __init__(self, text: str, contexts: Mapping[str, Any], functions: Functions) -> None:
-        self.text, self.place, self.contexts, self.functions = text, 0, contexts, functions
-        self.kind, self.token = "", ""
-        self.advance()
-
-    def advance(self) -> None:
-        if not self.text[self.place :].strip():
-            self.kind = self.token = ""
-            return
-        found = _TOKEN.match(self.text, self.place)
-        if not found:
-            raise ExpressionError(f"not known here: {self.text[self.place :]}")
-        self.place, self.kind, self.token = found.end(), str(found.lastgroup), found[str(found.lastgroup)]
-
-    def expect(self, token: str) -> None:
-        if self.token != token:
-            raise ExpressionError(f"{self.token!r} in the place of {token!r}: {self.text}")
-        self.advance()
-
-    def either(self) -> Any:
-        value = self.both()
-        while self.token == "||":
-            self.advance()
-            other = self.both()
-            value = value or other
-        return value
-
-    def both(self) -> Any:
-        value = self.compared()
-        while self.token == "&&":
-            self.advance()
-            other = self.compared()
-            value = value and other
-        return value
-
-    def compared(self) -> Any:
-        value = self.single()
-        while self.token in ("==", "!="):
-            is_asked_equal = self.token == "=="
-            self.advance()
-            other = self.single()
-            if type(value) is not type(other):
-                raise ExpressionError(f"compares {value!r} with {other!r}: {self.text}")
-            # GitHub ignores case.
-            is_equal = value.casefold() == other.casefold() if isinstance(value, str) else value == other
-            value = is_equal == is_asked_equal
-        return value
-
-    def single(self) -> Any:
-        kind, token = self.kind, self.token
-        self.advance()
-        if token == "!":
-            return not self.single()
-        if token == "(":
-            value = self.either()
-            self.expect(")")
-            return value
-        if kind == "text":
-            return token[1:-1].replace("''", "'")
-        if kind != "name":
-            raise ExpressionError(f"{token!r} is in the way: {self.text}")
-        if self.token == "(":
-            return self.called(token)
-        return {"true": True, "false": False, "null": None}[token] if "." not in token else self.looked_up(token)
-
-    def called(self, name: str) -> Any:
-        arguments = []
-        self.advance()
-        while self.token != ")":
-            arguments.append(self.either())
-            if self.token == ",":
-                self.advance()
-        self.advance()
-        return self.functions[name](*arguments)
-
-    def looked_up(self, path: str) -> Any:
-        value: Any = self.contexts
-        parent = ""
-        for name in path.split("."):
-            if isinstance(value, Mapping) and name in value:
-                value = value[name]
-            elif parent in _MAY_BE_EMPTY:
-                value = None
-            else:
-                raise ExpressionError(f"nothing is known of {name} in {path}")
-            parent = name
-        return value
+def _look_up(path: str, contexts: Mapping[str, Any]) -> Any:
+    if path in ("true", "false"):
+        return path == "true"
+    value: Any = contexts
+    parent = ""
+    for name in path.split("."):
+        if isinstance(value, Mapping) and name in value:
+            value = value[name]
+        elif parent in _MAY_BE_EMPTY:
+            value = None
+        else:
+            raise ExpressionError(f"nothing is known of {name} in {path}")
+        parent = name
+    return value

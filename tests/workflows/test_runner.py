@@ -81,5 +81,5 @@ def test_after_a_failure_only_steps_with_a_condition_run(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("expression", ["github.nothing", "steps.nobody.outputs.x", "toJSON(github)", "1 + 1"])
 def test_an_unknown_expression_is_an_error(tmp_path: Path, expression: str) -> None:
-    with pytest.raises((ExpressionError, KeyError)):
+    with pytest.raises((ExpressionError, NameError)):
         run(tmp_path, f"      - env: {{X: '${{{{ {expression} }}}}'}}\n        run: 'true'\n")

@@ -67,11 +67,27 @@ def test_an_auditor_finds_nothing_but_the_exception_with_its_reason(files: list[
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_a_workflow_may_only_read(name: str) -> None:
-    assert workflow(name)["permissions"] == {"contents": "read"}
-    writers = [job for job in jobs(name) if "permissions" in job]
-    assert writers == ([workflow(name)["jobs"]["publish"]] if name == "release" else [])
+def test_every_workflow_follows_the_rules() -> None:
+    broken = []
+    for name in TEXTS:
+        checkouts = steps_using(name, "actions/checkout")
+        used = {step["uses"] for step in steps(name) if "uses" in step}
+        rules = {
+            "it may only read": workflow(name)["permissions"] == {"contents": "read"},
+            "each job has a time limit": all(0 < int(job["timeout-minutes"]) <= 120 for job in jobs(name)),
+            "its runs do not pile up": bool(workflow(name)["concurrency"]["group"]),
+            "no script has a value from outside": all("${{" not in step.get("run", "") for step in steps(name)),
+            "its actions are known, each at one commit": used <= ACTIONS.keys(),
+            "it checks something out": bool(checkouts),
+            "no checkout leaves its token": all(one["with"]["persist-credentials"] == "false" for one in checkouts),
+        }
+        broken += [f"{name}: {rule}" for rule, is_followed in rules.items() if not is_followed]
+    assert broken == []
+
+
+def test_only_the_job_that_publishes_a_release_may_write() -> None:
+    writers = [job for name in TEXTS for job in jobs(name) if "permissions" in job]
+    assert writers == [workflow("release")["jobs"]["publish"]]
 
 
 def test_the_job_that_publishes_a_release_runs_nothing_from_the_repository() -> None:
@@ -92,40 +108,9 @@ def test_only_tags_are_released_and_the_wheel_is_checked() -> None:
     assert "grader doctor" in check
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_every_job_has_a_time_limit(name: str) -> None:
-    assert all(0 < int(job["timeout-minutes"]) <= 120 for job in jobs(name))
-
-
 @pytest.mark.parametrize("name", STUDENTS)
-def test_a_newer_push_cancels_the_run_for_an_older_one(name: str) -> None:
+def test_a_newer_push_cancels_the_run_for_an_older_one_and_no_step_asks_who_pushed(name: str) -> None:
     assert workflow(name)["concurrency"] == {"group": "classroom-${{ github.ref }}", "cancel-in-progress": "true"}
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_runs_of_a_workflow_do_not_pile_up(name: str) -> None:
-    assert workflow(name)["concurrency"]["group"]
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_no_value_from_outside_is_pasted_into_a_script(name: str) -> None:
-    assert not [step for step in steps(name) if "${{" in step.get("run", "")]
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_only_actions_of_github_are_used_at_one_commit_each(name: str) -> None:
-    assert {step["uses"] for step in steps(name) if "uses" in step} <= ACTIONS.keys()
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_no_checkout_leaves_its_token_behind(name: str) -> None:
-    checkouts = steps_using(name, "actions/checkout")
-    assert checkouts
-    assert all(step["with"]["persist-credentials"] == "false" for step in checkouts)
-
-
-@pytest.mark.parametrize("name", STUDENTS)
-def test_no_step_asks_who_pushed(name: str) -> None:
     assert not [step for step in steps(name) if "actor" in json.dumps(step).casefold()]
 
 
@@ -151,16 +136,15 @@ def test_the_token_of_a_class_reaches_the_steps_that_ask_github_and_none_that_ru
     assert not [step for step in holders if "grader grade" in step["run"]]
 
 
-def test_without_hidden_tests_there_is_no_secret() -> None:
+def test_without_hidden_tests_there_is_no_secret_and_with_them_it_says_who_can_read_them() -> None:
     assert "secrets." not in TEXTS["classroom-record"]
-
-
-def test_a_workflow_with_a_key_says_who_can_read_the_hidden_suites() -> None:
     assert "# Who can read the hidden suites:" in TEXTS["classroom-key"]
 
 
 @pytest.mark.parametrize("name", [*STUDENTS, "grade-class", "grade-shards"])
-def test_the_same_version_of_uv_installs_everywhere(name: str) -> None:
+def test_a_workflow_that_grades_has_the_python_of_the_course_and_the_same_uv(name: str) -> None:
+    found = {step["with"]["python-version"] for step in steps_using(name, "actions/setup-python")}
+    assert found == {COURSE.python}
     installs = [step["run"] for step in steps(name) if step.get("name") == "Install the grader"]
     assert installs
     assert all(script.startswith("pip install --quiet uv==0.13.9\n") for script in installs)
@@ -178,12 +162,6 @@ def test_ci_tests_every_supported_python_and_the_oldest_and_newest_torch() -> No
     [allowed] = [one for one in project["dependencies"] if one.startswith("torch>=")]
     [oldest] = [row["requirement"] for row in rows if row["torch"] == "oldest"]
     assert oldest.removesuffix(".0") == allowed.replace(">=", "==")
-
-
-@pytest.mark.parametrize("name", [*STUDENTS, "grade-class", "grade-shards"])
-def test_a_workflow_that_grades_uses_the_python_of_the_course(name: str) -> None:
-    found = {step["with"]["python-version"] for step in steps_using(name, "actions/setup-python")}
-    assert found == {COURSE.python}
 
 
 def test_ci_builds_the_documentation_as_make_does() -> None:
