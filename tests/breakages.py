@@ -160,8 +160,8 @@ BREAKAGES = {
             "tests/engine/test_engine.py::test_a_submission_whose_grading_process_dies_is_graded_once_more"),
         Change(
             "one submission more than --jobs allows is graded at once", "grader/engine/engine_client.py",
-            "while len(running) < at_once() and", "while len(running) <= at_once() and",
-            "tests/engine/test_engine_client.py::test_no_submission_is_taken_before_a_process_is_free"),
+            "while len(self._running) >= self._at_once():", "while len(self._running) > self._at_once():",
+            "tests/engine/test_engine_client.py::test_only_one_submission_is_taken_before_a_process_is_free"),
         Change(
             "a worker's result without all criteria becomes a grade", "grader/cluster/cluster_messages.py",
             "if len(names) != len(expected) or set(names) != expected:", "if not set(names) <= expected:",

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import courses
+import forks
 import pytest
 from courses import COURSE, REPOSITORY
 from example_class import make_class
 
+from grader.engine import engine_server
 from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineHandshake
 from grader.quizzes.quiz_source import QuizSource, load_quiz
 from grader.sandbox.limits import Limits
-from grader.sandbox.processes import ForkServer
+from grader.sandbox.processes import ForkServer, start_module
 from grader.sandbox.sandbox_client import SandboxClient, Source
 
 # A check in a test leaves no spare process for the next one: as in CI, but tests that ask for CI take "" for no.
@@ -30,6 +33,21 @@ def users_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for kind in ("CACHE", "STATE"):
             patch.setenv(f"XDG_{kind}_HOME", str(tmp_path_factory.mktemp(kind.lower())))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked_engines() -> Iterator[None]:
+    """Fork the engines of tests from a process that has imported torch, where processes can be forked."""
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.platform == "linux":
+            patch.setattr(engine_server, "start_module", forks.engine_process)
+        yield
+
+
+@pytest.fixture
+def true_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines in a test's own process start as users' do."""
+    monkeypatch.setattr(engine_server, "start_module", start_module)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """A batch: grades the submissions of a class, and skips reports that are up to date.
 
-Its steps: read what the students of a group handed in, decide which reports are kept, grade the others, decide on the
-points when all of a group are graded, and write the reports.
+`Batch._grade` is the loop: read what the students of a group handed in, decide which reports are kept, grade the
+others, decide on the points when all of a group are graded, and write the reports.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from grader.classes.dating import Dating
@@ -29,6 +29,7 @@ from grader.classes.work import (
 )
 from grader.cluster.cluster_client import ClusterGrading
 from grader.course.model import Course
+from grader.engine.engine_client import Turns
 from grader.engine.grading import Grading, SandboxUnavailable
 from grader.errors import InternalError
 from grader.quizzes.quiz_source import QuizSource
@@ -42,7 +43,7 @@ from grader.reports.folder import (
     write_report,
 )
 from grader.reports.reading import not_handed_in
-from grader.reports.report_model import Report
+from grader.reports.report_model import Report, Result
 from grader.submissions.reader import read_submission
 from grader.submissions.submission import Submission
 from grader.submissions.tree import Files, Ignored
@@ -91,7 +92,8 @@ class Batch:
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     absent: Absent = dataclasses.field(default_factory=Absent)
     # The submissions that are being graded, by identity, each with the work on its group.
-    _running: dict[int, tuple[SubmissionWork, list[StudentWork]]] = dataclasses.field(default_factory=dict)
+    _running: dict[int, tuple[SubmissionWork, Sequence[StudentWork]]] = dataclasses.field(default_factory=dict)
+    _failed: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # the students, by what went wrong
 
     def add_absent(self, students: Iterable[str], paths: Collection[Path]) -> None:
         """Grade an empty submission of those who have handed in nothing before either, so that everybody has a report.
@@ -142,49 +144,36 @@ class Batch:
     def _grade(
         self, jobs: int, begin: Callable[[str], None], advance: Callable[[str, str], None], scheduler: str | None
     ) -> None:
-        """Grade what has to be run, and finish each group with its last submission, in the order of completion."""
+        """Grade each group of students, mostly one: read, decide what is kept, grade, decide on points, and write."""
         given = self.course, self.quizzes, self.allow_unisolated
-        failed: dict[str, list[str]] = {}
         try:
             with ClusterGrading(*given, scheduler) if scheduler else Grading(*given) as grading:
-                for submission, outcome in grading.reports(self._outdated(begin, advance), jobs, self.now):
-                    candidate, group = self._running.pop(id(submission))
-                    candidate.outcome = outcome
-                    if isinstance(outcome, str):
-                        failed.setdefault(outcome, []).append(submission.student)
-                        self.withdraw(submission.student, as_sentence(outcome))
-                    self._finish(group, advance)
+                turns: Turns | None = None
+                for students in groups(self.found):
+                    group = [self._read(student, begin) for student in students]
+                    to_grade = self._to_grade(group)
+                    if not to_grade:
+                        self._finish(group, advance)
+                    for submission in to_grade:
+                        turns = turns or grading.turns(jobs)  # starts the engine
+                        for done in turns.put(submission):
+                            self._mark(grading, *done, advance)
+                for done in turns.rest() if turns else ():
+                    self._mark(grading, *done, advance)
         except SandboxUnavailable:
             raise
         except InternalError as error:
             self.faults.append(str(error))
         finally:
-            for why, students in failed.items():
-                verb = "was" if len(set(students)) == 1 else "were"
-                self.faults.append(f"{listed([*dict.fromkeys(students)])} {verb} not graded: {why}.")
-
-    def _outdated(self, begin: Callable[[str], None], advance: Callable[[str, str], None]) -> Iterator[Submission]:
-        """Read each group, finish it if all its reports are kept, and yield the submissions to grade otherwise."""
-        for students in groups(self.found):
-            for student in students:
-                begin(student)
-            group = [self._read(student) for student in students]
-            for work in group:
-                for left_out in dict.fromkeys(name for one in work.candidates for name in one.submission.ignored):
-                    self.ignored.setdefault(left_out, []).append(work.student)
-                # Of several that are compared, one report says too little.
-                if work.usable and not self.force and len(work.candidates) == 1:
-                    now_handed_in = work.candidates[0].submission
-                    work.is_kept = is_up_to_date(work.usable, now_handed_in, self.course, self.quizzes, self.now)
-            to_grade = different([work for work in group if not work.is_kept])
-            self._running |= {id(one.submission): (one, group) for work in group for one in work.waiting}
-            self._finish(group, advance)
-            yield from to_grade
+            for why, names in self._failed.items():
+                verb = "was" if len(set(names)) == 1 else "were"
+                self.faults.append(f"{listed([*dict.fromkeys(names)])} {verb} not graded: {why}.")
 
     # Read.
 
-    def _read(self, student: str) -> StudentWork:
+    def _read(self, student: str, begin: Callable[[str], None]) -> StudentWork:
         """Read a student's submissions: those that are compared, or one that is put together from the last ones."""
+        begin(student)
         before = read_report(student, self.into) if self._is_own_folder else None
         usable = before if before and (before.isolation.enough or self.allow_unisolated) else None
         hand_ins, due = self.found[student], self.decisions.entry(student).due
@@ -197,6 +186,8 @@ class Batch:
             candidates = [SubmissionWork(last, {unit: times[chosen[unit]][unit] for unit in asked})]
         else:
             candidates = [SubmissionWork(one, times[number]) for number, one in comparable(read)]
+        for left_out in dict.fromkeys(name for one in candidates for name in one.submission.ignored):
+            self.ignored.setdefault(left_out, []).append(student)
         return StudentWork(student, before, usable, candidates, given)
 
     def _submission(self, student: str, tree: Path | Files, report: Report | None) -> Submission:
@@ -230,12 +221,40 @@ class Batch:
                 times[number][unit] = time
         return times
 
+    # Decide what is kept, and mark.
+
+    def _to_grade(self, group: Sequence[StudentWork]) -> list[Submission]:
+        """Decide which reports of a group are kept, and return the submissions to grade for the others."""
+        for work in group:
+            # Of several that are compared, one report says too little.
+            if work.usable and not self.force and len(work.candidates) == 1:
+                now_handed_in = work.candidates[0].submission
+                work.is_kept = is_up_to_date(work.usable, now_handed_in, self.course, self.quizzes, self.now)
+        to_grade = different([work for work in group if not work.is_kept])
+        self._running |= {id(one.submission): (one, group) for work in group for one in work.waiting}
+        return to_grade
+
+    def _mark(
+        self,
+        grading: Grading | ClusterGrading,
+        submission: Submission,
+        result: Result | str,
+        advance: Callable[[str, str], None],
+    ) -> None:
+        """Mark a graded submission and its copies, and finish the group with its last one."""
+        for one, outcome in grading.marked(submission, result, self.now):
+            candidate, group = self._running.pop(id(one))
+            candidate.outcome = outcome
+            if isinstance(outcome, str):
+                self._failed.setdefault(outcome, []).append(one.student)
+                self.withdraw(one.student, as_sentence(outcome))
+            if not any(work.waiting for work in group):
+                self._finish(group, advance)
+
     # Decide on points, and write.
 
     def _finish(self, group: Sequence[StudentWork], advance: Callable[[str, str], None]) -> None:
-        """Keep or write the reports on a group, mostly of one student, when all its submissions are graded."""
-        if any(work.waiting for work in group):
-            return
+        """Keep or write the reports on a group, of which all submissions are graded."""
         reports = decided(group, self.decisions)
         for work, report in reports:
             if work.is_kept and report == work.usable:

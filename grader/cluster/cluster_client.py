@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import itertools
 import queue
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from grader.cluster.cluster_messages import RemoteResult, Task, WorkerAnswer, re
 from grader.cluster.cluster_worker import grade, installed
 from grader.cluster.connection import INSTALL, connect, start_worker
 from grader.course.model import Course
-from grader.engine.engine_client import Engine, in_turn, request_for
+from grader.engine.engine_client import Engine, Turns, request_for
 from grader.engine.engine_messages import EngineReply, EngineRequest
 from grader.engine.grading import Graded, SandboxUnavailable
 from grader.errors import InternalError
@@ -55,42 +54,22 @@ class ClusterGrading(contextlib.ExitStack):
         self._sent: dict[Any, tuple[int, EngineRequest, Future[bytes]]] = {}  # by the key of the task
         self._threads, self._looked = 0, 0.0
 
-    def reports(
-        self, submissions: Iterable[Submission], workers: int, now: datetime.datetime
-    ) -> Iterator[tuple[Submission, Graded | str]]:
-        """Yield each submission with its report, or with the reason why there is none, in the order of completion.
+    def turns(self, workers: int) -> Turns:
+        """Return what grades submissions on the workers. Connects to the cluster.
 
         Args:
-            submissions: The submissions; each is taken from the iterable when there is room for it.
             workers: How many a local cluster grades at once.
-            now: The time of grading.
 
         Raises:
             GraderError: The address is refused, or nothing answers there.
             InternalError: A worker refuses to grade, or there is no worker or scheduler any more.
             SandboxUnavailable: A worker cannot isolate student code.
         """
-        submissions = iter(submissions)
-        first = next(submissions, None)
-        if first is None:  # no cluster is needed
-            return
         self._scheduler, self._client = self.enter_context(connect(self._scheduler, self._course, workers))
         # What earns points comes from this machine, whatever a worker says.
         with Engine(self._course) as engine:
             criteria = engine.handshake().criteria
-        rubric = Rubric(criteria, self._quizzes)
-        for submission, result in self._results(itertools.chain([first], submissions), criteria):
-            for one in (submission, *submission.copies):
-                if isinstance(result, RemoteResult):
-                    report = make_report(one, result, rubric, self._course, result.missing, result.versions, now)
-                    yield one, Graded(report, result.pytest)
-                else:
-                    yield one, str(result)
-
-    def _results(
-        self, submissions: Iterable[Submission], criteria: Sequence[Described]
-    ) -> Iterator[tuple[Submission, Result | str]]:
-        """Yield each submission with its result; those that failed are graded once more (see `in_turn`)."""
+        self._rubric = Rubric(criteria, self._quizzes)
         needed = installed(self._course)
 
         def send(number: int, submission: Submission) -> None:
@@ -107,7 +86,18 @@ class ClusterGrading(contextlib.ExitStack):
             number, request, _ = self._sent.pop(future.key)
             return EngineReply(number, self._result(future, request, criteria))
 
-        return in_turn(submissions, self._at_once, send, receive)
+        return Turns(self._at_once, send, receive)
+
+    def marked(
+        self, submission: Submission, result: Result | str, now: datetime.datetime
+    ) -> Iterator[tuple[Submission, Graded | str]]:
+        """Yield a graded submission and its copies, each with its report, or with the reason why there is none."""
+        for one in (submission, *submission.copies):
+            if isinstance(result, RemoteResult):
+                report = make_report(one, result, self._rubric, self._course, result.missing, result.versions, now)
+                yield one, Graded(report, result.pytest)
+            else:
+                yield one, str(result)
 
     def _result(self, future: Future[bytes], request: EngineRequest, criteria: Sequence[Described]) -> Result | str:
         """Return the result of a task that has ended, or the reason why there is none. Raises InternalError."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import queue
 import sys
 import threading
@@ -31,50 +32,65 @@ from grader.testing.misconceptions import MisconceptionError
 from grader.testing.misconceptions import build as build_misconceptions
 
 
-def in_turn(
-    submissions: Iterable[Submission],
-    at_once: Callable[[], int],
-    send: Callable[[int, Submission], None],
-    receive: Callable[[Iterable[Submission]], EngineReply],
-) -> Iterator[tuple[Submission, Result | str]]:
-    """Grade submissions, on this machine or on others.
+class Turns:
+    """Grades submissions a few at a time, on this machine or on others.
 
     A submission whose grading process failed is graded once more. One that exceeded a limit of its grading process is
     graded once more at the end and alone, because the load of the others may be the reason.
 
     Args:
-        submissions: The submissions; each is taken from the iterable when there is room for it.
         at_once: Returns how many to grade at the same time.
         send: Sends a submission, with the number of its reply.
         receive: Waits for the next reply to one of the submissions that are being graded.
-
-    Yields:
-        Each submission with its result, or with the reason why there is none, in the order of completion.
     """
-    waiting = enumerate(submissions)
-    # Each with the kinds of failure after which it is graded once more.
-    running: dict[int, tuple[Submission, set[str]]] = {}
-    for_later: deque[tuple[int, Submission, set[str]]] = deque()
 
-    def start(number: int, submission: Submission, retries: set[str]) -> None:
-        running[number] = submission, retries
-        send(number, submission)
+    def __init__(
+        self,
+        at_once: Callable[[], int],
+        send: Callable[[int, Submission], None],
+        receive: Callable[[Iterable[Submission]], EngineReply],
+    ) -> None:
+        """Begin with nothing."""
+        self._at_once, self._send, self._receive = at_once, send, receive
+        self._numbers = itertools.count()
+        # Each with the kinds of failure after which it is graded once more.
+        self._running: dict[int, tuple[Submission, set[str]]] = {}
+        self._for_later: deque[tuple[int, Submission, set[str]]] = deque()
 
-    while True:
-        while len(running) < at_once() and (following := next(waiting, None)):
-            start(*following, {"fault", "exceeded"})
-        if not running and for_later:
-            start(*for_later.popleft())
-        if not running:
-            return
-        reply = receive([submission for submission, _ in running.values()])
-        submission, retries = running.pop(reply.number)
+    def put(self, submission: Submission) -> list[tuple[Submission, Result | str]]:
+        """Wait until there is room for a submission, and send it.
+
+        Returns:
+            The submissions that were done until then, each with its result or with the reason why there is none.
+        """
+        done: list[tuple[Submission, Result | str]] = []
+        while len(self._running) >= self._at_once():
+            done += self._next()
+        self._start(next(self._numbers), submission, {"fault", "exceeded"})
+        return done
+
+    def rest(self) -> Iterator[tuple[Submission, Result | str]]:
+        """Yield the others, in the order of completion."""
+        while self._running or self._for_later:
+            if not self._running:
+                self._start(*self._for_later.popleft())
+            yield from self._next()
+
+    def _start(self, number: int, submission: Submission, retries: set[str]) -> None:
+        self._running[number] = submission, retries
+        self._send(number, submission)
+
+    def _next(self) -> list[tuple[Submission, Result | str]]:
+        """Wait for a reply. Returns nothing if its submission is graded once more."""
+        reply = self._receive([submission for submission, _ in self._running.values()])
+        submission, retries = self._running.pop(reply.number)
         if isinstance(reply.result, str) and "fault" in retries:
-            start(reply.number, submission, retries - {"fault"})
-        elif isinstance(reply.result, Result) and reply.result.exceeded and "exceeded" in retries:
-            for_later.append((reply.number, submission, retries - {"exceeded"}))
-        else:
-            yield submission, reply.result
+            self._start(reply.number, submission, retries - {"fault"})
+            return []
+        if isinstance(reply.result, Result) and reply.result.exceeded and "exceeded" in retries:
+            self._for_later.append((reply.number, submission, retries - {"exceeded"}))
+            return []
+        return [(submission, reply.result)]
 
 
 ERROR_LINES = 12
@@ -162,21 +178,12 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
             raise SuiteFault("\n".join(handshake.problems))
         return handshake
 
-    def grade(
-        self, submissions: Iterable[Submission], at_once: int, drawn: Iterable[str] = ()
-    ) -> Iterator[tuple[Submission, Result | str]]:
-        """Grade submissions, those that failed once more (see `in_turn`).
+    def turns(self, at_once: int, drawn: Iterable[str] = ()) -> Turns:
+        """Return what grades submissions, those that failed once more. It raises InternalError if the engine ends.
 
         Args:
-            submissions: The submissions; each is taken from the iterable when a process is free for it.
             at_once: How many to grade at the same time.
             drawn: The exercises whose pictures are drawn too.
-
-        Yields:
-            Each submission with its result, or with the reason why there is none, in the order of completion.
-
-        Raises:
-            InternalError: The engine ended, or hangs.
         """
 
         def send(number: int, submission: Submission) -> None:
@@ -186,7 +193,16 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
             longest = max(longest_grading(self._limits, len(submission.units)) for submission in running)
             return read_reply(self.next_line(longest + GRACE_SECONDS))
 
-        return in_turn(submissions, lambda: at_once, send, receive)
+        return Turns(lambda: at_once, send, receive)
+
+    def grade(
+        self, submissions: Iterable[Submission], at_once: int, drawn: Iterable[str] = ()
+    ) -> Iterator[tuple[Submission, Result | str]]:
+        """Yield each submission with its result, or with the reason why there is none, in the order of completion."""
+        turns = self.turns(at_once, drawn)
+        for submission in submissions:
+            yield from turns.put(submission)
+        yield from turns.rest()
 
     def send(self, request: EngineRequest) -> None:
         """Send a request, without waiting for the reply."""

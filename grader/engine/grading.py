@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import importlib.metadata
-import itertools
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,12 +20,12 @@ from grader.course.left_out import describe_left_out
 from grader.course.model import Course, find_course
 from grader.course.root import RECEIVED
 from grader.documents import CourseError
-from grader.engine.engine_client import Engine
+from grader.engine.engine_client import Engine, Turns
 from grader.engine.engine_messages import EngineHandshake
 from grader.errors import InternalError
 from grader.quizzes.questions import Questions
 from grader.quizzes.quiz_source import QuizSource
-from grader.reports.report_model import Report, Suites
+from grader.reports.report_model import Report, Result, Suites
 from grader.reports.scoring import Rubric, make_report
 from grader.sandbox import lockdown
 from grader.submissions.submission import Submission
@@ -94,6 +93,30 @@ class Grading(contextlib.AbstractContextManager["Grading"]):
         if engine := self._engine:
             engine.kill()
 
+    def turns(self, at_once: int, drawn: Iterable[str] = ()) -> Turns:
+        """Return what grades submissions, a few at a time. Starts the engine.
+
+        Raises:
+            InternalError: The engine ended.
+            SandboxUnavailable: Student code cannot be isolated here, and `allow_unisolated` is false.
+        """
+        self.rubric()
+        assert self._engine
+        return self._engine.turns(at_once, drawn)
+
+    def marked(
+        self, submission: Submission, result: Result | str, now: datetime.datetime
+    ) -> Iterator[tuple[Submission, Graded | str]]:
+        """Yield a graded submission and its copies, each with its report, or with the reason why there is none."""
+        handshake, rubric = self._handshake, self.rubric()
+        assert handshake
+        for one in (submission, *submission.copies):
+            if isinstance(result, str):
+                yield one, result
+            else:
+                report = make_report(one, result, rubric, self.course, handshake.missing, handshake.versions, now)
+                yield one, Graded(report, result.pytest, result.drawings, result.questions)
+
     def reports(
         self,
         submissions: Iterable[Submission],
@@ -101,29 +124,18 @@ class Grading(contextlib.AbstractContextManager["Grading"]):
         now: datetime.datetime,
         drawn: Iterable[str] = (),
     ) -> Iterator[tuple[Submission, Graded | str]]:
-        """Yield each submission with its reports, or with the reason why there are none, in the order of completion.
+        """Yield each submission with its report, or with the reason why there is none, in the order of completion.
 
         The pictures of the exercises in `drawn` are drawn too. Raises InternalError, or SandboxUnavailable before
         anything is graded.
         """
-        submissions = iter(submissions)
-        first = next(submissions, None)
-        if first is None:  # no engine is needed
-            return
         try:
-            rubric = self.rubric()
-            handshake = self._handshake
-            assert self._engine
-            assert handshake
-            for submission, result in self._engine.grade(itertools.chain([first], submissions), at_once, drawn):
-                for one in (submission, *submission.copies):
-                    if isinstance(result, str):
-                        yield one, result
-                    else:
-                        report = make_report(
-                            one, result, rubric, self.course, handshake.missing, handshake.versions, now
-                        )
-                        yield one, Graded(report, result.pytest, result.drawings, result.questions)
+            turns = self.turns(at_once, drawn)
+            for submission in submissions:
+                for done in turns.put(submission):
+                    yield from self.marked(*done, now)
+            for done in turns.rest():
+                yield from self.marked(*done, now)
         except BaseException:
             # An engine that is stopped midway still sends results, which would be mistaken for later ones.
             self.__exit__(*sys.exc_info())

@@ -10,7 +10,7 @@ from typing import Any
 import courses
 import pytest
 
-SUITE = "grader/suites/sums/test_sums.py"
+SUITE = "suites/sums/test_sums.py"
 MISCONCEPTIONS = """\
 from grader.testing.misconceptions import misconception
 
@@ -25,8 +25,8 @@ def tensors_only(a, b):
     return a + b.reshape(a.shape)
 """
 FILES = {
-    "grader/suites/sums/misconceptions.py": MISCONCEPTIONS,
-    "grader/suites/sums/probes.py": """\
+    "suites/sums/misconceptions.py": MISCONCEPTIONS,
+    "suites/sums/probes.py": """\
 from grader.testing.probes import call, probe
 
 
@@ -39,7 +39,7 @@ def sums(unit, draw):
 def outputs(unit, draw):
     yield "the outputs", unit.Scale(draw.normal(1).item())(draw.normal(3)).detach()
 """,
-    "grader/suites/sums/accepted_answers/plain.py": """\
+    "suites/sums/accepted_answers/plain.py": """\
 import torch
 
 
@@ -55,7 +55,7 @@ class Scale(torch.nn.Module):
     def forward(self, x):
         return x * self.factor
 """,
-    "grader/suites/sums/paraphrases.py": """\
+    "suites/sums/paraphrases.py": """\
 import torch
 
 
@@ -70,7 +70,7 @@ def subtracts__again(a, b):
 def tensors_only(a, b):
     return torch.stack([a, b.view_as(a)]).sum(dim=0)
 """,
-    "grader/suites/sums/quiz_oracles.py": """\
+    "suites/sums/quiz_oracles.py": """\
 def mean_of_two(a, b):
     return (a + b) / 2
 
@@ -83,7 +83,7 @@ def how_many_terms(shape):
 def sum_over_rows(rows, columns):
     return (columns,)
 """,
-    "grader/suites/sums/unlisted_mistakes.py": (
+    "suites/sums/unlisted_mistakes.py": (
         "def add__multiplies(a, b):\n    return a * b\n\n\n"
         "def add__name_misspelt(a, b):\n    return a + bb  # noqa: F821\n"
     ),
@@ -138,7 +138,7 @@ def test_a_sound_suite_has_a_table_with_the_fate_of_every_answer(sound_course: P
 @pytest.mark.proof(part="audit")
 @pytest.mark.parametrize("has_others", [True, False])
 def test_an_exercise_without_a_probe_is_audited_with_derived_probes(course: Path, has_others: bool) -> None:
-    path = course / "grader/suites/sums/probes.py"
+    path = course / "suites/sums/probes.py"
     if has_others:
         path.write_text(path.read_text(encoding="utf-8").partition('@probe("Scale"')[0], encoding="utf-8")
     else:
@@ -188,9 +188,9 @@ def test_a_missing_file_is_named(course: Path) -> None:
 @pytest.mark.proof(part="audit")
 def test_an_accepted_answer_may_have_one_exercise_and_paraphrases_may_be_missing(course: Path) -> None:
     for name in ("paraphrases.py", "unlisted_mistakes.py"):
-        (course / "grader/suites/sums" / name).unlink()
+        (course / "suites/sums" / name).unlink()
     one = "import torch\n\n\ndef add(a, b):\n    return torch.sub(a, -b)\n"
-    (course / "grader/suites/sums/accepted_answers/one.py").write_text(one, encoding="utf-8")
+    (course / "suites/sums/accepted_answers/one.py").write_text(one, encoding="utf-8")
 
     found = courses.run_grader(course, "audit", "--unit", "sums")
 
@@ -203,10 +203,10 @@ def test_an_accepted_answer_may_have_one_exercise_and_paraphrases_may_be_missing
 
 @pytest.mark.proof(part="audit")
 def test_a_file_that_is_not_python_is_named_with_its_line(course: Path) -> None:
-    change(course, "grader/suites/sums/unlisted_mistakes.py", "return", "return return")
+    change(course, "suites/sums/unlisted_mistakes.py", "return", "return return")
     found = courses.run_grader(course, "audit")
     assert found.returncode == 2
-    assert "grader/suites/sums/unlisted_mistakes.py:2 is not valid Python" in found.stderr
+    assert "suites/sums/unlisted_mistakes.py:2 is not valid Python" in found.stderr
 
 
 def test_a_unit_that_does_not_exist_is_bad_input(small_course: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import courses
 import jsonschema
 import pytest
-from courses import hand_in, read_reports, run_grader, without_seconds
+from courses import hand_in, read_reports, run_grader, run_program, without_seconds
 from typer.testing import CliRunner
 
 from grader import __version__
@@ -559,7 +559,7 @@ def test_on_a_full_disk_complete_reports_remain_and_the_next_run_continues(small
     disk.mkdir()
     seen.mkdir()
     prefix = ["unshare", "--mount", "sh", "-c", ON_A_SMALL_DISK, "sh", str(disk), str(seen)]
-    done = run_grader(small_course, "grade", tmp_path / "class", "--out", disk, "--jobs", 1, prefix=prefix)
+    done = run_program(small_course, "grade", tmp_path / "class", "--out", disk, "--jobs", 1, prefix=prefix)
     skip_unless_mounted(done)
     assert (seen / "code").read_text() == "3\n"
     *graded, sentence, rest = (seen / "stderr").read_text().splitlines()
@@ -588,7 +588,7 @@ def test_grading_needs_space_only_for_the_reports(small_course: Path, ada: Path,
     disk.mkdir()
     spare.write_text("to be removed, were it possible")
     prefix = ["unshare", "--mount", "sh", "-c", ON_THE_ONLY_DISK, str(spare), str(disk)]
-    done = run_grader(small_course, "grade", ada, "--out", disk, "--strict", prefix=prefix)
+    done = run_program(small_course, "grade", ada, "--out", disk, "--strict", prefix=prefix)
     skip_unless_mounted(done)
     assert (done.returncode, without_seconds(done.stderr)) == (0, "graded ada (1 of 1)\n")
 
@@ -602,7 +602,7 @@ only_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="el
 def test_without_isolation_nothing_is_graded_and_the_fix_is_named(
     small_course: Path, ada: Path, tmp_path: Path
 ) -> None:
-    done = run_grader(small_course, "grade", ada, "--out", tmp_path / "reports", prefix=courses.WHERE_NOTHING_ISOLATES)
+    done = run_program(small_course, "grade", ada, "--out", tmp_path / "reports", prefix=courses.WHERE_NOTHING_ISOLATES)
     assert done.returncode == 3
     first, second, last = without_seconds(done.stderr).splitlines()
     assert first == "Student code cannot be isolated here, so nothing was graded."
@@ -618,7 +618,7 @@ def test_allow_unisolated_grades_and_every_report_says_so_until_it_is_made_in_is
 ) -> None:
     bob = hand_in(tmp_path / "bob", WRONG_ADD)
     arguments = ("grade", ada, bob, "--out", tmp_path / "reports", "--allow-unisolated")
-    done = run_grader(small_course, *arguments, prefix=courses.WHERE_NOTHING_ISOLATES)
+    done = run_program(small_course, *arguments, prefix=courses.WHERE_NOTHING_ISOLATES)
     assert done.returncode == 0
     assert "These submissions were not isolated while they ran" in done.stdout
     reports = read_reports(tmp_path / "reports")
@@ -635,7 +635,7 @@ def test_allow_unisolated_grades_and_every_report_says_so_until_it_is_made_in_is
 @pytest.mark.proof(part="grading")
 @only_linux
 def test_the_doctor_names_what_is_missing_there_and_exits_1(small_course: Path) -> None:
-    done = run_grader(small_course, "doctor", prefix=courses.WHERE_NOTHING_ISOLATES)
+    done = run_program(small_course, "doctor", prefix=courses.WHERE_NOTHING_ISOLATES)
     assert done.returncode == 1
     assert "\nseccomp: This system refuses seccomp filters" in done.stdout
     assert "\nlandlock: This kernel offers no Landlock" in done.stdout
@@ -656,7 +656,7 @@ def test_if_libseccomp_is_missing_the_package_to_install_is_named(small_course: 
     if subprocess.run([*hidden, "true"], capture_output=True, check=False).returncode:
         assert not os.environ.get("CI"), "CI has to be allowed to mount: this is proved nowhere else"
         pytest.skip("mounting is not allowed here")
-    done = run_grader(small_course, "doctor", prefix=hidden)
+    done = run_program(small_course, "doctor", prefix=hidden)
     assert done.returncode == 1
     assert "seccomp: The library libseccomp is missing: sudo apt-get install libseccomp2" in done.stdout
     assert has_no_traceback(done)

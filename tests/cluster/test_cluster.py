@@ -241,14 +241,10 @@ def test_a_scheduler_that_is_stopped_ends_the_batch_with_what_is_graded(
     assert steady_reports(tmp_path / "out").keys() == {"bob"}
 
 
-def test_everybody_who_handed_in_the_same_gets_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = SimpleNamespace(handshake=lambda: SimpleNamespace(criteria=[]))
-    monkeypatch.setattr(cluster_client, "connect", lambda *_: contextlib.nullcontext(("", None)))
-    monkeypatch.setattr(cluster_client, "Engine", lambda _: contextlib.nullcontext(engine))
-    monkeypatch.setattr(ClusterGrading, "_results", lambda _, some, __: ((one, "a reason") for one in some))
+def test_everybody_who_handed_in_the_same_gets_the_result() -> None:
     ada, bob = (Submission(name, None, {}) for name in ("ada", "bob"))
     grading = ClusterGrading(courses.COURSE, {}, allow_unisolated=False, scheduler="")
-    made = grading.reports([dataclasses.replace(ada, copies=(bob,))], 1, datetime.datetime.now(datetime.UTC))
+    made = grading.marked(dataclasses.replace(ada, copies=(bob,)), "a reason", datetime.datetime.now(datetime.UTC))
     assert [(one.student, reason) for one, reason in made] == [("ada", "a reason"), ("bob", "a reason")]
 
 

@@ -42,7 +42,7 @@ def course(own_small_course: Path) -> Path:
 
 
 def write(course: Path, text: str) -> None:
-    (course / "grader" / "suites" / "sums" / "misconceptions.py").write_text(text, encoding="utf-8")
+    (course / "suites" / "sums" / "misconceptions.py").write_text(text, encoding="utf-8")
 
 
 def named(course: Path, answers: dict[str, str]) -> dict[str, dict[str, Any]]:
@@ -83,7 +83,7 @@ def test_a_row_that_cannot_be_applied_is_named_with_its_line(course: Path, old: 
     write(course, ROWS.replace(old, new))
     done = run_grader(course, "build")
     assert done.returncode == 2
-    assert f"grader/suites/sums/misconceptions.py:4: {sentence}" in " ".join(done.stderr.split())
+    assert f"suites/sums/misconceptions.py:4: {sentence}" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("rows", ["ROWS = 5", "ROWS = ['subtracts']", "ROWS = {'subtracts': ROWS}"])

@@ -290,7 +290,7 @@ def test_lines_that_visible_tests_share_with_hidden_ones_are_no_secret_unless_ma
     own_small_course: Path, tmp_path: Path
 ) -> None:
     lines = [f"    assert total([{number}, {number}]) == {2 * number}" for number in range(100, 100 + COPIED)]
-    hidden = own_small_course / "grader" / "suites" / "sums" / "test_sums.py"
+    hidden = own_small_course / "suites" / "sums" / "test_sums.py"
     hidden.write_text("\n".join(lines), encoding="utf-8")
     visible = own_small_course / "exercises" / "test_sums.py"
     folder = tmp_path / "released"
@@ -328,7 +328,7 @@ def test_a_key_is_found_if_quizzes_share_names_and_no_sheet_is_one(
 def test_the_sentence_of_a_hidden_test_is_a_secret_only_alone_and_an_import_is_none(
     own_small_course: Path, tmp_path: Path
 ) -> None:
-    hidden = own_small_course / "grader" / "suites" / "sums" / "test_sums.py"
+    hidden = own_small_course / "suites" / "sums" / "test_sums.py"
     hidden.write_text(
         'import torch.testing as t\ndef test_it():\n    """The sum\n    should be the number zero, as always."""\n',
         encoding="utf-8",
@@ -422,9 +422,9 @@ def test_a_sentence_with_code_that_the_stub_does_not_have_is_refused_with_its_li
     solution = BUILDABLE.replace("Scale by a factor.", "Return `self.factor*x`.")
     (own_small_course / "solutions" / "sums.py").write_text(solution, encoding="utf-8")
     rows = f'ROWS = [\n    row("add", "subtracts", replace("a + b", "a - b"),\n        "{sentence}"),\n]\n'
-    (own_small_course / "grader" / "suites" / "sums" / "misconceptions.py").write_text(rows, encoding="utf-8")
+    (own_small_course / "suites" / "sums" / "misconceptions.py").write_text(rows, encoding="utf-8")
     line = solution.splitlines().index("    return a + b") + 1
-    leak = Leak("grader/suites/sums/misconceptions.py:3", f"solutions/sums.py:{line}")
+    leak = Leak("suites/sums/misconceptions.py:3", f"solutions/sums.py:{line}")
     course = load_course(own_small_course)
     assert revealing_sentences(course) == ([leak] if refused else [])
     if refused:
