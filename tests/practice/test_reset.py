@@ -112,29 +112,31 @@ def test_no_backup_is_overwritten(script: Path) -> None:
     assert len(set(backups)) == 3
 
 
-def test_another_error_in_the_file_is_named_with_its_line(script: Path) -> None:
-    text = STUBS.replace(TODO, BROKEN) + "\n\ndef helper(:\n    pass\n"
-    script.write_text(text, encoding="utf-8")
-    line = text.splitlines().index("def helper(:") + 1
-    with pytest.raises(
-        GraderError, match=rf"^exercises/simple_attention\.py, line {line}, is not Python .*nothing was changed"
-    ):
+SPOILT = STUBS.replace(TODO, BROKEN) + "\n\ndef helper(:\n    pass\n"
+LINE = SPOILT.splitlines().index("def helper(:") + 1
+OTHER = nbformat.writes(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x = 1")]))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "problem"),
+    [
+        (".py", SPOILT, rf"^exercises/simple_attention\.py, line {LINE}, is not Python .*nothing was changed"),
+        (".py", b"\xff[]", r"^exercises/simple_attention\.py is not text in UTF-8, so nothing was changed"),
+        (".ipynb", b"\xff[]", r"^exercises/simple_attention\.ipynb is not a notebook, so nothing was changed"),
+        (".ipynb", OTHER, r"(?s)^No cell defines normalize_by_sum.*raise NotImplementedError\(\)"),
+        (".txt", SPOILT, r"^simple_attention\.py is missing here: get it again"),
+    ],
+    ids=["another error", "bytes", "bytes in a notebook", "without the exercise", "missing"],
+)
+def test_a_file_in_which_nothing_can_be_put_back_is_named_and_kept(
+    suffix: str, text: str | bytes, problem: str, script: Path
+) -> None:
+    before = text.encode() if isinstance(text, str) else text
+    file = script.with_suffix(suffix)
+    file.write_bytes(before)
+    with pytest.raises(GraderError, match=problem):
         put_back(script)
-    assert script.read_text(encoding="utf-8") == text
-
-
-@pytest.mark.parametrize(("suffix", "kind"), [(".py", "text in UTF-8"), (".ipynb", "a notebook")])
-def test_a_file_that_cannot_be_read_is_named(suffix: str, kind: str, script: Path) -> None:
-    script.with_suffix(suffix).write_bytes(b"\xff[]")
-    with pytest.raises(
-        GraderError, match=rf"^exercises/simple_attention{suffix} is not {kind}, so nothing was changed"
-    ):
-        put_back(script)
-
-
-def test_a_file_that_is_missing_is_named(script: Path) -> None:
-    with pytest.raises(GraderError, match=r"^simple_attention\.py is missing here: get it again"):
-        put_back(script)
+    assert file.read_bytes() == before
 
 
 def test_in_a_notebook_only_the_cell_of_the_exercise_changes(script: Path) -> None:
@@ -156,10 +158,3 @@ def test_in_a_notebook_only_the_cell_of_the_exercise_changes(script: Path) -> No
     assert new | {"source": old["source"]} == old
     assert done.backup is not None
     assert json.loads(done.backup.read_text(encoding="utf-8")) == before
-
-
-def test_a_notebook_without_the_exercise_gets_the_stub_in_the_message(script: Path) -> None:
-    path = script.with_suffix(".ipynb")
-    path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x = 1")])))
-    with pytest.raises(GraderError, match=r"(?s)^No cell defines normalize_by_sum.*raise NotImplementedError\(\)"):
-        put_back(path)

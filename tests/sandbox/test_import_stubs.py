@@ -10,6 +10,8 @@ from grader.sandbox.failures import Raised
 from grader.sandbox.sandbox_client import SandboxClient
 from grader.testing.student import Student
 
+Opens = Callable[..., SandboxClient]
+
 
 def failures(client: SandboxClient) -> list[str]:
     client.load("answers")
@@ -27,13 +29,11 @@ def failures(client: SandboxClient) -> list[str]:
         "get_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(1)",
     ],
 )
-def test_libraries_that_draw_do_nothing_and_raise_nothing(
-    open_client: Callable[..., SandboxClient], source: str
-) -> None:
+def test_libraries_that_draw_do_nothing_and_raise_nothing(open_client: Opens, source: str) -> None:
     assert failures(open_client(source)) == []
 
 
-def test_a_progress_bar_yields_the_items_of_its_iterable(open_client: Callable[..., SandboxClient]) -> None:
+def test_a_progress_bar_yields_the_items_of_its_iterable(open_client: Opens) -> None:
     source = (
         "from tqdm import tqdm, trange\nfrom tqdm.auto import tqdm as automatic\n"
         "with tqdm([1, 2]) as bar:\n    bar.set_description('x')\n"
@@ -43,7 +43,7 @@ def test_a_progress_bar_yields_the_items_of_its_iterable(open_client: Callable[.
     assert Student(open_client(source), "answers").f() == [1, 2, 0, 1, 3, 1]
 
 
-def test_functions_of_a_marimo_notebook_are_defined(open_client: Callable[..., SandboxClient]) -> None:
+def test_functions_of_a_marimo_notebook_are_defined(open_client: Opens) -> None:
     source = (
         "import marimo\napp = marimo.App(width='medium')\nwith app.setup:\n    import torch\n"
         "@app.function\ndef f():\n    return torch.ones(1)\n"
@@ -55,7 +55,7 @@ def test_functions_of_a_marimo_notebook_are_defined(open_client: Callable[..., S
     assert Student(open_client(source), "answers").g() == 2
 
 
-def test_the_standard_library_torch_and_numpy_can_be_imported(open_client: Callable[..., SandboxClient]) -> None:
+def test_the_standard_library_torch_and_numpy_can_be_imported(open_client: Opens) -> None:
     source = (
         "import torch, numpy as np, math, random, json, csv, re, itertools, functools, collections, typing\n"
         "import dataclasses, statistics, unittest.mock, logging, pathlib, decimal, fractions, asyncio, sqlite3\n"
@@ -66,9 +66,7 @@ def test_the_standard_library_torch_and_numpy_can_be_imported(open_client: Calla
 
 
 @pytest.mark.parametrize("name", ["tiktoken", "grader.course.model", "grader.suites", "pytest", "solutions"])
-def test_any_other_library_is_missing_and_the_error_lists_the_available_ones(
-    open_client: Callable[..., SandboxClient], name: str
-) -> None:
+def test_any_other_library_is_missing_and_the_error_lists_the_available_ones(open_client: Opens, name: str) -> None:
     client = open_client(f"import {name}")
     [failure] = failures(client)
     assert (
@@ -78,16 +76,14 @@ def test_any_other_library_is_missing_and_the_error_lists_the_available_ones(
 
 
 @pytest.mark.parametrize("name", ["torch.no_such_module", "torch.utils.tensorboard", "numpy.no_such_module"])
-def test_a_missing_part_of_an_available_library_is_not_said_to_be_another_library(
-    open_client: Callable[..., SandboxClient], name: str
-) -> None:
+def test_a_missing_part_of_an_available_library_is_not_called_another_library(open_client: Opens, name: str) -> None:
     [failure] = failures(open_client(f"import {name}"))
     package = name.partition(".")[0]
     sentence = f"While grading, `{package}` has only what needs no files, processes or compilers"
     assert failure.endswith(f"No module named {name!r}. {sentence}")
 
 
-def test_what_torch_imports_only_to_leave_it_unused_can_be_imported(open_client: Callable[..., SandboxClient]) -> None:
+def test_what_torch_imports_only_to_leave_it_unused_can_be_imported(open_client: Opens) -> None:
     source = (
         "import torch._dynamo, torch._inductor.config\ntorch._dynamo.config.suppress_errors = True\n"
         "@torch._dynamo.disable\ndef f(): return 1\n@torch._dynamo.disable(recursive=False)\ndef g(): return 2\n"
@@ -96,7 +92,7 @@ def test_what_torch_imports_only_to_leave_it_unused_can_be_imported(open_client:
     assert Student(open_client(source), "answers").h() == [1, 2, False, False]
 
 
-def test_a_unit_can_import_other_units_by_name(open_client: Callable[..., SandboxClient]) -> None:
+def test_a_unit_can_import_other_units_by_name(open_client: Opens) -> None:
     client = open_client(
         {"first": "def one(): return 1", "second": "from first import one\ndef two(): return one() + 1"}
     )
@@ -104,7 +100,7 @@ def test_a_unit_can_import_other_units_by_name(open_client: Callable[..., Sandbo
     assert Student(client, "second").two() == 2
 
 
-def test_a_broken_unit_costs_only_the_code_that_imports_it(open_client: Callable[..., SandboxClient]) -> None:
+def test_a_broken_unit_costs_only_the_code_that_imports_it(open_client: Opens) -> None:
     client = open_client(
         {"first": "one = 1 / 0", "second": "from first import one\ndef two(): return 2\ndef f(): return one"}
     )
