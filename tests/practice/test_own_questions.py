@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import shutil
-import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import courses
+import pexpect
+import processes
 import pytest
 from courses import REPOSITORY
 from rich.console import Console
 
+from grader.cli.console import can_ask
 from grader.practice.exercise_help import answers, ask, right_answer
 from grader.testing.drawings import OwnQuestion
 
@@ -55,66 +56,27 @@ def test_what_cannot_be_read_is_asked_again_and_a_question_can_be_skipped(monkey
     assert "No:" not in printed.getvalue()
 
 
-# -- a real terminal -------------------------------------------------------------------------------------------------
+def test_nobody_is_asked_where_ci_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    found = []
+    for environment in ({}, {"CI": "true"}):
+        monkeypatch.setattr(os, "environ", environment)
+        found.append(can_ask(Console(file=io.StringIO(), force_terminal=True)))
+    assert found == [True, False]
 
-PROMPT = b"[Enter to skip]"
-CheckIn = Callable[..., tuple[subprocess.Popen[bytes], int]]
 
-
-@pytest.fixture
-def check(tmp_path: Path) -> Iterator[CheckIn]:
-    """Starts `grader check` of an exercise that passes in a terminal, and returns the process and our side of it."""
-    pty = pytest.importorskip("pty")
+def test_in_a_terminal_a_wrong_answer_gets_the_answer_and_the_explanation(tmp_path: Path) -> None:
     (tmp_path / "exercises").mkdir()
     shutil.copy(REPOSITORY / "solutions" / "causal_attention.py", tmp_path / "exercises")
-    ours, theirs = pty.openpty()
-    started: list[subprocess.Popen[bytes]] = []
-
-    def check(**environment: str) -> tuple[subprocess.Popen[bytes], int]:
-        known = {name: value for name, value in os.environ.items() if name != "CI"}
-        process = subprocess.Popen(
-            courses.grader_command("check", "causal_mask", "--course", REPOSITORY),
-            cwd=tmp_path,
-            env={**known, "TERM": "xterm", **environment},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-        )
-        os.close(theirs)
-        started.append(process)
-        return process, ours
-
-    yield check
-    for process in started:
-        process.kill()
-        process.wait()
-    os.close(ours)
-
-
-def read_until(terminal: int, *ends: bytes) -> str:
-    """Return what the terminal shows until one of these texts, or until the program ends."""
-    shown = b""
-    while not any(end in shown for end in ends):
-        try:
-            shown += os.read(terminal, 4096)
-        except OSError:  # on Linux, when the other side is closed
-            break
-    return " ".join(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode("utf-8", "replace")).split())
-
-
-def test_a_wrong_answer_gets_the_answer_and_the_explanation(check: CheckIn) -> None:
-    process, terminal = check()
-    text = read_until(terminal, PROMPT)
-    assert "1 of 1 exercise passes the visible tests." in text
-    assert "A question on your own code: How many entries of your causal_mask(5) are True?" in text
-    os.write(terminal, b"15\n")
-    assert "No: your code gives 10. 4 + 3 + 2 + 1 + 0 = 10" in read_until(terminal)
-    assert process.wait() == 0
-
-
-def test_nothing_is_asked_where_ci_is_set(check: CheckIn) -> None:
-    process, terminal = check(CI="true")
-    text = read_until(terminal)
-    assert "1 of 1 exercise passes the visible tests." in text
-    assert "A question" not in text
-    assert process.wait() == 0
+    program, *arguments = courses.grader_command("check", "causal_mask", "--course", REPOSITORY)
+    environment = {**os.environ, "TERM": "dumb"}
+    environment.pop("CI", None)
+    terminal = pexpect.spawn(program, arguments, cwd=tmp_path, env=environment, encoding="utf-8")
+    terminal.timeout = processes.PATIENCE_SECONDS
+    terminal.expect_exact("1 of 1 exercise passes the visible tests.")
+    terminal.expect(r"A question on your own code: How many entries of your\s+causal_mask\(5\)\s+are\s+True\?")
+    terminal.expect_exact("[Enter to skip]")
+    terminal.sendline("15")
+    terminal.expect(r"No: your code gives 10\.\s+4\s\+\s3\s\+\s2\s\+\s1\s\+\s0\s=\s10")
+    terminal.expect(pexpect.EOF)
+    assert terminal.wait() == 0
