@@ -169,43 +169,35 @@ def test_each_unit_has_a_time_of_its_own(
     assert (into / "means" / "late" / "exercises" / "sums.py").read_text() == "answer = 2\n"
 
 
-def test_an_honest_student_has_no_anomalies(collected: dict[str, CollectedStudent]) -> None:
-    assert collected["honest"].noticed == []
+def test_what_an_instructor_may_want_to_look_at_is_reported(
+    collected: dict[str, CollectedStudent], pushed: dict[str, dict[str, str]]
+) -> None:
+    replaced, late = pushed["forced"]["early"][:7], pushed["forced"]["late"][:7]
+    since = "Pushes since it was due: sums 1."
+    assert (
+        {student: collected[student].noticed for student in ("honest", "late", "helped", "back-dated")}
+        == {
+            "honest": [],
+            "late": [since],
+            "helped": ["Several accounts pushed: uncle-bob 1, ada-l 1."],  # and not the one that made the repository
+            "back-dated": [
+                f"The commit {pushed['back-dated']['late'][:7]} is dated 2020-01-20 10:00:00 UTC, but was pushed at "
+                "2020-01-26 10:00:00 UTC, after sums was due.",
+                since,
+            ],
+        }
+    )
+    assert (
+        f"The account ada-l force-pushed {late} in the place of {replaced} at 2020-01-26 10:00:00 UTC, after sums was "
+        "due."
+    ) in collected["forced"].noticed
+
+
+def test_a_push_is_recorded_with_its_time_and_account(collected: dict[str, CollectedStudent]) -> None:
+    work = collected["honest"].units["sums"]
+    assert (work.pushed, work.pushed_by) == (datetime.datetime.fromisoformat(IN_TIME), "ada-l")
     assert [work.pushes_since for work in collected["honest"].units.values()] == [0, 0]
-    assert collected["honest"].units["sums"].pushed == datetime.datetime.fromisoformat(IN_TIME)
-    assert collected["honest"].units["sums"].pushed_by == "ada-l"
-
-
-def test_pushes_since_the_due_date_are_counted(collected: dict[str, CollectedStudent]) -> None:
     assert collected["late"].units["sums"].pushes_since == 1
-    assert collected["late"].noticed == ["Pushes since it was due: sums 1."]
-
-
-def test_a_back_dated_commit_is_reported_and_does_not_count(
-    collected: dict[str, CollectedStudent], pushed: dict[str, dict[str, str]]
-) -> None:
-    late = pushed["back-dated"]["late"][:7]
-    sentence = (
-        f"The commit {late} is dated 2020-01-20 10:00:00 UTC, but was pushed at 2020-01-26 10:00:00 UTC, "
-        "after sums was due."
-    )
-    assert sentence in collected["back-dated"].noticed
-
-
-def test_a_force_push_is_reported_with_account_time_and_commits(
-    collected: dict[str, CollectedStudent], pushed: dict[str, dict[str, str]]
-) -> None:
-    early, late = pushed["forced"]["early"][:7], pushed["forced"]["late"][:7]
-    sentence = (
-        f"The account ada-l force-pushed {late} in the place of {early} at 2020-01-26 10:00:00 UTC, after sums was due."
-    )
-    assert sentence in collected["forced"].noticed
-
-
-def test_other_accounts_are_reported_but_not_the_one_that_made_the_repository(
-    collected: dict[str, CollectedStudent],
-) -> None:
-    assert collected["helped"].noticed == ["Several accounts pushed: uncle-bob 1, ada-l 1."]
     assert collected["helped"].units["sums"].pushed_by == "uncle-bob"
 
 
