@@ -23,8 +23,6 @@ from grader.quizzes.quiz_terminal import Screen
 from grader.quizzes.sheet import Sheet, write_sheet
 from grader.quizzes.sheet_reader import read_sheet
 
-Take = Callable[..., Result]
-
 COMMAND = courses.grader_command("quiz", "sums")
 TYPED = ("b", "c a", "false", "-1.00", "6", "2,3", "b c a d", "d")
 WRITTEN = {
@@ -39,47 +37,43 @@ WRITTEN = {
 }
 
 
-@pytest.fixture
-def repository(tmp_path: Path, quiz: QuizSource) -> Path:
-    """A student's repository, with the files that everyone received."""
-    (tmp_path / "exercises").mkdir()
-    (tmp_path / "exercises" / "quizzes.json").write_text(to_json([quiz.questions]), encoding="utf-8")
-    (tmp_path / "exercises" / "sums_quiz.md").write_text(write_sheet(quiz.questions, None, {}), encoding="utf-8")
-    return tmp_path
+class Desk:
+    """A student's repository, with the files that everyone received, and a terminal in it."""
 
+    def __init__(self, folder: Path, quiz: QuizSource, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.path = folder / "exercises" / "sums_quiz.md"
+        self.questions = quiz.questions
+        self.monkeypatch = monkeypatch
+        self.path.parent.mkdir()
+        self.path.with_name("quizzes.json").write_text(to_json([quiz.questions]), encoding="utf-8")
+        self.path.write_text(write_sheet(quiz.questions, None, {}), encoding="utf-8")
 
-@pytest.fixture
-def path(repository: Path) -> Path:
-    return repository / "exercises" / "sums_quiz.md"
+    def put(self, variant: int = 7, **answers: str) -> str:
+        """Write a sheet with some answers."""
+        self.path.write_text(write_sheet(self.questions, variant, answers), encoding="utf-8")
+        return self.text()
 
-
-@pytest.fixture
-def put(path: Path, quiz: QuizSource) -> Callable[..., str]:
-    """Writes a sheet of variant 7 with some answers."""
-
-    def put(variant: int = 7, **answers: str) -> str:
-        path.write_text(write_sheet(quiz.questions, variant, answers), encoding="utf-8")
-        return path.read_text(encoding="utf-8")
-
-    return put
-
-
-@pytest.fixture
-def take(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Take:
-    """Runs the quiz and types these lines."""
-
-    def take(*lines: str, folder: Path = repository, unit: str = "sums") -> Result:
-        monkeypatch.chdir(folder)
-        monkeypatch.setenv("COLUMNS", "160")
+    def take(self, *lines: str, folder: Path | None = None, unit: str = "sums") -> Result:
+        """Run the quiz and type these lines."""
+        self.monkeypatch.chdir(folder or self.folder)
+        self.monkeypatch.setenv("COLUMNS", "160")
         typed = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
         return CliRunner().invoke(app, ["quiz", unit], input=typed)
 
-    return take
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    def sheet(self) -> Sheet:
+        return read_sheet(self.text(), self.questions)
+
+    def answers(self) -> dict[str, str]:
+        return self.sheet().answers
 
 
 @pytest.fixture
-def sheet(path: Path, quiz: QuizSource) -> Callable[[], Sheet]:
-    return lambda: read_sheet(path.read_text(encoding="utf-8"), quiz.questions)
+def desk(tmp_path: Path, quiz: QuizSource, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return Desk(tmp_path, quiz, monkeypatch)
 
 
 def words(text: str) -> str:
@@ -95,91 +89,83 @@ def asked(done: Result) -> list[int]:
 # -- which sheet is used ----------------------------------------------------------------------------------
 
 
-def test_the_sheet_that_everyone_received_becomes_one_with_a_variant(
-    take: Take, path: Path, sheet: Callable[[], Sheet], quiz: QuizSource
-) -> None:
+def test_the_sheet_that_everyone_received_becomes_one_with_a_variant(desk: Desk, quiz: QuizSource) -> None:
     variants = set()
     for _ in range(5):
-        path.write_text(write_sheet(quiz.questions, None, {}).replace("\n", "\r\n"), encoding="utf-8", newline="")
-        assert take().exit_code == 0
-        variants.add(sheet().variant)
-        assert path.read_text(encoding="utf-8") == write_sheet(quiz.questions, sheet().variant, {})
+        desk.path.write_text(write_sheet(quiz.questions, None, {}).replace("\n", "\r\n"), encoding="utf-8", newline="")
+        assert desk.take().exit_code == 0
+        variants.add(desk.sheet().variant)
+        assert desk.text() == write_sheet(quiz.questions, desk.sheet().variant, {})
     assert variants <= set(range(100))
     assert len(variants) > 1  # one in a hundred million draws the same five times
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\n\n"])
-def test_a_sheet_that_is_missing_or_empty_is_written(
-    take: Take, path: Path, sheet: Callable[[], Sheet], content: bytes | None
-) -> None:
-    path.unlink()
+def test_a_sheet_that_is_missing_or_empty_is_written(desk: Desk, content: bytes | None) -> None:
+    desk.path.unlink()
     if content is not None:
-        path.write_bytes(content)
-    assert take("b").exit_code == 0
-    assert sheet().answers == {"order_of_terms": "b"}
+        desk.path.write_bytes(content)
+    assert desk.take("b").exit_code == 0
+    assert desk.answers() == {"order_of_terms": "b"}
 
 
-def test_a_sheet_with_a_variant_keeps_it(take: Take, put: Callable[..., str], path: Path) -> None:
-    before = put(variant=7)
-    assert "What is the mean of 3 and -4?" in take("", "", "", "stop").stdout
-    assert path.read_text(encoding="utf-8") == before
+def test_a_sheet_with_a_variant_keeps_it(desk: Desk) -> None:
+    before = desk.put(variant=7)
+    assert "What is the mean of 3 and -4?" in desk.take("", "", "", "stop").stdout
+    assert desk.text() == before
 
 
-def test_a_sheet_with_answers_and_no_variant_gets_none(
-    take: Take, put: Callable[..., str], sheet: Callable[[], Sheet]
-) -> None:
-    put(variant=0, order_of_terms="b")
-    take("a")
-    assert (sheet().variant, sheet().answers) == (0, {"order_of_terms": "b", "even_sums": "a"})
+def test_a_sheet_with_answers_and_no_variant_gets_none(desk: Desk) -> None:
+    desk.put(variant=0, order_of_terms="b")
+    desk.take("a")
+    assert (desk.sheet().variant, desk.answers()) == (0, {"order_of_terms": "b", "even_sums": "a"})
 
 
-def test_the_quiz_is_found_in_the_current_folder_as_well(take: Take, path: Path, sheet: Callable[[], Sheet]) -> None:
-    assert take("b", folder=path.parent).exit_code == 0
-    assert sheet().answers == {"order_of_terms": "b"}
+def test_the_quiz_is_found_in_the_current_folder_as_well(desk: Desk) -> None:
+    assert desk.take("b", folder=desk.path.parent).exit_code == 0
+    assert desk.answers() == {"order_of_terms": "b"}
 
 
-def test_a_sheet_beside_exercises_is_used(
-    take: Take, put: Callable[..., str], repository: Path, path: Path, quiz: QuizSource
-) -> None:
-    put()
-    path.rename(repository / path.name)
-    assert take("b").exit_code == 0
-    assert not path.exists()
-    text = (repository / path.name).read_text(encoding="utf-8")
+def test_a_sheet_beside_exercises_is_used(desk: Desk, quiz: QuizSource) -> None:
+    desk.put()
+    desk.path.rename(desk.folder / desk.path.name)
+    assert desk.take("b").exit_code == 0
+    assert not desk.path.exists()
+    text = (desk.folder / desk.path.name).read_text(encoding="utf-8")
     assert read_sheet(text, quiz.questions).answers == {"order_of_terms": "b"}
 
 
 # -- asking and answering -------------------------------------------------------------------------------------
 
 
-def test_an_answer_of_every_kind_is_written_into_the_sheet(take: Take, put: Callable[..., str], path: Path) -> None:
-    put()
-    done = take(*TYPED)
+def test_an_answer_of_every_kind_is_written_into_the_sheet(desk: Desk) -> None:
+    desk.put()
+    done = desk.take(*TYPED)
     assert (done.exit_code, done.stderr) == (0, "")
     assert asked(done) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert path.read_text(encoding="utf-8") == put(**WRITTEN)
+    assert desk.text() == desk.put(**WRITTEN)
     assert done.stdout.endswith("8 of 8 answered. To change an answer: grader quiz sums\n")
 
 
 @pytest.mark.parametrize(("typed", "sentence"), [("1.6", "1.6 has one decimal"), ("-1", "-1 has no decimals")])
 def test_a_number_with_fewer_decimals_than_asked_for_is_saved_and_asked_about(
-    take: Take, put: Callable[..., str], sheet: Callable[[], Sheet], typed: str, sentence: str
+    desk: Desk, typed: str, sentence: str
 ) -> None:
-    put()
-    out = words(take("", "", "", typed, "").stdout)
+    desk.put()
+    out = words(desk.take("", "", "", typed, "").stdout)
     assert f"{sentence}, and two are asked for. Keep it, or write another. Your answer: {typed}" in out
-    assert sheet().answers == {"mean_of_two": typed}
+    assert desk.answers() == {"mean_of_two": typed}
 
 
-def test_other_numbers_are_not_asked_about(take: Take, put: Callable[..., str]) -> None:
+def test_other_numbers_are_not_asked_about(desk: Desk) -> None:
     for typed in ("1.62", "1.625", "13/8", "2e0"):
-        put()
-        assert "asked for" not in take("", "", "", typed).stdout
+        desk.put()
+        assert "asked for" not in desk.take("", "", "", typed).stdout
 
 
-def test_a_question_is_shown_with_its_kind_and_what_to_type(take: Take, put: Callable[..., str]) -> None:
-    put()
-    out = take("", "").stdout
+def test_a_question_is_shown_with_its_kind_and_what_to_type(desk: Desk) -> None:
+    desk.put()
+    out = desk.take("", "").stdout
     assert """
 2 of 8 · Even sums · several choices, 3 points
 
@@ -194,38 +180,34 @@ One letter or more · Enter to skip · back · stop
 > """ in re.sub(" +$", "", out, flags=re.MULTILINE).replace("\n>\n", "\n> \n")
 
 
-def test_the_quiz_starts_with_the_first_unanswered_question(take: Take, put: Callable[..., str]) -> None:
-    put(order_of_terms="b", even_sums="a", mean_of_two="1")
-    done = take("", "stop")
+def test_the_quiz_starts_with_the_first_unanswered_question(desk: Desk) -> None:
+    desk.put(order_of_terms="b", even_sums="a", mean_of_two="1")
+    done = desk.take("", "stop")
     assert asked(done) == [3, 4]
     assert "3 of 8 answered.\n" in done.stdout
     assert done.stdout.endswith("3 of 8 answered. To go on: grader quiz sums\n")
 
 
-def test_a_fully_answered_quiz_starts_with_the_first_question_and_enter_keeps_each_answer(
-    take: Take, put: Callable[..., str], path: Path
-) -> None:
-    before = put(**WRITTEN)
-    done = take(*[""] * 8)
+def test_a_fully_answered_quiz_starts_with_the_first_question_and_enter_keeps_each_answer(desk: Desk) -> None:
+    before = desk.put(**WRITTEN)
+    done = desk.take(*[""] * 8)
     assert asked(done) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert "Your answer: (2, 3)\nA shape, written like (2, 4, 5) · Enter to keep it · - to delete it" in done.stdout
-    assert path.read_text(encoding="utf-8") == before
+    assert desk.text() == before
 
 
-def test_back_goes_to_the_previous_question_but_not_before_the_first(
-    take: Take, put: Callable[..., str], sheet: Callable[[], Sheet]
-) -> None:
-    put()
-    assert asked(take("back", "b", "Back", "c", " BACK ", "STOP")) == [1, 1, 2, 1, 2, 1]
-    assert sheet().answers == {"order_of_terms": "c"}
+def test_back_goes_to_the_previous_question_but_not_before_the_first(desk: Desk) -> None:
+    desk.put()
+    assert asked(desk.take("back", "b", "Back", "c", " BACK ", "STOP")) == [1, 1, 2, 1, 2, 1]
+    assert desk.answers() == {"order_of_terms": "c"}
 
 
-def test_an_answer_can_be_deleted(take: Take, put: Callable[..., str], path: Path) -> None:
-    blank = put()
-    put(**WRITTEN)
-    done = take(*["-", ""] * 8)
+def test_an_answer_can_be_deleted(desk: Desk) -> None:
+    blank = desk.put()
+    desk.put(**WRITTEN)
+    done = desk.take(*["-", ""] * 8)
     assert asked(done) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert path.read_text(encoding="utf-8") == blank
+    assert desk.text() == blank
 
 
 @pytest.mark.parametrize(
@@ -241,31 +223,27 @@ def test_an_answer_can_be_deleted(take: Take, put: Callable[..., str], path: Pat
     ],
 )
 def test_an_unreadable_answer_is_explained_and_the_question_asked_again(
-    take: Take, put: Callable[..., str], sheet: Callable[[], Sheet], place: int, typed: str, sentence: str
+    desk: Desk, place: int, typed: str, sentence: str
 ) -> None:
-    put()
-    done = take(*[""] * place, typed, TYPED[place], "stop")
+    desk.put()
+    done = desk.take(*[""] * place, typed, TYPED[place], "stop")
     assert done.exit_code == 0
     assert sentence in words(done.stdout)
     assert "\x1b" not in done.stdout
     assert asked(done)[place:] == [place + 1, place + 2]
-    assert list(sheet().answers.values()) == [list(WRITTEN.values())[place]]
+    assert list(desk.answers().values()) == [list(WRITTEN.values())[place]]
 
 
-def test_stopping_and_the_end_of_the_input_keep_what_was_answered(
-    take: Take, put: Callable[..., str], sheet: Callable[[], Sheet]
-) -> None:
+def test_stopping_and_the_end_of_the_input_keep_what_was_answered(desk: Desk) -> None:
     for lines in (("b", "a", "stop", "b"), ("b", "a")):
-        put()
-        done = take(*lines)
+        desk.put()
+        done = desk.take(*lines)
         assert done.exit_code == 0
         assert done.stdout.endswith("2 of 8 answered. To go on: grader quiz sums\n")
-        assert sheet().answers == {"order_of_terms": "b", "even_sums": "a"}
+        assert desk.answers() == {"order_of_terms": "b", "even_sums": "a"}
 
 
-def test_the_output_does_not_depend_on_whether_answers_are_right(
-    take: Take, put: Callable[..., str], quiz: QuizSource
-) -> None:
+def test_the_output_does_not_depend_on_whether_answers_are_right(desk: Desk, quiz: QuizSource) -> None:
     shown = []
     for part, lines in {
         1: ["b", "a c", "b", "-0.50", "20", "(5,)", "b c a d", "d"],
@@ -273,8 +251,8 @@ def test_the_output_does_not_depend_on_whether_answers_are_right(
     }.items():
         for line, item in zip(lines, quiz.items.values(), strict=True):
             assert mark(item, line, variant=7, weight=1).points == part * item.points
-        put(variant=7)
-        shown.append(take(*lines).stdout)
+        desk.put(variant=7)
+        shown.append(desk.take(*lines).stdout)
     assert shown[0] == shown[1]
 
 
@@ -306,14 +284,12 @@ My own words below.
 
 @pytest.mark.proof(part="quizzes")
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_an_answer_changes_only_its_own_lines(
-    take: Take, repository: Path, path: Path, quiz: QuizSource, end: str
-) -> None:
+def test_an_answer_changes_only_its_own_lines(desk: Desk, quiz: QuizSource, end: str) -> None:
     items = {name: quiz.questions.items[name] for name in ("order_of_terms", "mean_of_two")}
     two = Questions(unit="sums", title="Two sums", items=items)
-    (repository / "exercises" / "quizzes.json").write_text(to_json([two]), encoding="utf-8")
-    path.write_bytes(BY_HAND.replace("\n", end).encode())
-    done = take("back", "c", "-0.5")
+    (desk.folder / "exercises" / "quizzes.json").write_text(to_json([two]), encoding="utf-8")
+    desk.path.write_bytes(BY_HAND.replace("\n", end).encode())
+    done = desk.take("back", "c", "-0.5")
     expected = (
         BY_HAND.replace("**Answer:** (3 - 4) / 2\n", "**Answer:** -0.5\n\n")
         .replace("* [X] b)", "* [ ] b)")
@@ -321,23 +297,21 @@ def test_an_answer_changes_only_its_own_lines(
     )
     assert done.exit_code == 0
     assert "sums_quiz.md:10: '(3 - 4) / 2 I took half of the sum.' is not a number" in words(done.stdout)
-    assert path.read_bytes().decode() == expected.replace("\n", end)
+    assert desk.path.read_bytes().decode() == expected.replace("\n", end)
 
 
-def test_changes_that_an_editor_saves_meanwhile_are_kept(
-    take: Take, put: Callable[..., str], path: Path, sheet: Callable[[], Sheet], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = put()
+def test_changes_that_an_editor_saves_meanwhile_are_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = desk.put()
     ask = Screen.read_line
 
     def changed_while_asked(screen: Screen, *choices: str) -> str:
-        path.write_text(text.replace("- [ ] d) 2 + 5", "- [x] d) 2 + 5"), encoding="utf-8")
+        desk.path.write_text(text.replace("- [ ] d) 2 + 5", "- [x] d) 2 + 5"), encoding="utf-8")
         monkeypatch.setattr(Screen, "read_line", ask)
         return ask(screen, *choices)
 
     monkeypatch.setattr(Screen, "read_line", changed_while_asked)
-    take("b")
-    assert sheet().answers == {"order_of_terms": "b", "even_sums": "d"}
+    desk.take("b")
+    assert desk.answers() == {"order_of_terms": "b", "even_sums": "d"}
 
 
 @pytest.mark.parametrize(
@@ -350,19 +324,19 @@ def test_changes_that_an_editor_saves_meanwhile_are_kept(
     ],
 )
 def test_a_damaged_or_outdated_item_is_reported_and_left_unchanged(
-    take: Take, put: Callable[..., str], path: Path, sheet: Callable[[], Sheet], old: str, new: str, sentence: str
+    desk: Desk, old: str, new: str, sentence: str
 ) -> None:
-    text = put(even_sums="a", is_larger="a")
+    text = desk.put(even_sums="a", is_larger="a")
     damaged = text.replace(old, new)
-    path.write_text(damaged, encoding="utf-8")
-    done = take("b", "a", "", "", "7.00", "stop")
+    desk.path.write_text(damaged, encoding="utf-8")
+    done = desk.take("b", "a", "", "", "7.00", "stop")
     assert done.exit_code == 0
     assert asked(done) == [1, 2, 2, 3, 4, 5]
     assert words(done.stdout).count(sentence) >= 3
     assert "sums_quiz.md" in done.stdout
-    assert sheet().answers.keys() - {"even_sums"} == {"order_of_terms", "is_larger", "mean_of_two"}
+    assert desk.answers().keys() - {"even_sums"} == {"order_of_terms", "is_larger", "mean_of_two"}
     changed = damaged.replace("- [ ] b) Nothing.", "- [x] b) Nothing.").replace("Answer: ______", "Answer: 7.00", 1)
-    assert path.read_text(encoding="utf-8") == changed
+    assert desk.text() == changed
 
 
 @pytest.mark.parametrize(
@@ -374,84 +348,80 @@ def test_a_damaged_or_outdated_item_is_reported_and_left_unchanged(
         ("\udcff", "exercises/sums_quiz.md is not UTF-8: save it as UTF-8."),
     ],
 )
-def test_a_file_that_is_not_a_sheet_is_reported_and_left_unchanged(
-    take: Take, path: Path, content: str, sentence: str
-) -> None:
+def test_a_file_that_is_not_a_sheet_is_reported_and_left_unchanged(desk: Desk, content: str, sentence: str) -> None:
     written = content.encode("utf-8", "surrogateescape")
-    path.write_bytes(written)
-    done = take("b")
+    desk.path.write_bytes(written)
+    done = desk.take("b")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(sentence)
-    assert path.read_bytes() == written
+    assert desk.path.read_bytes() == written
 
 
-def test_a_sheet_that_cannot_be_read_is_reported(take: Take, path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-    done = take("b")
+def test_a_sheet_that_cannot_be_read_is_reported(desk: Desk) -> None:
+    desk.path.unlink()
+    desk.path.mkdir()
+    done = desk.take("b")
     assert done.exit_code == 2
     assert done.stderr == "exercises/sums_quiz.md cannot be read (Is a directory): put a readable file there.\n"
 
 
-def test_a_failed_write_leaves_the_sheet_unchanged(take: Take, put: Callable[..., str], path: Path) -> None:
+def test_a_failed_write_leaves_the_sheet_unchanged(desk: Desk) -> None:
     resource = pytest.importorskip("resource", reason="Windows has no such limits")
-    before = put(even_sums="a")
+    before = desk.put(even_sums="a")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # bytes of a file
     try:
-        done = take("b")
+        done = desk.take("b")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert done.exit_code == 3
     assert done.stderr == "exercises/sums_quiz.md could not be written (File too large). It is as it was before.\n"
-    assert path.read_text(encoding="utf-8") == before
-    assert {file.name for file in path.parent.iterdir()} == {"quizzes.json", "sums_quiz.md"}
+    assert desk.text() == before
+    assert {file.name for file in desk.path.parent.iterdir()} == {"quizzes.json", "sums_quiz.md"}
 
 
 # -- what it needs --------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_unit_is_reported_with_the_nearest(take: Take, path: Path) -> None:
-    before = path.read_bytes()
-    done = take("b", unit="sum")
+def test_an_unknown_unit_is_reported_with_the_nearest(desk: Desk) -> None:
+    before = desk.path.read_bytes()
+    done = desk.take("b", unit="sum")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == "There is no quiz 'sum'; exercises/quizzes.json has sums. Did you mean 'sums'?\n"
-    assert path.read_bytes() == before
+    assert desk.path.read_bytes() == before
 
 
-def test_missing_and_damaged_questions_are_reported_with_where_to_go(take: Take, path: Path) -> None:
-    questions = path.parent / "quizzes.json"
+def test_missing_and_damaged_questions_are_reported_with_where_to_go(desk: Desk) -> None:
+    questions = desk.path.parent / "quizzes.json"
     questions.write_text("{", encoding="utf-8")
-    done = take("b")
+    done = desk.take("b")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == "exercises/quizzes.json is damaged: take it again from the course's repository.\n"
     questions.unlink()
-    done = take("b")
+    done = desk.take("b")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"There is no quizzes.json in {path.parent.parent} or its exercises/: go to")
+    assert done.stderr.startswith(f"There is no quizzes.json in {desk.path.parent.parent} or its exercises/: go to")
 
 
 @pytest.mark.proof(part="quizzes")
-def test_the_quiz_works_in_a_terminal_without_unicode(
-    put: Callable[..., str], repository: Path, sheet: Callable[[], Sheet]
-) -> None:
-    put()
+def test_the_quiz_works_in_a_terminal_without_unicode(desk: Desk) -> None:
+    desk.put()
     environment = {**courses.environment(REPOSITORY), "PYTHONIOENCODING": "ascii:strict"}
     done = subprocess.run(
-        COMMAND, cwd=repository, env=environment, input=b"\xe9\nb\n", capture_output=True, check=False
+        COMMAND, cwd=desk.folder, env=environment, input=b"\xe9\nb\n", capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"1 of 8 - Order of terms - one choice, 1 point" in done.stdout
-    assert sheet().answers == {"order_of_terms": "b"}
+    assert desk.answers() == {"order_of_terms": "b"}
 
 
 @pytest.mark.proof(part="quizzes")
 @pytest.mark.parametrize("unit", [name for name, unit in COURSE.units.items() if unit.quiz])
-def test_every_question_of_the_course_is_shown_in_full(take: Take, tmp_path: Path, unit: str) -> None:
+def test_every_question_of_the_course_is_shown_in_full(desk: Desk, tmp_path: Path, unit: str) -> None:
     questions = load_quiz(REPOSITORY / "solutions" / f"{unit}_quiz.yml").questions
     (tmp_path / "quizzes.json").write_text(to_json([questions]), encoding="utf-8")
     (tmp_path / questions.filename).write_text(write_sheet(questions, 3, {}), encoding="utf-8")
-    shown = take(*[""] * len(questions.items), folder=tmp_path, unit=unit).stdout
+    shown = desk.take(*[""] * len(questions.items), folder=tmp_path, unit=unit).stdout
     items = shown.split(f" of {len(questions.items)} · ")[1:]
     assert len(items) == len(questions.items)
     for question, item in zip(questions.items.values(), items, strict=True):
@@ -475,7 +445,7 @@ def heed_ctrl_c() -> None:
 
 
 @pytest.fixture
-def terminal(repository: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[bytes], str]]]:
+def terminal(desk: Desk) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[bytes], str]]]:
     """The quiz in its own terminal, and a function that types something and returns the output after it."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
@@ -483,7 +453,7 @@ def terminal(repository: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callab
     # The first terminal that the new session opens becomes its own, so that Ctrl-C reaches it.
     command = ["sh", "-c", 'exec "$@" <>"$0" >&0 2>&0', os.ttyname(theirs), *COMMAND]
     process = subprocess.Popen(
-        command, cwd=repository, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        command, cwd=desk.folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
         preexec_fn=heed_ctrl_c,
     )  # fmt: skip
     os.close(theirs)
@@ -508,7 +478,7 @@ def terminal(repository: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callab
 
 
 def test_ctrl_c_in_a_real_terminal_ends_the_quiz_and_keeps_what_was_answered(
-    terminal: tuple[subprocess.Popen[bytes], Callable[[bytes], str]], sheet: Callable[[], Sheet]
+    desk: Desk, terminal: tuple[subprocess.Popen[bytes], Callable[[bytes], str]]
 ) -> None:
     process, type_ = terminal
     first = type_(b"")
@@ -518,4 +488,4 @@ def test_ctrl_c_in_a_real_terminal_ends_the_quiz_and_keeps_what_was_answered(
     last = type_(b"\x03")
     assert process.wait() == 0
     assert "2 of 8 answered. To go on: grader quiz sums" in last
-    assert sheet().answers == {"order_of_terms": "b", "even_sums": "a c"}
+    assert desk.answers() == {"order_of_terms": "b", "even_sums": "a c"}
