@@ -1,11 +1,8 @@
-"""Groups: a submission of several students is graded once, and each of them has a report of their own."""
+"""Groups: a submission of several students is graded once, and whose it is."""
 
 from __future__ import annotations
 
-import re
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import courses
 import pytest
@@ -14,17 +11,14 @@ from made_reports import exercise, made_course, report, unit
 
 from grader.classes.decisions import Decisions, read_decisions
 from grader.classes.hand_ins import Shard, described_matches, groups, hand_ins
-from grader.classes.work import StudentWork, SubmissionWork, decided
+from grader.classes.work import StudentWork, SubmissionWork, decided, different
 from grader.cli.instructor.grade import _prepare as prepare
 from grader.engine.grading import Graded
 from grader.submissions.find import find_submissions
-from grader.submissions.submission import Submission
+from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
 WRONG = RIGHT.replace("a + b", "a - b")
-# What two runs of the same code print differs.
-PRINTS = f"{RIGHT}\nimport time\n\nprint(time.perf_counter_ns())\n"
-RULES = "late:\n  percent_per_day: 10\n  most_percent: 50\n  counts: best\n"
 ROSTER = """\
 student,name,email,folder,repository,section,sums
 ada,Ada Doe,ada@x.org,group 7,,,
@@ -36,7 +30,6 @@ fay,Fay Lo,fay@x.org,,,Group A,
 gil,Gil Ray,gil@x.org,,,Group A,
 hal,Hal Ito,hal@x.org,,,,
 """
-TIMES = "student,unit,time\n" + "".join(f"{name},sums,2000-01-02T12:00:00Z\n" for name in ("ada", "bela", "hal"))
 METADATA = """\
 submission_101:
   :submitters:
@@ -52,74 +45,6 @@ submission_102:
 """
 
 
-class Term:
-    """A course, its roster, and the commands on a download."""
-
-    def __init__(self, root: Path, folder: Path) -> None:
-        self.root, self.folder = root, folder
-        courses.set_due(root, courses.LONG_PAST)
-        settings = root / "autograder.yml"
-        settings.write_text(settings.read_text(encoding="utf-8").replace("units:", f"{RULES}units:"), encoding="utf-8")
-        write(folder, {"roster.csv": ROSTER, "times.csv": TIMES})
-
-    def grade(self, download: Path) -> subprocess.CompletedProcess[str]:
-        options = ("--out", self.folder / "reports", "--roster", self.folder / "roster.csv")
-        return courses.run_grader(self.root, "grade", download, *options)
-
-    def reports(self) -> dict[str, dict[str, Any]]:
-        return courses.read_reports(self.folder / "reports")
-
-    def together(self) -> dict[str, list[str]]:
-        return {student: report["together"] for student, report in self.reports().items() if report["together"]}
-
-    def printed(self, *students: str) -> int:
-        """How often the code of these students was run, by what it printed."""
-        reports = self.reports()
-        return len({message["text"] for student in students for message in reports[student]["messages"]})
-
-
-@pytest.fixture
-def term(own_small_course: Path, tmp_path: Path) -> Term:
-    return Term(own_small_course, tmp_path / "term")
-
-
-def test_rows_with_one_folder_or_repository_get_a_report_each_from_one_run(term: Term) -> None:
-    download = write(
-        term.folder / "class",
-        {
-            "group 7/sums.py": PRINTS,
-            "attention-red-main/sums.py": PRINTS.replace("a + b", "b + a"),
-            "hal/sums.py": PRINTS,
-        },
-    )
-    (download / "attention-red-main").rename(download / "attention-red")
-    done = term.grade(download)
-    assert done.returncode == 0, done.stderr
-    assert "Matched by repository: attention-red is chen and dina." in done.stdout
-    assert "Handed in together: ada and bela; chen and dina." in done.stdout
-    red, seven = ["chen", "dina"], ["ada", "bela"]
-    assert term.together() == {"ada": seven, "bela": seven, "chen": red, "dina": red}
-    assert [term.printed(*group) for group in (seven, red, ["ada", "hal"])] == [1, 1, 2]
-    units = {student: report["units"]["sums"] for student, report in term.reports().items()}
-    # Each member has an own extension and exemption: two days late, in time, and one who is exempt.
-    assert [(units[one]["points"], units[one]["extended"]) for one in seven] == [(4, False), (5, True)]
-    assert [units[one]["exempt"] for one in red] == [False, True]
-
-
-def test_a_group_is_graded_again_only_if_something_changes(term: Term) -> None:
-    download = write(term.folder / "class", {"group 7/sums.py": RIGHT, "hal/sums.py": RIGHT})
-    (term.folder / "roster.csv").write_text(ROSTER.replace("bela@x.org,group 7", "bela@x.org,"), encoding="utf-8")
-    term.grade(download)
-    assert term.together() == {}
-    # A new member changes the reports of the others, and runs nothing of theirs.
-    (term.folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
-    done = term.grade(download)
-    assert term.together() == {"ada": ["ada", "bela"], "bela": ["ada", "bela"]}
-    assert "1 report has new dates, adjustments or groups" in done.stdout
-    assert re.findall(r"graded (\w+) ", done.stderr) == ["bela"]
-    assert "8 of 8 reports are up to date" in term.grade(download).stdout
-
-
 def matched(folder: Path, *downloads: Path, has_roster: bool = True) -> tuple[list[list[str]], list[str]]:
     """The groups in downloads, and what is printed about the matches."""
     write(folder, {"roster.csv": ROSTER})
@@ -128,6 +53,22 @@ def matched(folder: Path, *downloads: Path, has_roster: bool = True) -> tuple[li
     came = find_submissions(downloads, course.units, folders=decisions.folders)
     found = hand_ins(came, decisions)
     return sorted(map(sorted, groups(found.of))), described_matches(found, decisions.entries, came)
+
+
+def test_rows_with_one_folder_or_repository_are_a_group(tmp_path: Path) -> None:
+    files = {f"{name}/sums.py": RIGHT for name in ("group 7", "attention-red", "hal")}
+    found, printed = matched(tmp_path, write(tmp_path / "class", files))
+    assert found == [["ada", "bela"], ["chen", "dina"], ["hal"]]
+    assert "Matched by repository: attention-red is chen and dina." in printed
+
+
+def test_what_is_the_same_in_a_group_is_graded_once() -> None:
+    group = []
+    for student, text in {"ada": RIGHT, "bela": RIGHT, "chen": WRONG}.items():
+        submission = Submission(student, None, {"sums": UnitSubmission(UnitSource("sums.py", (text,)))})
+        group.append(StudentWork(student, None, None, [SubmissionWork(submission, {})], ()))
+    found = {one.student: [copy.student for copy in one.copies] for one in different(group)}
+    assert found == {"ada": ["bela"], "chen": []}
 
 
 @pytest.mark.parametrize("has_roster", [True, False])
