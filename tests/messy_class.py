@@ -40,8 +40,8 @@ late:
 SECOND_UNIT = {
     f"solutions/{OTHER}.py": "def mean(a):\n    return sum(a) / len(a)\n",
     f"exercises/{OTHER}.py": "def mean(a):\n    raise NotImplementedError()\n",
-    f"grader/suites/{OTHER}/__init__.py": "",
-    f"grader/suites/{OTHER}/test_{OTHER}.py": """\
+    f"suites/{OTHER}/__init__.py": "",
+    f"suites/{OTHER}/test_{OTHER}.py": """\
 import pytest
 
 
@@ -50,7 +50,7 @@ def test_the_mean_of_two(student):
     \"\"\"The mean of two numbers should be half of their sum.\"\"\"
     assert student.mean([1.0, 2.0]) == 1.5
 """,
-    f"grader/suites/{OTHER}/misconceptions.py": "",
+    f"suites/{OTHER}/misconceptions.py": "",
 }
 
 IN_TIME, GRACE = datetime.timedelta(days=-1), datetime.timedelta(minutes=5)

@@ -59,48 +59,43 @@ FORMATS = {"folders": [*NO_POINTS], "canvas": ["csv", "canvas"], "moodle without
 class Graded:
     """The class after `grader grade`."""
 
-    def __init__(self, made: MessyClass, root: Path, folder: Path, hides_names: bool = False) -> None:
-        self.made, self.root, self.folder = made, root, folder
-        self.plan, self.strangers = made.plan(), made.plan_of_strangers()
-        self.downloads = [path.name for path in made.write(folder)]
+    def __init__(self, platform: str, root: Path, hides_names: bool = False) -> None:
+        """Make a course, with the class in its folder, and grade the class."""
+        self.root = make_course(root)
+        self.made = MessyClass(PLATFORMS[platform], root / "solutions" / "sums_quiz.yml")
+        self.plan, self.strangers = self.made.plan(), self.made.plan_of_strangers()
+        self.downloads = [path.name for path in self.made.write(root)]
         if hides_names:
-            hide_names(folder / "class.zip")
+            hide_names(root / "class.zip")
         self.done = self.graded("grade")
-        assert (folder / "reports").is_dir(), self.done.stderr
+        assert (root / "reports").is_dir(), self.done.stderr
 
-    def graded(self, command: str, into: str = "reports") -> subprocess.CompletedProcess[str]:
+    def graded(self, command: str) -> subprocess.CompletedProcess[str]:
         """Run `grader grade` or `grader regrade` on the downloads."""
-        options = ["--unit", UNIT, "--roster", ROSTER, "--out", into, "--course", self.root]
-        done = subprocess.run(
-            courses.grader_command(command, *self.downloads, *options),
-            cwd=self.folder,
-            env=courses.environment(self.root),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        options = ("--unit", UNIT, "--roster", ROSTER, "--out", "reports")
+        done = courses.run_grader(self.root, command, *self.downloads, *options)
         assert "Traceback" not in done.stderr
         return done
 
     def report(self, name: str) -> Report | None:
-        return read_report(name, self.folder / "reports")
+        return read_report(name, self.root / "reports")
 
     def run(self, *arguments: str) -> Result:
         """Run another command in this process."""
-        with contextlib.chdir(self.folder):
+        with contextlib.chdir(self.root):
             return CliRunner().invoke(app, [*arguments, "--course", str(self.root)])
 
     def gradebook(self, *arguments: str) -> str:
         done = self.run("gradebook", "--reports", "reports", "--roster", ROSTER, "--out", "grades", *arguments)
         is_whole = all(one.status != NOT_GRADED for one in self.plan.values())
         assert done.exit_code == (0 if is_whole else 1), done.output
-        return (self.folder / "grades").read_text(encoding="utf-8")
+        return (self.root / "grades").read_text(encoding="utf-8")
 
     def open_cases(self) -> list[OpenCase]:
         course = load_course(self.root)
-        decisions = read_decisions(self.folder / ROSTER, course)
+        decisions = read_decisions(self.root / ROSTER, course)
         now = datetime.datetime.now(datetime.UTC)
-        reports = self.folder / "reports"
+        reports = self.root / "reports"
         return open_cases(read_gradebook(decisions, reports, now), course, now, reports)
 
     @cached_property
@@ -108,7 +103,7 @@ class Graded:
         """The page on the class."""
         done = self.run("summary", "--reports", "reports", "--roster", ROSTER, "--out", "class.html")
         assert done.exit_code in (0, 1), done.output
-        return BeautifulSoup((self.folder / "class.html").read_text(encoding="utf-8"), "html.parser")
+        return BeautifulSoup((self.root / "class.html").read_text(encoding="utf-8"), "html.parser")
 
     def named_in(self, text: str) -> list[str]:
         """The students whose names in reports a text has, in the order of the alphabet."""
@@ -116,18 +111,12 @@ class Graded:
         return sorted(name for name in names if re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text))
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_course(tmp_path_factory.mktemp("course"))
-
-
 @pytest.fixture(
     scope="module",
     params=[pytest.param(name, marks=() if name == QUICK else pytest.mark.proof(part="grading")) for name in PLATFORMS],
 )
-def graded(request: pytest.FixtureRequest, root: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
-    made = MessyClass(PLATFORMS[request.param], root / "solutions" / "sums_quiz.yml")
-    return Graded(made, root, tmp_path_factory.mktemp(request.param))
+def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    return Graded(request.param, tmp_path_factory.mktemp("class") / "course")
 
 
 def of_report(report: Report | None) -> Planned:
@@ -152,9 +141,9 @@ def of_report(report: Report | None) -> Planned:
 def test_the_reports_are_as_planned(graded: Graded) -> None:
     plan = graded.plan | graded.strangers
     assert {name: of_report(graded.report(name)) for name in plan} == plan
-    named = {path.stem for path in (graded.folder / "reports").glob("*.json")}
+    named = {path.stem for path in (graded.root / "reports").glob("*.json")}
     assert named == {name for name, one in plan.items() if one.status != NOT_GRADED}
-    assert {*not_graded(graded.folder / "reports")} == {
+    assert {*not_graded(graded.root / "reports")} == {
         name for name, one in graded.plan.items() if one.status == NOT_GRADED
     }
 
@@ -281,7 +270,7 @@ def feedback(graded: Graded) -> dict[str, str]:
     """The text of each student's page."""
     done = graded.run("feedback", "reports", "--to", "folder", "--html", "--out", "feedback")
     assert done.exit_code == 0, done.output
-    pages = (graded.folder / "feedback").glob("*.html")
+    pages = (graded.root / "feedback").glob("*.html")
     return {
         one.stem: " ".join(BeautifulSoup(one.read_text(encoding="utf-8"), "html.parser").get_text(" ").split())
         for one in pages
@@ -328,9 +317,8 @@ def test_a_second_grading_changes_no_points(graded: Graded) -> None:
 
 
 @pytest.mark.proof(part="grading")
-def test_nobody_has_points_or_zero_in_canvass_download_without_names(root: Path, tmp_path: Path) -> None:
-    made = MessyClass(PLATFORMS["canvas"], root / "solutions" / "sums_quiz.yml")
-    one = Graded(made, root, tmp_path, hides_names=True)
+def test_nobody_has_points_or_zero_in_canvass_download_without_names(tmp_path: Path) -> None:
+    one = Graded("canvas", tmp_path, hides_names=True)
     assert one.done.returncode == 1
     assert ": the download is anonymous" in one.done.stdout
     assert {*not_graded(tmp_path / "reports")} == {*one.plan}
