@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from courses import COURSE, REPOSITORY
+from courses import COURSE, REPOSITORY, run_grader
 
 from grader.practice.check import check_answers, read_answers
 from grader.practice.progress import StudentProgress, next_step
@@ -72,7 +70,7 @@ def test_a_file_that_is_not_python_is_to_be_checked(folder: Path) -> None:
 
 def test_the_command_checks_what_was_changed_and_names_the_next_exercise(folder: Path) -> None:
     write(folder, "return inputs @ query", "return inputs")
-    done = subprocess.run([sys.executable, "-m", "grader"], cwd=folder, capture_output=True, text=True)
+    done = run_grader(folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "Checking what was changed since the last check: 7 of your exercises.\n"
     assert f"{UNIT}  6 of 7" in done.stdout

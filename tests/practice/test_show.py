@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import math
 import shutil
-import subprocess
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
@@ -127,8 +126,7 @@ def test_the_command_prints_the_verdict_the_picture_and_what_can_be_drawn(tmp_pa
     answers = (REPOSITORY / "solutions" / "causal_attention.py").read_text(encoding="utf-8")
     changed = answers.replace("diagonal=1", "diagonal=0")
     (tmp_path / "exercises" / "causal_attention.py").write_text(changed, encoding="utf-8")
-    command = courses.grader_command("show", "causal_mask", "--out", "mask.svg", "--course", REPOSITORY)
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
+    done = courses.run_grader(tmp_path, "show", "causal_mask", "--out", "mask.svg", "--course", REPOSITORY)
     assert done.returncode == 1, done.stderr
     assert "✗ causal_mask" in done.stdout
     assert "6 of 36 cells differ." in done.stdout
