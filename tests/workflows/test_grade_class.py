@@ -57,8 +57,10 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalGitHub]:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The instructor's repository: a course of one unit, which is past its due date."""
+    """The instructor's repository: a course of one unit, which is past its due date, and the grader."""
     root = courses.make_small_course(tmp_path_factory.mktemp("course") / "checkout")
+    ours = courses.REPOSITORY / "grader"
+    shutil.copytree(ours, root / "grader", ignore=shutil.ignore_patterns("__pycache__", "suites"))
     courses.set_due(root, DUE)
     (root / VISIBLE_TEST).write_text("def test_add():\n    pass\n", encoding="utf-8")
     for name in ("Makefile", "install.py", "pyproject.toml", "setup.py", "requirements.lock", "README.md", "LICENSE"):

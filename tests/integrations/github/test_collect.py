@@ -488,9 +488,10 @@ def test_a_course_without_a_deduction_accepts_no_late_work(hub: LocalGitHub, cou
 
 
 def run(hub: LocalGitHub, root: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = courses.grader_command("collect", *arguments)
-    environment = {**courses.environment(root), **hub.environment()}
-    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in hub.environment().items():
+            patch.setenv(name, value)
+        return courses.run_grader(root, "collect", *arguments)
 
 
 def test_the_command_collects_and_names_who_is_missing(hub: LocalGitHub, root: Path, tmp_path: Path) -> None:

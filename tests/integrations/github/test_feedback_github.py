@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,29 +45,18 @@ class Class:
 
     def grade(self) -> None:
         """Collect and grade everybody."""
-        environment = {**courses.environment(self.root), **self.hub.environment()}
+        collected, reports = self.folder / "collected", self.folder / "reports" / "sums"
         for code, arguments in (
-            (1, ("collect", "roster.csv", "--out", "collected", "--unit", "sums")),
-            (0, ("grade", "collected/sums", "--unit", "sums", "--out", "reports/sums")),
+            (1, ("collect", self.folder / "roster.csv", "--out", collected, "--unit", "sums")),
+            (0, ("grade", collected / "sums", "--unit", "sums", "--out", reports)),
         ):
-            command = courses.grader_command(*arguments)
-            done = subprocess.run(
-                command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
-            )
+            done = courses.run_grader(self.root, *arguments)
             assert done.returncode == code, done.stderr
 
     def send(self, to: str, *more: object) -> Result:
-        options = [
-            "--collected",
-            self.folder / "collected" / "collected.json",
-            "--to",
-            to,
-            *more,
-            "--course",
-            self.root,
-        ]
-        command = ["feedback", str(self.folder / "reports"), *map(str, options)]
-        return CliRunner().invoke(app, command, env=self.hub.environment())
+        collected = self.folder / "collected" / "collected.json"
+        options = ["--collected", collected, "--to", to, *more, "--course", self.root]
+        return CliRunner().invoke(app, ["feedback", str(self.folder / "reports"), *map(str, options)])
 
     def change_report(self, student: str) -> None:
         """Make a report as from another run, a year later."""
@@ -90,7 +78,9 @@ def over(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
     settings.write_text(text, encoding="utf-8")
     questions = load_quiz(root / "solutions" / "sums_quiz.yml").questions
     folder = tmp_path_factory.mktemp("class")
-    with local_github(tmp_path_factory.mktemp("hub")) as hub:
+    with local_github(tmp_path_factory.mktemp("hub")) as hub, pytest.MonkeyPatch.context() as patch:
+        for name, value in hub.environment().items():
+            patch.setenv(name, value)
         answers = {"exercises/sums.py": RAISES, "exercises/sums_quiz.md": write_sheet(questions, None, QUIZ)}
         hub.create("our-course/ada").push(answers, EARLY)
         hub.create("our-course/bob").push({"exercises/sums.py": RIGHT}, EARLY)

@@ -245,6 +245,10 @@ def test_an_answer_that_was_tried_out_in_the_exercises_is_not_released(next_cour
 @pytest.mark.proof(part="releases")
 def test_the_workflow_with_a_key_names_the_instructors_repository(first_course: Path, tmp_path: Path) -> None:
     root = shutil.copytree(first_course, tmp_path / "course")
+    with pytest.raises(ReleaseError, match=r"has no grader/: leave the option out"):
+        release_github(tmp_path / "sums", load_course(root), GradingMode.key)
+    (root / "grader").mkdir()
+    (root / "grader" / "__init__.py").touch()
     git(root, "init")
     with pytest.raises(ReleaseError, match="its remote `origin` says none: git remote remove origin; git"):
         release_github(tmp_path / "sums", load_course(root), GradingMode.key)
