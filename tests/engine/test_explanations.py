@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.engine.error_hints import NO_GPU, hint_for_statement
+from grader.engine.error_hints import NO_GPU, NUMPY, hint_for_statement
 from grader.engine.explanations import advice, explained, trace_of, with_own_names
 from grader.engine.outcomes import Outcome, judge
 from grader.engine.source_lines import SourceLines
@@ -212,16 +212,6 @@ def test_a_call_that_ran_out_of_time_has_the_line_of_its_loop(source: str, runs:
 @pytest.mark.parametrize(
     ("body", "hint"),
     [
-        ("return math.pi", "Add `import math` at the top of the file."),
-        ("return weihgts\n    weights = 1", "Did you mean `weights`?"),
-        ("return mask + x", "Give it a value in this function: names inside other functions do not exist here."),
-        (
-            "return softmax().shape",
-            "Something in this line is None: does every function that it uses `return` its result?",
-        ),
-        ("return x.shape()", "`shape` is no function: write `.shape` without brackets, or `.size()`."),
-        ("x = x + y\n    y = 1", "Give `y` a value before this line, on every way to it."),
-        ("return scores(x)", "A function calls itself again and again: call another one, or stop at some point."),
         ("return x @ x", "If these shapes are right, `x @ x.T` or `x.T @ x` fits. Shapes in this line: x (2, 3)."),
         (
             "y = x.sum(0)\n    return x.T @ y",
@@ -232,36 +222,12 @@ def test_a_call_that_ran_out_of_time_has_the_line_of_its_loop(source: str, runs:
             "Dims count from 0, so the last of two is dim 1, or -1. Counted from the end, they fit any number of dims. "
             "Shapes in this line: x (2, 3).",
         ),
-        (
-            "return x.long() @ x.T",
-            "The tensors in this line have different dtypes: make new tensors with `dtype=x.dtype`, where x is the "
-            "input.",
-        ),
         ("raise ValueError('the student’s own')", ""),
-        ("return x.cuda()", NO_GPU[1]),
         ("return x.to('mps')", NO_GPU[1]),
         ("return x + x.new_zeros(2, device='cuda')", NO_GPU[1]),
         ("raise ValueError('cuda')", ""),
-        (
-            "return x - x.max(0)",
-            "With a dim, torch's `max`, `min`, `median` and so on return a pair (values, indices): use its `.values`.",
-        ),
-        (
-            "import torch\n    return torch.sqrt(x.shape[-1])",
-            "A plain number is no tensor: use Python's own operators, such as `** 0.5` for a root, or `math`.",
-        ),
-        (
-            "import numpy as np\n    return np.max(x, axis=0, keepdims=True)",
-            "Numpy's functions do not work on tensors: use torch's function, or the tensor's own method, with `dim`.",
-        ),
-        (
-            "import numpy as np\n    return np.sum(x, axis=0, keepdims=True)",
-            "Numpy's functions do not work on tensors: use torch's function, or the tensor's own method, with `dim`.",
-        ),
-        (
-            "import numpy as np\n    return np.var(x)",
-            "Numpy's functions do not work on tensors: use torch's function, or the tensor's own method, with `dim`.",
-        ),
+        ("import numpy as np\n    return np.max(x, axis=0, keepdims=True)", NUMPY),
+        ("import numpy as np\n    return np.var(x)", NUMPY),
         ("import torhc", "Did you mean `torch`?"),
         ("from torch import nothing_like_that", ""),
     ],

@@ -13,6 +13,7 @@ from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 RIGHT = (courses.REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
 IMPORT = "from torch import nn\n"
 LINE = RIGHT[: RIGHT.index(IMPORT)].count("\n") + 2
+REPLACES = "replaces a part of a library"
 WRONG_KEYS = RIGHT.replace("keys = inputs @ W_key\n", "keys = inputs @ W_query\n")
 
 
@@ -38,8 +39,15 @@ def reasons(result: Result) -> dict[str, str]:
         ("torch.device('meta').__enter__()", "gradients_of_attention", "changes torch's default device"),
         ("torch.autocast('cpu').__enter__()", "output_of_three_layers", "switches autocast on"),
         ("torch.set_autocast_enabled('cpu', True)", "output_of_three_matrices", "switches autocast on"),
+        ("torch.softmax = lambda x, dim=-1: x", "output_of_three_matrices", REPLACES),
+        ("nn.functional.softmax = torch.softmax = torch.Tensor.softmax = lambda x, dim=-1: x",
+         "output_of_three_layers", REPLACES),
+        ("torch.Tensor.__matmul__ = lambda x, y: x", "keys_are_the_inputs_times_W_key", REPLACES),
+        ("nn.Linear.forward = lambda self, x: x", "output_of_three_layers", REPLACES),
+        ("setattr(torch, 'softmax', lambda x, dim=-1: x)", "output_of_three_matrices", REPLACES),
+        ("del torch.softmax", "output_of_three_matrices", REPLACES),
     ],
-)
+)  # fmt: skip
 def test_a_changed_setting_is_the_cause_where_a_test_passes_without_it(
     engine: Engine, statement: str, criterion: str, doing: str
 ) -> None:
@@ -47,29 +55,6 @@ def test_a_changed_setting_is_the_cause_where_a_test_passes_without_it(
     cause = f"The cause is line {LINE} of self_attention.py, which {doing} for all code after it: delete it, or undo it"
     assert cause in found[criterion]
     assert [name for name, reason in found.items() if cause not in reason] == []  # no exercise waits for another one
-
-
-@pytest.mark.parametrize(
-    ("statement", "criterion"),
-    [
-        ("torch.softmax = lambda x, dim=-1: x", "output_of_three_matrices"),
-        (
-            "nn.functional.softmax = torch.softmax = torch.Tensor.softmax = lambda x, dim=-1: x",
-            "output_of_three_layers",
-        ),
-        ("torch.Tensor.__matmul__ = lambda x, y: x", "keys_are_the_inputs_times_W_key"),
-        ("nn.Linear.forward = lambda self, x: x", "output_of_three_layers"),
-        ("setattr(torch, 'softmax', lambda x, dim=-1: x)", "output_of_three_matrices"),
-        ("del torch.softmax", "output_of_three_matrices"),
-    ],
-)
-def test_a_replaced_part_of_torch_is_the_cause_where_a_test_passes_without_it(
-    engine: Engine, statement: str, criterion: str
-) -> None:
-    found = reasons(graded(engine, RIGHT.replace(IMPORT, f"{IMPORT}{statement}\n", 1)))
-    cause = f"The cause is line {LINE} of self_attention.py, which replaces a part of a library for all code after it"
-    assert cause in found[criterion]
-    assert [name for name, reason in found.items() if cause not in reason] == []
 
 
 def test_a_replaced_part_of_torch_is_not_the_cause_of_another_mistake(engine: Engine) -> None:

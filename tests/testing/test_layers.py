@@ -24,10 +24,6 @@ def module(bias: bool) -> RemoteObject:
     return made
 
 
-def test_a_layer_is_found_by_its_name_and_widths() -> None:
-    expect_layer(module(True).parameters(), "layer", 2, 3)
-
-
 @pytest.mark.parametrize(
     ("name", "d_in", "d_out", "reason"),
     [
@@ -36,35 +32,25 @@ def test_a_layer_is_found_by_its_name_and_widths() -> None:
     ],
 )
 def test_a_wrong_layer_is_described(name: str, d_in: int, d_out: int, reason: str) -> None:
+    expect_layer(module(True).parameters(), "layer", 2, 3)
     with pytest.raises(CheckFailed) as caught:
         expect_layer(module(True).parameters(), name, d_in, d_out)
     assert caught.value.reason == reason
 
 
-def test_layers_without_a_bias_are_distinguished_from_those_with_one() -> None:
+def test_a_layer_without_a_bias_is_distinguished_from_one_with_it_and_from_none() -> None:
     expect_no_bias(module(False).parameters(), ["layer"])
     with pytest.raises(CheckFailed, match="layer has a bias"):
         expect_no_bias(module(True).parameters(), ["layer"])
-
-
-def test_a_missing_layer_does_not_count_as_a_layer_without_a_bias() -> None:
     with pytest.raises(CheckFailed, match="There is no parameter other"):
         expect_no_bias(module(False).parameters(), ["other"])
 
 
-def test_a_layer_multiplies_by_the_matrix_that_was_set() -> None:
-    made = module(False)
-    set_layers(made, as_layers({"layer": MATRIX}))
-    assert torch.equal(made.parameters()["layer.weight"], MATRIX.mT)
-
-
-def test_an_unwanted_bias_is_set_to_zero() -> None:
-    made = module(True)
-    set_layers(made, as_layers({"layer": MATRIX}))
+def test_a_layer_has_the_matrix_that_was_set_and_a_bias_of_zero_or_the_given_one() -> None:
+    plain, made, bias = module(False), module(True), torch.tensor([1.0, 2.0, 3.0])
+    for one in (plain, made):
+        set_layers(one, as_layers({"layer": MATRIX}))
+        assert torch.equal(one.parameters()["layer.weight"], MATRIX.mT)
     assert torch.equal(made.parameters()["layer.bias"], torch.zeros(3))
-
-
-def test_a_given_bias_is_set() -> None:
-    made, bias = module(True), torch.tensor([1.0, 2.0, 3.0])
     set_layers(made, {**as_layers({"layer": MATRIX}), "layer.bias": bias})
     assert torch.equal(made.parameters()["layer.bias"], bias)

@@ -13,7 +13,7 @@ from units import SUBSTITUTES
 from grader.sandbox.failures import NotDefined, Raised, Refused
 from grader.sandbox.sandbox_client import SandboxClient
 from grader.sandbox.values import cotangent
-from grader.testing.student import InProcessBackend, Student
+from grader.testing.student import Backend, InProcessBackend, Student
 
 SOURCE = """\
 import random
@@ -179,22 +179,26 @@ def sized():
 
 
 @pytest.fixture(params=["in a student process", "in this process"])
-def plain(request: pytest.FixtureRequest, open_client: Callable[..., SandboxClient]) -> Student:
+def backend(request: pytest.FixtureRequest, open_client: Callable[..., SandboxClient]) -> Callable[[str], Backend]:
+    def made(source: str) -> Backend:
+        if request.param == "in a student process":
+            return open_client(source)
+        module = types.ModuleType("answers")
+        exec(compile(source, "answers.py", "exec"), module.__dict__)
+        return InProcessBackend("answers", module.__dict__)
+
+    return made
+
+
+@pytest.fixture
+def plain(backend: Callable[[str], Backend]) -> Student:
     """Answers of a course in plain Python and numpy."""
-    if request.param == "in a student process":
-        return Student(open_client(PLAIN), "answers")
-    module = types.ModuleType("answers")
-    exec(compile(PLAIN, "answers.py", "exec"), module.__dict__)
-    return Student(InProcessBackend("answers", module.__dict__), "answers")
+    return Student(backend(PLAIN), "answers")
 
 
-@pytest.fixture(params=["in a student process", "in this process"])
-def student(request: pytest.FixtureRequest, open_client: Callable[..., SandboxClient]) -> Student:
-    if request.param == "in a student process":
-        return Student(open_client(SOURCE), "answers", SUBSTITUTES)
-    module = types.ModuleType("answers")
-    exec(compile(SOURCE, "answers.py", "exec"), module.__dict__)
-    return Student(InProcessBackend("answers", module.__dict__), "answers", SUBSTITUTES)
+@pytest.fixture
+def student(backend: Callable[[str], Backend]) -> Student:
+    return Student(backend(SOURCE), "answers", SUBSTITUTES)
 
 
 def test_a_function_is_called_with_arguments_and_options(student: Student) -> None:
@@ -300,25 +304,20 @@ def test_an_object_can_be_made_called_and_asked(student: Student) -> None:
 
 def test_parameters_and_buffers_have_their_names(student: Student) -> None:
     layer = student.Layer(3)
+    assert list(layer.buffers()) == ["mask"]
     parameters = layer.parameters()
     assert {name: (tuple(value.shape), value.requires_grad) for name, value in parameters.items()} == {
         "weight": ((3, 2), True), "frozen": ((1,), False), "inner.weight": ((2, 2), True), "inner.bias": ((2,), True),
     }  # fmt: skip
-    assert list(layer.buffers()) == ["mask"]
 
 
-def test_a_parameter_can_be_set_by_each_of_its_names(student: Student) -> None:
+def test_parameters_and_buffers_can_be_set_by_each_of_their_names(student: Student) -> None:
     layer = student.Layer(1)
-    layer.set({"alias.bias": torch.tensor([5.0, 6.0])})
-    assert layer.parameters()["inner.bias"].tolist() == [5.0, 6.0]
-
-
-def test_parameters_and_buffers_can_be_set(student: Student) -> None:
-    layer = student.Layer(1)
-    layer.set({"weight": torch.tensor([[5.0, 6.0]]), "mask": torch.zeros(2)})
+    layer.set({"weight": torch.tensor([[5.0, 6.0]]), "mask": torch.zeros(2), "alias.bias": torch.tensor([7.0, 8.0])})
     assert layer(torch.ones(1)).tolist() == [5.0, 6.0]
     assert layer.buffers()["mask"].tolist() == [0.0, 0.0]
     assert layer.parameters()["weight"].requires_grad
+    assert layer.parameters()["inner.bias"].tolist() == [7.0, 8.0]
 
 
 @pytest.mark.parametrize(
@@ -346,16 +345,12 @@ def test_asking_a_function_for_parameters_is_refused(student: Student) -> None:
         student.make("CountingFactory").parameters()
 
 
-def test_train_and_eval_mode_are_set(student: Student) -> None:
+def test_the_mode_and_the_dtype_of_a_module_are_set(student: Student) -> None:
     layer = student.Layer(1)
     layer.eval()
     assert layer(torch.ones(1)).tolist() == [-1.0, -1.0]
     layer.train()
     assert layer(torch.ones(1)).tolist() == [1.0, 1.0]
-
-
-def test_a_module_is_moved_to_another_dtype(student: Student) -> None:
-    layer = student.Layer(1)
     layer.to(torch.float64)
     assert layer(torch.ones(1, dtype=torch.float64)).dtype == torch.float64
 
@@ -370,13 +365,10 @@ def test_gradients_reach_arguments_and_parameters(student: Student) -> None:
     assert "frozen" not in gradients
 
 
-def test_a_tensor_without_influence_on_the_result_has_no_gradient(student: Student) -> None:
+def test_what_has_no_influence_on_a_result_has_no_gradient(student: Student) -> None:
     _, gradients = student.partly.gradients(torch.ones(2), torch.ones(2))
     assert gradients["0"] is not None
     assert gradients["1"] is None
-
-
-def test_a_result_cut_off_from_its_arguments_is_refused(student: Student) -> None:
     with pytest.raises(Refused, match="No gradient flows through it"):
         student.detached.gradients(torch.ones(2))
 
@@ -443,12 +435,8 @@ def test_an_error_has_its_type_text_and_line(student: Student) -> None:
         student.raises()
     assert caught.value.detail == "no"
     assert "ValueError" in caught.value.types
-
-
-def test_an_error_from_a_student_process_names_the_students_line(open_client: Callable[..., SandboxClient]) -> None:
-    with pytest.raises(Raised) as caught:
-        Student(open_client(SOURCE), "answers").raises()
-    assert (caught.value.file, caught.value.line) == ("answers.py", SOURCE.splitlines().index("def raises():") + 2)
+    if isinstance(student._backend, SandboxClient):
+        assert (caught.value.file, caught.value.line) == ("answers.py", SOURCE.splitlines().index("def raises():") + 2)
 
 
 def test_a_missing_name_is_not_defined(student: Student) -> None:
