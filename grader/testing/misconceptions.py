@@ -320,9 +320,6 @@ def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     return node
 
 
-# imported by suites
-
-
 # -- files and modules -------------------------------------------------------------------------------------------
 
 
