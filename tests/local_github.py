@@ -106,18 +106,6 @@ class LocalGitHub:
             def log_message(self, *_: Any) -> None:
                 pass
 
-            def do_GET(self) -> None:
-                self._answer()
-
-            def do_POST(self) -> None:
-                self._answer()
-
-            def do_PUT(self) -> None:
-                self._answer()
-
-            def do_PATCH(self) -> None:
-                self._answer()
-
             def _answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 url = urlsplit(self.path)
@@ -133,6 +121,8 @@ class LocalGitHub:
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(content)
+
+            do_GET = do_POST = do_PUT = do_PATCH = _answer  # noqa: N815 - named by http.server
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.api = f"http://127.0.0.1:{self.server.server_port}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -278,45 +278,29 @@ def test_the_members_that_the_collector_found_are_kept(classroom: Path) -> None:
         assert (entry["member_usernames"], entry["team_slug"]) == (["bob", "eve", "Ada-L"], "x")
 
 
-WRONG: Mapping[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "another format": (lambda one: one.update(schema="classroom50/scores/v2"), r"schema: Input should be"),
-    "no assignments": (lambda one: one.pop("assignments"), r"assignments: Field required"),
-    "an unknown type": (lambda one: one["assignments"]["sums"].update(type="pair"), r"assignments\.sums\.type: "),
-    "an entry without an owner": (
-        lambda one: one["assignments"]["sums"]["entries"][0].pop("owner"),
-        r"assignments\.sums\.entries\.0\.owner: Field required",
-    ),
-    "two entries of one owner": (
-        lambda one: one["assignments"]["sums"]["entries"].append(autograded("BOB", 1)),
-        r"assignments\.sums\.entries: .*bob is the owner of two",
-    ),
-    "no submissions": (
-        lambda one: one["assignments"]["sums"]["entries"][0].update(submissions=[]),
-        r"entries\.0\.submissions: ",
-    ),
-    "a wrong time": (
-        lambda one: one["assignments"]["sums"]["entries"][0]["submissions"][0].update(datetime="2027-02-30T00:00:00Z"),
-        r"entries\.0\.submissions\.0\.datetime: ",
-    ),
-    "a number as the time": (
-        lambda one: one["assignments"]["sums"]["entries"][0]["submissions"][0].update(datetime=5),
-        r"entries\.0\.submissions\.0\.datetime: ",
-    ),
-    "no bucket": (
-        lambda one: one["assignments"].update(sums=None),
-        r"assignments\.sums: Input should be a valid dictionary\. Restore",
-    ),
-}
-
-
-@pytest.mark.parametrize(("damage", "message"), WRONG.values(), ids=WRONG)
-def test_a_file_of_another_format_is_refused_with_the_place(
-    classroom: Path, damage: Callable[[dict[str, Any]], object], message: str
-) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"classroom50/scores/v1"', '"classroom50/scores/v2"', "schema: Input should be"),
+        ('"assignments"', '"others"', "assignments: Field required"),
+        ('"type": "individual"', '"type": "pair"', r"assignments\.sums\.type: "),
+        ('"sums": {', '"sums": null, "more": {', r"assignments\.sums: Input should be a valid dictionary\. Restore"),
+        ('[{"owner": "bob", ', "[{", r"assignments\.sums\.entries\.0\.owner: Field required"),
+        (
+            '"entries": [',
+            f'"entries": [{json.dumps(autograded("BOB", 1))}, ',
+            r"entries: .*bob is the owner of two",
+        ),
+        ('"submissions"', '"submissions": [], "others"', r"entries\.0\.submissions: "),
+        (f'"datetime": "{PUSHED}"', '"datetime": "2027-02-30T00:00:00Z"', r"entries\.0\.submissions\.0\.datetime: "),
+        (f'"datetime": "{PUSHED}"', '"datetime": 5', r"entries\.0\.submissions\.0\.datetime: "),
+    ],
+)
+def test_a_file_of_another_format_is_refused_with_the_place(classroom: Path, old: str, new: str, message: str) -> None:
     collected(classroom, "sums", autograded("bob", 30))
-    content = json.loads((classroom / "scores.json").read_text())
-    damage(content)
-    (classroom / "scores.json").write_text(json.dumps(content), encoding="utf-8")
+    text = json.dumps(json.loads((classroom / "scores.json").read_text()))
+    assert old in text
+    (classroom / "scores.json").write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(GraderError, match=rf"Spring/scores\.json, .*{message}"):
         write(classroom, of("bob", sums=9))
 

@@ -62,11 +62,6 @@ def test_files_that_the_grader_reads_are_written_exactly(repository: Repository,
     folder = written(store, commit, tmp_path / "ada")
     assert {path: (folder / path).read_bytes() for path in content} == content
     assert files(folder) == {"exercises", "sums", ".git", ".git/HEAD", *content}
-
-
-def test_the_grader_reads_the_commit_from_what_is_written(repository: Repository, store: Store, tmp_path: Path) -> None:
-    commit = repository.push({"sums.py": "a = 1\n"}, AT)
-    folder = written(store, commit, tmp_path / "ada")
     assert read_submission("ada", folder, ["sums"], tmp_path).commit == commit
 
 
