@@ -1010,7 +1010,7 @@ def run_pytest(tests: str, folder: Path) -> None:
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
     os.chdir(folder)
-    os.environ.update(environment(folder))
+    os.environ.update({**environment(folder), "TMPDIR": str(folder.parent)})
     sys.dont_write_bytecode = True
     sys.path[0] = str(folder)  # instead of the folder of this script
     gc.freeze()  # pytest collects garbage several times
