@@ -206,7 +206,7 @@ def check_imports(term: Term) -> str:
     table = {one["student"]: one for one in csv.DictReader(io.StringIO((term.folder / "percent.csv").read_text()))}
     points = {one["student"]: one for one in csv.DictReader(io.StringIO((term.folder / "grades.csv").read_text()))}
     canvas_users = [canvas_importer.User(int(row["id"]), row["name"], row["sis_user_id"]) for row in rows]
-    canvas = canvas_importer.import_gradebook((term.folder / "canvas.csv").read_text(), canvas_users, {})
+    canvas = canvas_importer.import_gradebook((term.folder / "canvas.csv").read_text(), canvas_users)
     if canvas.missing_students or canvas.warnings:
         raise SystemExit(f"Canvas: {canvas.missing_students} {canvas.warnings}")
     moodle_users = [moodle_importer.User(n, row["student"], email=row["email"]) for n, row in enumerate(rows)]

@@ -39,6 +39,7 @@ def request(text: str) -> EngineRequest:
     return EngineRequest(7, {UNIT: UnitSource(f"{UNIT}.py", (text,))})
 
 
+@pytest.mark.usefixtures("true_engines")
 def test_threads_share_an_engine_and_a_new_one_follows_one_that_was_killed(
     needed: dict[str, str], handshake: EngineHandshake
 ) -> None:

@@ -119,6 +119,7 @@ def test_an_engine_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.proof(part="grading")
+@pytest.mark.usefixtures("true_engines")
 def test_a_fork_server_that_dies_between_two_students_is_restarted_each_time(engine: Engine) -> None:
     texts = {"ada": RIGHT, "bob": WRONG, "cyd": STUB}
     submissions = [submission(student, text) for student, text in texts.items()]
@@ -165,14 +166,8 @@ def points(grading: Grading, submissions: list[Submission]) -> dict[str, int]:
     return {student: result.report.points for student, result in graded.items() if isinstance(result, Graded)}
 
 
-def test_no_engine_is_started_without_submissions() -> None:
-    before = processes.children(os.getpid())
-    with Grading(COURSE, {}) as grading:
-        assert points(grading, []) == {}
-        assert processes.children(os.getpid()) == before
-
-
 @pytest.mark.proof(part="grading")
+@pytest.mark.usefixtures("true_engines")
 def test_a_new_engine_replaces_one_that_was_killed() -> None:
     before = processes.children(os.getpid())
     with Grading(COURSE, {}) as grading:
@@ -186,6 +181,7 @@ def test_a_new_engine_replaces_one_that_was_killed() -> None:
     assert processes.children(os.getpid()) == before
 
 
+@pytest.mark.usefixtures("true_engines")
 def test_an_engine_that_starts_during_an_abort_ends_too() -> None:
     before = processes.children(os.getpid())
     with Grading(COURSE, {}, suites="visible") as grading:
