@@ -128,3 +128,13 @@ def test_every_line_that_make_breakages_breaks_is_still_there_once() -> None:
     changes = [change for changes in BREAKAGES.values() for change in changes]
     counts = {one.name: (REPOSITORY / one.file).read_text(encoding="utf-8").count(one.old) for one in changes}
     assert {name: count for name, count in counts.items() if count != 1} == {}
+
+
+def test_make_breakages_breaks_every_module_that_students_and_instructors_use() -> None:
+    broken = {change.file for changes in BREAKAGES.values() for change in changes}
+    modules = {
+        path.relative_to(REPOSITORY).as_posix()
+        for path in (REPOSITORY / "grader").rglob("*.py")
+        if path.name != "__init__.py" and not {"audit", "suites", "templates"} & set(path.parts)
+    }
+    assert modules - broken == set()
