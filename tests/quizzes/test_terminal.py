@@ -49,7 +49,7 @@ class Desk:
         self.path.with_name("quizzes.json").write_text(to_json([quiz.questions]), encoding="utf-8")
         self.path.write_text(write_sheet(quiz.questions, None, {}), encoding="utf-8")
 
-    def put(self, variant: int = 7, **answers: str) -> str:
+    def put(self, variant: int = 7, /, **answers: str) -> str:
         """Write a sheet with some answers."""
         self.path.write_text(write_sheet(self.questions, variant, answers), encoding="utf-8")
         return self.text()
@@ -110,13 +110,13 @@ def test_a_sheet_that_is_missing_or_empty_is_written(desk: Desk, content: bytes 
 
 
 def test_a_sheet_with_a_variant_keeps_it(desk: Desk) -> None:
-    before = desk.put(variant=7)
+    before = desk.put()
     assert "What is the mean of 3 and -4?" in desk.take("", "", "", "stop").stdout
     assert desk.text() == before
 
 
 def test_a_sheet_with_answers_and_no_variant_gets_none(desk: Desk) -> None:
-    desk.put(variant=0, order_of_terms="b")
+    desk.put(0, order_of_terms="b")
     desk.take("a")
     assert (desk.sheet().variant, desk.answers()) == (0, {"order_of_terms": "b", "even_sums": "a"})
 
@@ -251,7 +251,7 @@ def test_the_output_does_not_depend_on_whether_answers_are_right(desk: Desk, qui
     }.items():
         for line, item in zip(lines, quiz.items.values(), strict=True):
             assert mark(item, line, variant=7, weight=1).points == part * item.points
-        desk.put(variant=7)
+        desk.put()
         shown.append(desk.take(*lines).stdout)
     assert shown[0] == shown[1]
 
