@@ -21,10 +21,12 @@ from grader.audit.cases import (
     standing_alone,
 )
 from grader.engine.failure_matrix import names_in
+from grader.testing.misconceptions import build
 
 
 @functools.cache
 def cases(unit: str) -> list[Case]:
+    build(COURSE, [unit])
     return cases_of(COURSE, unit)
 
 
