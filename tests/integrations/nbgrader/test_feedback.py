@@ -129,7 +129,11 @@ def test_an_unreadable_answer_is_reported_before_the_due_date() -> None:
 
 
 def test_after_the_due_date_a_quiz_item_shows_all_feedback() -> None:
-    known = {"sentences": ["Addition is *commutative*."], "answer": "a) `a + b`\nb) b + a", "explanation": "So it is."}
+    known: dict[str, Any] = {
+        "sentences": ["Addition is *commutative*."],
+        "answer": "a) `a + b`\nb) b + a",
+        "explanation": "So it is.",
+    }
     assert read(of_order(points=1, **known)) == (
         "Order: 1 of 2 points Addition is commutative. The right answer a) a + b b) b + a Why So it is."
     )
