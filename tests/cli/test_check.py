@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jsonschema
 import pytest
@@ -60,7 +60,7 @@ def check() -> Iterator[Check]:
     """Check the answers in a folder as a spare process does, with one engine for all tests here."""
     with visible_grading(COURSE) as grading:
 
-        def check(folder: Path, name: str | None = None, **files: str) -> Checked:
+        def check(folder: Path, name: str | None = None, **files: Any) -> Checked:
             printed = io.StringIO()
             console = Console(file=printed, highlight=False)
             result = run(Command("check", str(REPOSITORY), str(folder), name, **files), console, grading)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 from courses import COURSE
 
@@ -15,7 +16,7 @@ RIGHT = "def add(a, b):\n    return a + b"
 def test_the_last_version_of_a_definition_counts_at_its_place_and_no_trial_or_cell_that_failed() -> None:
     sources = ["", "import torch", WRONG, "add(1, 2)", RIGHT, "x = nothing", f"{WRONG})"]
     failed = (5, 6)
-    noted = []
+    noted: list[Any] = []
     events = SimpleNamespace(register=lambda _, function: noted.append(function))
     cells = NotebookCells(
         SimpleNamespace(history_manager=SimpleNamespace(input_hist_raw=sources), events=events), COURSE

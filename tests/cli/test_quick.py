@@ -88,8 +88,13 @@ def test_in_a_terminal_it_prints_in_colours_and_asks_a_question(folder: Path) ->
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the spare process is asked for. It always answers that there is no such exercise."""
     asked: list[dict[str, Any]] = []
+
+    def ask(_root: Path, message: dict[str, Any]) -> dict[str, Any]:
+        asked.append(message)
+        return {"code": 2, "error": "None."}
+
     monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setattr(spare, "ask", lambda _root, message: asked.append(message) or {"code": 2, "error": "None."})
+    monkeypatch.setattr(spare, "ask", ask)
     monkeypatch.setattr(spare, "start", lambda *_: None)
     return asked
 
@@ -114,6 +119,7 @@ def test_other_command_lines_are_left_to_the_whole_program(asked: list[dict[str,
 def test_a_file_that_is_named_is_written_by_the_command_itself_which_has_the_users_open_files(
     asked: list[dict[str, Any]], option: str
 ) -> None:
-    command = Command("check", str(REPOSITORY), str(REPOSITORY), **{option: "/dev/stdout"})
+    named: dict[str, Any] = {option: "/dev/stdout"}
+    command = Command("check", str(REPOSITORY), str(REPOSITORY), **named)
     assert done_by_spare(command, Terminal("utf-8", False, 80, None)) is None
     assert asked == []
