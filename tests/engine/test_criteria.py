@@ -121,7 +121,7 @@ def test_an_answer_waits_for_an_exercise_that_has_no_substitute() -> None:
 @pytest.mark.parametrize("error", [InternalError("no process"), MemoryError()])
 def test_what_the_grader_lacks_is_no_outcome(error: Exception) -> None:
     class Broken(InProcessBackend):
-        def call(self, _operation: str, **_details: Any) -> Any:
+        def call(self, operation: str, **details: Any) -> Any:  # noqa: ARG002
             raise error
 
     with pytest.raises(InternalError):
