@@ -35,6 +35,17 @@ def users_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def forgotten_courses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Forget the suites of courses in temporary folders, because other courses have modules of these names."""
+    path, temporary = [*sys.path], str(tmp_path_factory.getbasetemp())
+    yield
+    sys.path[:] = path
+    for name, module in [*sys.modules.items()]:
+        if (getattr(module, "__file__", None) or "").startswith(temporary):
+            del sys.modules[name]
+
+
 @pytest.fixture(scope="session", autouse=True)
 def forked_engines() -> Iterator[None]:
     """Fork the engines of tests from a process that has imported torch, where processes can be forked."""

@@ -184,6 +184,7 @@ class Scale(nn.Module):
     def forward(self, x):
         raise NotImplementedError()
 ''',
+    "suites/__init__.py": "",
     "suites/sums/__init__.py": "",
     "suites/sums/test_sums.py": '''\
 import pytest
