@@ -158,7 +158,10 @@ class Term:
 
     def copied(self, root: Path) -> Term:
         """A copy for a test that changes it."""
-        return Term(Path(shutil.copytree(self.root, root, symlinks=True)), self.log)
+        copy = Term(Path(shutil.copytree(self.root, root, symlinks=True)), self.log)
+        settings = copy.folder / "nbgrader_config.py"
+        settings.write_text(settings.read_text().replace(str(self.root), str(copy.root)))
+        return copy
 
     def commands(self, *lines: str, prefix: Sequence[str] = ()) -> list[tuple[str, int]]:
         """Run commands of nbgrader in its folder; return the output and exit code of each."""
