@@ -33,6 +33,9 @@ class _Ended(InProcessBackend):
     def repeat(self, *_: Any, **__: Any) -> NoReturn:
         raise Ended("It ended.")
 
+    def notify(self, *_: Any, **__: Any) -> None:
+        """Keep nothing for a next call."""
+
 
 class _Answers(ReplayBackend):
     """Records which answers are lists of the values of a repeated call."""
