@@ -111,7 +111,7 @@ def example_class(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course of one unit with three criteria, worth five points, and a copy of this grader."""
+    """A course of one unit with three criteria, worth five points."""
     return courses.make_small_course(tmp_path_factory.mktemp("small"))
 
 
