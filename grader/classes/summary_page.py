@@ -188,7 +188,7 @@ def page(summary: Summary, hides_names: bool = False) -> str:
         misconceptions=misconception_rows(summary.gradebook),
         items=items,
         hardest_items=sorted(items, key=lambda one: one.right.value)[:3],
-        helped=found,
+        helped=[] if hides_names else found,
         rules={rule: sum(rule in one.reasons for one in found) for rule in RULES},
         needing=len(found),
         cases=summary.open_cases,
