@@ -12,6 +12,7 @@ import courses
 import pytest
 from users import as_ordinary_user
 
+import grader
 from grader.engine.grading_processes import OUT_OF_MEMORY
 
 pytestmark = pytest.mark.proof(part="grading")
@@ -78,7 +79,7 @@ def children(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 right = read_submission("ada", Path(sys.argv[1]), ["sums"], Path(sys.argv[1]))
-with Engine(find_course()) as engine:
+with Engine(find_course(Path(sys.argv[3]))) as engine:
     engine.handshake()
     pid = engine._process.pid
     crowded = pid if sys.argv[2] == "engine" else int(children(pid)[0])
@@ -104,9 +105,7 @@ def test_a_failed_fork_affects_only_its_submission(small_course: Path, tmp_path:
     for folder in (tmp_path, small_course):
         folder.chmod(0o755)
     answers = courses.hand_in(tmp_path / "ada", RIGHT)
-    command = [sys.executable, "-c", CROWDED, answers, place]
-    done = subprocess.run(
-        as_ordinary_user(command, [tmp_path, small_course]), cwd="/", env=courses.environment(small_course),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    command = [sys.executable, "-c", CROWDED, answers, place, small_course]
+    needed = [tmp_path, small_course, Path(grader.__file__).parents[1]]
+    done = subprocess.run(as_ordinary_user(command, needed), cwd="/", capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == [fault, fault, "3"], done.stderr
