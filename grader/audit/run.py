@@ -176,11 +176,8 @@ def ticks_of(course: Course, unit: str, cases: Iterable[Case]) -> Ticks:
                 return f"{criterion.name}: {outcome.fault or f'{outcome.reason} {outcome.detail}'.strip()}"
         return None
 
-    found = [
-        (case.kind, f"{case.exercise}/{case.name}", first_failure(case))
-        for case in cases
-        if case.kind in (*RIGHT, *WRITTEN)
-    ]
+    by_hand = [case for case in cases if case.kind in (*RIGHT, *WRITTEN)]
+    found = [(case.kind, f"{case.exercise}/{case.name}", first_failure(case)) for case in by_hand]
     right = [(name, reason) for kind, name, reason in found if kind in RIGHT]
     return Ticks(
         wrong=len(found) - len(right),

@@ -69,10 +69,12 @@ def _text(reader: Reader, report: Report) -> str:
             from grader.reports.exporters.junit import junit
 
             return junit(report)
-        case _:
+        case Reader.summary:
             from grader.reports.exporters.job_summary import summary
 
             return summary(report)
+        case Reader.classroom50:
+            raise ValueError("Classroom 50 reads two files.")
 
 
 def _write_classroom50(report: Report) -> None:

@@ -150,8 +150,9 @@ def _grade(content: bytes) -> bytes:
     except GraderError as error:
         return _not_graded("refused", str(error))
     missing, versions = engine.handshake.missing, engine.handshake.versions
-    if not lockdown.is_enough(missing) and not task.allow_unisolated:
-        return _not_graded("unisolated", *lockdown.missing_sentences(missing))
+    needed = lockdown.missing_sentences(missing)
+    if needed and not task.allow_unisolated:
+        return _not_graded("unisolated", *needed)
     try:
         reply = _sanitized(engine.reply(task.request))
     except InternalError as error:

@@ -154,9 +154,9 @@ class Grading(contextlib.AbstractContextManager["Grading"]):
                 self._engine.kill()
             self._handshake = self._engine.handshake()
         assert self._handshake
-        missing = self._handshake.missing
-        if not lockdown.is_enough(missing) and not self.allow_unisolated:
-            raise SandboxUnavailable(lockdown.missing_sentences(missing))
+        missing = lockdown.missing_sentences(self._handshake.missing)
+        if missing and not self.allow_unisolated:
+            raise SandboxUnavailable(missing)
         return Rubric(self._handshake.criteria, self.quizzes, self.suites)
 
 

@@ -121,7 +121,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     submission = read_submission("by-hand", folder, course.units, course.exercises)
     server = ForkServer.spawned(course.modules)
     config.add_cleanup(server.close)
-    if not lockdown.is_enough(server.missing) and not config.getoption("--allow-unisolated"):
+    if lockdown.missing_sentences(server.missing) and not config.getoption("--allow-unisolated"):
         raise pytest.UsageError(" ".join(["Student code cannot be isolated here.", *server.missing.values()]))
     runner = config.stash[RUNNER] = Runner(course, server, submission.sources)
     config.add_cleanup(runner.client.close)

@@ -49,7 +49,7 @@ def parse(question: Question, raw: str) -> Answer:
             return parse_number(raw)
         case "shape":
             return parse_shape(raw)
-        case _:
+        case "one_choice" | "several_choices" | "true_false" | "order" | "bug":
             return parse_letters(question, raw)
 
 

@@ -252,7 +252,7 @@ def accepted_answer(item: Item, variant: int) -> str:
             return f"line {number} should be {quoted((item.lines[number].fix or '').strip())}"
         case OrderItem():
             return " ".join(right_letters(item))
-        case _:
+        case NumberItem() | ShapeItem():
             return rendered(item.row(variant)["answer"])
 
 

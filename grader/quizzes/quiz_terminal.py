@@ -24,7 +24,16 @@ from grader.documents import nearest
 from grader.errors import GraderError, InternalError
 from grader.files import write_atomically
 from grader.quizzes.answers import AnswerError, missing_decimals, parse
-from grader.quizzes.questions import FILENAME, VARIANTS, Question, Questions, as_text, find_received, read_questions
+from grader.quizzes.questions import (
+    FILENAME,
+    VARIANTS,
+    Kind,
+    Question,
+    Questions,
+    as_text,
+    find_received,
+    read_questions,
+)
 from grader.quizzes.sheet import Sheet, SheetError, counted, heading, kind_line, write_sheet
 from grader.quizzes.sheet_reader import fill_in, read_sheet
 
@@ -53,11 +62,14 @@ CODE_THEME = ANSISyntaxTheme(
 _THEME = Theme({"markdown.code": "cyan", "markdown.code_block": "none"})
 
 # For all other kinds: one letter.
-_WHAT_TO_TYPE = {
+_WHAT_TO_TYPE: dict[Kind, str] = {
+    "one_choice": "One letter",
     "several_choices": "One letter or more",
+    "true_false": "One letter",
     "number": "A number",
     "shape": "A shape, written like (2, 4, 5)",
     "order": "All letters in the right order",
+    "bug": "One letter",
 }
 
 DELETE = "-"
@@ -124,7 +136,7 @@ class Screen:
 
 def what_to_type(question: Question) -> str:
     """Return what an answer looks like, such as: One letter."""
-    return _WHAT_TO_TYPE.get(question.kind, "One letter")
+    return _WHAT_TO_TYPE[question.kind]
 
 
 def as_written(question: Question, typed: str) -> str:

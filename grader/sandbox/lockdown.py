@@ -97,13 +97,8 @@ def nothing_holds() -> dict[str, str]:
     return dict.fromkeys(LAYERS, "Locking a process in needs Linux; grade on Linux, or in a Linux container.")
 
 
-def is_enough(missing: dict[str, str]) -> bool:
-    """Whether the layers that are not missing isolate a process."""
-    return not any(layer in missing for layer in NEEDED)
-
-
 def missing_sentences(missing: dict[str, str]) -> list[str]:
-    """Return a sentence for each needed layer that is missing."""
+    """Return a sentence for each needed layer that is missing. Without any, the others isolate a process."""
     return [f"{layer}: {missing[layer]}" for layer in NEEDED if layer in missing]
 
 

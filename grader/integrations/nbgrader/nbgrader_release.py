@@ -23,7 +23,16 @@ from grader.files import PACKAGE, write_atomically
 from grader.integrations.nbgrader import IN_PLACE_OF
 from grader.integrations.nbgrader.notebook_merge import Merge
 from grader.integrations.release import ReleaseError
-from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem, accepted_answer, right_letters
+from grader.quizzes.items import (
+    BugItem,
+    ChoiceItem,
+    Item,
+    NumberItem,
+    OrderItem,
+    ShapeItem,
+    accepted_answer,
+    right_letters,
+)
 from grader.quizzes.questions import Question
 from grader.quizzes.quiz_source import QuizSource
 from grader.quizzes.sheet import heading, kind_line
@@ -161,7 +170,7 @@ def _right_answer(item: Item) -> str:
             return json.dumps(" ".join(right_letters(item)))
         case ShapeItem():
             return repr(tuple(item.row(0)["answer"]))
-        case _:
+        case NumberItem():
             return repr(item.row(0)["answer"])
 
 

@@ -19,6 +19,7 @@ from rich.console import Console
 
 from grader.classes.decisions import Decisions
 from grader.cli import check_output, console
+from grader.cli.export import Reader
 from grader.cli.instructor import class_table
 from grader.reports.exporters.autograder_results import gradescope_results
 from grader.reports.exporters.html import page as html_page
@@ -112,9 +113,10 @@ def as_class(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Repor
 
 def test_no_text_is_anything_but_text_to_a_reader_of_an_export(as_class: Callable[[Report], Exported]) -> None:
     exporters = {
-        "annotations": as_annotations, "summary": as_markdown(summary), "opening": as_markdown(opening),
-        "page": as_html, "JUnit": as_junit, "Gradescope": as_gradescope, "check": as_check, "class": as_class,
+        "annotations": as_annotations, "summary": as_markdown(summary), "classroom50": as_markdown(opening),
+        "html": as_html, "junit": as_junit, "gradescope": as_gradescope, "check": as_check, "class": as_class,
     }  # fmt: skip
+    assert set(Reader) <= exporters.keys()
     harmless = {name: exported(with_text("word"))[1] for name, exported in exporters.items()}
     obeyed = []
     for attack in ATTACKS:
