@@ -56,8 +56,6 @@ def run(root: Path, heading: str, **more: str) -> str:
 def root(tmp_path: Path) -> Path:
     """Your repository, and beside it the clone of Classroom 50's."""
     root = courses.copy_course(tmp_path / "course")
-    if (signatures := REPOSITORY / "build" / "signatures").is_dir():  # it takes a minute to make
-        shutil.copytree(signatures, root / "build" / "signatures")
     for name in ("pyproject.toml", "requirements.lock", "LICENSE"):
         shutil.copy(REPOSITORY / name, root)
     settings = root / "autograder.yml"
