@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -369,12 +369,19 @@ def run_program(root: Path, *arguments: object, prefix: Sequence[str] = ()) -> s
 
 
 def run_grader(root: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run a command on the course in `root`, in a forked process if the course has no grader of its own."""
-    if (root / "grader").is_dir() or sys.platform != "linux":
+    """Run a command on the course in `root`, in a forked process if the course has no other grader than this one."""
+    if ((root / "grader").is_dir() and root != REPOSITORY) or sys.platform != "linux":
         return run_program(root, *arguments)
+    return run_forked(forks.COMMAND, *arguments, folder=root, environment=environment(root))
+
+
+def run_forked(
+    module: str, *arguments: object, folder: Path, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a module in a process that has imported torch already."""
     with open(os.devnull, "rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         streams = {"stdin": nothing.fileno(), "stdout": out.fileno(), "stderr": err.fileno()}
-        code = forks.fork(forks.COMMAND, *arguments, environment=environment(root), folder=root, streams=streams).wait()
+        code = forks.fork(module, *arguments, environment=environment, folder=folder, streams=streams).wait()
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess([*map(str, arguments)], code, out.read().decode(), err.read().decode())

@@ -11,6 +11,7 @@ import contextlib
 import gc
 import importlib
 import json
+import multiprocessing
 import os
 import select
 import shutil
@@ -30,7 +31,7 @@ STREAMS = ("stdin", "stdout", "stderr")
 MESSAGE_BYTES = 2**17
 # The environment variable with the path of the socket that takes orders to fork.
 ADDRESS = "GRADER_TESTS_FORKS"
-COMMAND, ENGINE = "grader.__main__", "grader.engine.engine_server"
+COMMAND, ENGINE, PYTEST = "grader.__main__", "grader.engine.engine_server", "pytest"
 # Not the command line itself, which reads the environment when it is imported.
 IMPORTED = (
     "torch", "pytest", "typer", "rich.console", "rich.progress", "rich.table", "yaml", "pydantic", "jinja2", "nbformat",
@@ -93,7 +94,7 @@ def fork(
     folder: str | Path,
     streams: Mapping[str, int] | None = None,
 ) -> Forked:
-    """Run COMMAND or ENGINE in a new process. Its standard streams are these open files, or else pipes."""
+    """Run COMMAND, ENGINE or PYTEST in a new process. Its standard streams are these open files, or else pipes."""
     theirs, pipes = dict(streams or {}), {}
     for name in STREAMS:
         if name not in theirs:
@@ -140,6 +141,8 @@ def serve(address: str) -> None:
     for module in IMPORTED:
         importlib.import_module(module)
     vars(importlib.import_module(ENGINE))["start_module"] = engine_process
+    # Pools of processes are forked too: like their parent, they have one thread.
+    vars(importlib.import_module("grader.engine.failure_matrix"))["STARTS"] = multiprocessing.get_context("fork")
     gc.freeze()
     woken, waking = os.pipe()
     os.set_blocking(waking, False)

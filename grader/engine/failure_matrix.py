@@ -51,6 +51,8 @@ from grader.text import ended
 Rows = dict[str, dict[str, Outcome]]
 """The outcome of each criterion, by the misconception's name and the criterion's."""
 FILENAME = "signatures.json"
+STARTS = multiprocessing.get_context("spawn")
+"""How pools start their processes: new ones, because a fork of a process with threads lacks them."""
 Coded = tuple[str, str]
 """The outcomes of a signature, and its name and sentence."""
 
@@ -305,11 +307,11 @@ def _outcome(passed: bool, kind: str, seen: Sequence[tuple[Any, float]]) -> Outc
 
 
 def worker_pool(jobs: int, prepare: Callable[..., None] | None = None, *arguments: Any) -> ProcessPoolExecutor:
-    """Return a pool of processes that run misconceptions and other answers, new ones: a fork would lack our threads.
+    """Return a pool of processes that run misconceptions and other answers.
 
     prepare: what each calls first, with these arguments; by default `start_worker`.
     """
-    return ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), prepare or start_worker, arguments)
+    return ProcessPoolExecutor(jobs, STARTS, prepare or start_worker, arguments)
 
 
 def start_worker() -> None:

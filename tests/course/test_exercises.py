@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import forks
 import pytest
-from courses import REPOSITORY
+from courses import REPOSITORY, run_forked
 
 proof = pytest.mark.proof(part="exercises")
 UNITS = sorted(path.stem for path in (REPOSITORY / "solutions").glob("*.py"))
@@ -23,8 +25,9 @@ def folder(tmp_path: Path) -> Path:
 
 def visible_tests(folder: Path, *units: str) -> tuple[dict[str, int], str]:
     """Run the tests of some units; return how many passed and failed, and the output of pytest."""
-    command = [sys.executable, "-m", "pytest", *(f"test_{unit}.py" for unit in units)]
-    output = subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+    options = ["-W", "ignore:Module already imported"]  # pytest's plugins
+    files = [f"test_{unit}.py" for unit in units]
+    output = run_forked(forks.PYTEST, *options, *files, folder=folder, environment=os.environ).stdout
     summary = output.splitlines()[-1]
     return {outcome: int(count) for count, outcome in re.findall(r"(\d+) ([a-z]+)", summary)}, output
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from courses import environment, grader_command
+from courses import run_grader
 
 from grader.course.model import Course, load_course
 from grader.course.new import new_course
@@ -200,15 +200,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new course that is built."""
     course = tmp_path_factory.mktemp("author") / "course"
     new_course(course, "A course")
-    assert run_command(course, "build").returncode == 0
+    assert run_grader(course, "build").returncode == 0
     return course
-
-
-def run_command(course: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    repository = Path(__file__).parents[2]
-    variables = {**environment(repository), "COLUMNS": "300"}
-    command = grader_command("--course", course, *arguments)
-    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.proof(part="audit")
@@ -223,7 +216,7 @@ def test_an_authors_typo_is_a_sentence_with_its_file_and_line(built: Path, tmp_p
     path.write_text(text.replace(old, new) if old else new, encoding="utf-8")
     for command in commands.split():
         given = (built / "solutions", "--student", "ada", "--out", tmp_path / "reports") if command == "grade" else ()
-        done = run_command(course, command, *given)
+        done = run_grader(course, command, *given)
         assert done.returncode != 0, (command, done.stdout)
         assert f"{name}:" in done.stderr, (command, done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
@@ -245,13 +238,13 @@ def test_a_line_that_raises_with_one_answer_is_printed_and_is_in_no_students_rep
     for student, answer in (("ada", RIGHT), ("bela", TEXT)):
         (students / student).mkdir(parents=True)
         (students / student / "averages.py").write_text(answer, encoding="utf-8")
-    done = run_command(course, "grade", students, "--out", tmp_path / "reports")
+    done = run_grader(course, "grade", students, "--out", tmp_path / "reports")
     assert done.returncode == 0, done.stderr
     [sentence] = suite_faults("bela", tmp_path / "reports")["averages"]
     assert sentence.startswith(f"{HIDDEN}:")
     assert f"- averages: {sentence} bela." in done.stdout.splitlines()
     # A report that is up to date is skipped, and the case stays open.
-    again = run_command(course, "grade", students, "--out", tmp_path / "reports")
+    again = run_grader(course, "grade", students, "--out", tmp_path / "reports")
     assert f"- averages: {sentence} bela." in again.stdout.splitlines()
     assert HIDDEN not in json.dumps(json.loads((tmp_path / "reports" / "bela.json").read_bytes()))
 
@@ -266,7 +259,7 @@ def test_a_changed_test_without_an_end_costs_no_point(built: Path, tmp_path: Pat
     ):
         text = (course / name).read_text(encoding="utf-8")
         (course / name).write_text(text.replace(old, new), encoding="utf-8")
-    done = run_command(course, "grade", built / "solutions", "--student", "ada", "--out", tmp_path / "reports")
+    done = run_grader(course, "grade", built / "solutions", "--student", "ada", "--out", tmp_path / "reports")
     assert done.returncode != 0
     assert f"{HIDDEN}:" in done.stderr
     assert "This is so with the solution too: correct the test." in done.stderr
