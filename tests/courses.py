@@ -260,9 +260,9 @@ class Scale(nn.Module):
 """
 
 
-def copy_course(root: Path, **limits: float) -> Path:
-    """Copy this course and its grader, with other limits."""
-    for name in ("grader", "solutions", "exercises"):
+def copy_course(root: Path, *, with_grader: bool = True, **limits: float) -> Path:
+    """Copy this course and its grader, with other limits; or only the suites of the grader."""
+    for name in ("grader" if with_grader else "grader/suites", "solutions", "exercises"):
         shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     text = (REPOSITORY / "autograder.yml").read_text(encoding="utf-8")
     for name, value in limits.items():
@@ -370,7 +370,7 @@ def run_program(root: Path, *arguments: object, prefix: Sequence[str] = ()) -> s
 
 def run_grader(root: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a command on the course in `root`, in a forked process if the course has no other grader than this one."""
-    if ((root / "grader").is_dir() and root != REPOSITORY) or sys.platform != "linux":
+    if ((root / "grader" / "engine").is_dir() and root != REPOSITORY) or sys.platform != "linux":
         return run_program(root, *arguments)
     return run_forked(forks.COMMAND, *arguments, folder=root, environment=environment(root))
 

@@ -221,6 +221,8 @@ def load_course(root: Path) -> Course:
     except FileNotFoundError:
         raise CourseError(f"{FILENAME} is missing in {root}: give the folder of a course, --course DIR.") from None
     course = document.validate(Course)
+    if course and (Path(course.suites_folder).is_absolute() or ".." in Path(course.suites_folder).parts):
+        document.report(("suites",), f"{course.suites_folder!r} is not below this file: move the suites there.")
     solutions = root / "solutions"
     # Students have only the stubs, which define the same names.
     _check_sources(document, solutions if solutions.is_dir() else root / "exercises")

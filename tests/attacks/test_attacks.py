@@ -43,13 +43,14 @@ pytestmark = pytest.mark.proof(part="attacks")
 
 USERS = ("root", "ordinary user")
 RECORD = """\
+import sys
 from pathlib import Path
 from grader.course import model
 from grader.engine import failure_matrix
 from grader.testing import misconceptions
 whole = model.load_course(Path.cwd())
-misconceptions.build(whole, whole.units)
-failure_matrix.fill(whole, whole.units)
+misconceptions.build(whole, sys.argv[1:])
+failure_matrix.fill(whole, sys.argv[1:])
 """
 # The first of the two users also grades each attack alone: what a batch shares does not depend on the user.
 WAYS = ("alone", "batch")
@@ -199,7 +200,7 @@ def make_course(folder: Path) -> tuple[Path, list[str]]:
         "autograder.yml",
         f"solutions/{UNIT}_quiz.yml",
     )
-    subprocess.run([sys.executable, "-c", RECORD], env=environment(course), cwd=course, check=True)
+    subprocess.run([sys.executable, "-c", RECORD, *HONEST_PARTS], env=environment(course), cwd=course, check=True)
     return course, planted
 
 

@@ -97,6 +97,8 @@ def late(percent_per_day: object, most: str = "most_percent: 25") -> str:
 
 # Each text of the good file, what replaces it, and all problems that are reported, each with its line and column.
 WRONG = [
+    ('version: "1"\n', 'version: "1"\nsuites: ../suites\n', "3:9: '../suites' is not below this file: move the suites "
+     "there."),
     ("  output_kb: 64\n", "  output_kb: 64\n  memory: 3\n", "9:3: unknown key 'memory'. Allowed here: call_seconds, "
      "unit_seconds, cpu_seconds, memory_mb, output_kb. Did you mean 'memory_mb'?"),
     ("before_due: sentence", "before_due: sentense", "10:15: 'before_due' cannot be 'sentense'. Allowed: points, "

@@ -248,7 +248,7 @@ def test_a_programs_output_is_shown_without_workflow_commands(bundle: Path, caps
 
 
 def test_a_bundle_with_a_leak_is_not_written(tmp_path: Path) -> None:
-    course = copy_course(tmp_path / "course")
+    course = copy_course(tmp_path / "course", with_grader=False)
     leave_out_signatures(course)
     for name in ("pyproject.toml", "requirements.lock", "LICENSE"):
         shutil.copy(REPOSITORY / name, course)
