@@ -288,7 +288,7 @@ def make_changed_course(root: Path) -> Path:
 
     The quiz of the first unit is over and has no points; the quiz of the second is left out.
     """
-    copy_course(root)
+    copy_course(root, with_grader=False)
     settings = yaml.safe_load((root / "autograder.yml").read_text(encoding="utf-8"))
     (first, exercises), (second, others) = LISTED.items()
     given = settings["units"]

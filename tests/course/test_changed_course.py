@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import courses
+import forks
 import pytest
 from courses import LISTED, read_reports, run_grader
 
@@ -114,10 +114,8 @@ def test_students_receive_nothing_that_is_left_out(root: Path) -> None:
 @proof
 @pytest.mark.parametrize("suites", ["grader/suites", "exercises"])
 def test_pytest_deselects_tests_of_what_is_left_out(root: Path, suites: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", suites, "--collect-only", "-q", "--continue-on-collection-errors"],
-        cwd=root, env=courses.environment(root), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    options = ["--collect-only", "-q", "--continue-on-collection-errors", "-W", "ignore:Module already imported"]
+    done = courses.run_forked(forks.PYTEST, suites, *options, folder=root, environment=os.environ)
     assert done.returncode == 0, done.stdout + done.stderr
     assert {re.findall(r"test_(\w+)\.py", line)[-1] for line in done.stdout.splitlines() if "::" in line} == set(LISTED)
 
@@ -134,10 +132,8 @@ def test_a_misspelt_exercise_of_a_suite_is_still_refused(root: Path, folder: Pat
 
 @proof
 def test_grader_check_tests_the_rest(root: Path, folder: Path) -> None:
-    done = subprocess.run(
-        courses.grader_command("check"),
-        cwd=folder / "bob", env=courses.environment(root), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    arguments = ("--course", root, "check")
+    done = courses.run_forked(forks.COMMAND, *arguments, folder=folder / "bob", environment=os.environ)
     assert done.returncode == 1, done.stderr
     assert "3 of 4 exercises pass the visible tests." in done.stdout
     assert "✗ project_qkv" in done.stdout
