@@ -17,7 +17,7 @@ from grader.audit.equivalence import Solution
 from grader.audit.run import probes_for
 from grader.testing.probes import probes_of
 
-pytestmark = pytest.mark.proof(part="audit")
+pytestmark = pytest.mark.proof(part="full")
 
 # The audit compares all draws; these show whether a probe observes something that is not a rule.
 SHARE, MOST = 6, 20
