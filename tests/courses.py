@@ -260,9 +260,18 @@ class Scale(nn.Module):
 """
 
 
-def copy_course(root: Path, *, with_grader: bool = True, **limits: float) -> Path:
-    """Copy this course and its grader, with other limits; or only the suites of the grader."""
-    for name in ("grader" if with_grader else "grader/suites", "solutions", "exercises"):
+def copy_course(root: Path, **limits: float) -> Path:
+    """Copy this course and its grader, with other limits."""
+    return _copy_course(root, "grader", limits)
+
+
+def copy_course_alone(root: Path) -> Path:
+    """Copy this course with its suites, and without the grader."""
+    return _copy_course(root, "grader/suites", {})
+
+
+def _copy_course(root: Path, code: str, limits: Mapping[str, float]) -> Path:
+    for name in (code, "solutions", "exercises"):
         shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     text = (REPOSITORY / "autograder.yml").read_text(encoding="utf-8")
     for name, value in limits.items():
@@ -288,7 +297,7 @@ def make_changed_course(root: Path) -> Path:
 
     The quiz of the first unit is over and has no points; the quiz of the second is left out.
     """
-    copy_course(root, with_grader=False)
+    copy_course_alone(root)
     settings = yaml.safe_load((root / "autograder.yml").read_text(encoding="utf-8"))
     (first, exercises), (second, others) = LISTED.items()
     given = settings["units"]

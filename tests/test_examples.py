@@ -70,7 +70,7 @@ def graded(folder: Path, example_class: Path, due: str) -> Reports:
     """Grade the class in a course with this due date, and return the report of each student."""
     for unit in COURSE.units:
         fill(unit)
-    course = courses.copy_course(folder / "course", with_grader=False)
+    course = courses.copy_course_alone(folder / "course")
     courses.set_due(course, due)
     run = courses.run_grader(course, "grade", example_class, "--out", folder / "reports")
     assert run.returncode == 0, run.stderr

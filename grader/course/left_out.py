@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from grader.course.root import FILENAME
 from grader.submissions.notebook import marks_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
     from nbformat import NotebookNode
 
@@ -59,15 +62,18 @@ def describe_left_out(course: Course) -> list[str]:
 def deselect(items: list[pytest.Item], course: Course) -> None:
     """Remove the tests of exercises that autograder.yml leaves out. Misspelt names stay, and are refused later."""
     missing = left_out(course)
+
+    @functools.cache
+    def removed(path: Path) -> Collection[str]:
+        return tests_left_out(path.read_text(encoding="utf-8"), missing.get(path.stem.removeprefix("test_"), []))
+
+    def is_left_out(item: pytest.Item) -> bool:
+        if mark := item.get_closest_marker("exercise"):
+            return not set(missing.get(item.path.parent.name, [])).isdisjoint(mark.args)
+        return item.location[2].partition("[")[0] in removed(item.path)
+
     if missing:
-        items[:] = [item for item in items if not _is_left_out(item, missing)]
-
-
-def _is_left_out(item: pytest.Item, missing: dict[str, list[str]]) -> bool:
-    if mark := item.get_closest_marker("exercise"):
-        return not set(missing.get(item.path.parent.name, [])).isdisjoint(mark.args)
-    names = set(missing.get(item.path.stem.removeprefix("test_"), []))
-    return item.location[2].partition("[")[0] in tests_left_out(item.path.read_text(encoding="utf-8"), names)
+        items[:] = [item for item in items if not is_left_out(item)]
 
 
 def tests_left_out(text: str, names: Collection[str]) -> dict[str, ast.FunctionDef]:

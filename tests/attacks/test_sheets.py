@@ -62,7 +62,7 @@ CLASS: dict[str, Callable[[int, Item], str]] = {
 
 def graded(tmp_path: Path, due: str) -> tuple[dict[str, dict[str, Any]], str]:
     """Return the reports on all sheets of the class, and the output, in a course with this due date."""
-    course = courses.copy_course(tmp_path / "course", with_grader=False)
+    course = courses.copy_course_alone(tmp_path / "course")
     courses.set_due(course, due)
     for student, answer in CLASS.items():
         folder = tmp_path / "class" / student

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from classroom50_collector import check_result
-from courses import REPOSITORY, copy_course, leave_out_signatures, run_grader
+from courses import REPOSITORY, copy_course_alone, leave_out_signatures, run_grader
 
 from grader import machine
 
@@ -248,7 +248,7 @@ def test_a_programs_output_is_shown_without_workflow_commands(bundle: Path, caps
 
 
 def test_a_bundle_with_a_leak_is_not_written(tmp_path: Path) -> None:
-    course = copy_course(tmp_path / "course", with_grader=False)
+    course = copy_course_alone(tmp_path / "course")
     leave_out_signatures(course)
     for name in ("pyproject.toml", "requirements.lock", "LICENSE"):
         shutil.copy(REPOSITORY / name, course)
