@@ -199,20 +199,21 @@ def test_a_fault_of_the_grader_leaves_no_result_and_says_why(
     assert not list((root / "results").iterdir())
 
 
+def set_up(release: Path, folder: Path, programs: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run setup.sh with these programs alone, each a line of bash, written to `folder`."""
+    bash, dirname = shutil.which("bash"), shutil.which("dirname")
+    for name, line in {**programs, "dirname": f'exec {dirname} "$@"'}.items():
+        program = folder / name
+        program.write_text(f"#!{bash}\n{line}\n", encoding="utf-8")
+        program.chmod(0o755)
+    command = [str(bash), release / "setup.sh"]
+    return subprocess.run(command, env={"PATH": str(folder)}, capture_output=True, text=True)
+
+
 def test_setup_names_the_image_to_choose_if_python_is_too_old(release: Path, tmp_path: Path) -> None:
     # A system with an older Python and nothing else to install: both programs that show it are substitutes.
-    programs = {
-        "python3": '[ "$1" = --version ] && echo "Python 3.10.12"',
-        "apt-get": "exit 0",
-        "dirname": f'exec {shutil.which("dirname")} "$@"',
-    }
-    for name, line in programs.items():
-        program = tmp_path / name
-        program.write_text(f"#!{shutil.which('bash')}\n{line}\n", encoding="utf-8")
-        program.chmod(0o755)
-    done = subprocess.run(
-        [str(shutil.which("bash")), release / "setup.sh"], env={"PATH": str(tmp_path)}, capture_output=True, text=True
-    )
+    programs = {"python3": '[ "$1" = --version ] && echo "Python 3.10.12"', "apt-get": "exit 0"}
+    done = set_up(release, tmp_path, programs)
     assert done.returncode != 0
     assert "The grader needs Python 3.11 or later, and this image has Python 3.10.12." in done.stderr
 
@@ -226,19 +227,12 @@ def test_setup_takes_the_python_of_the_course_or_says_which_one_grades(
         "python3": 'case "$*" in *venv*) echo 3.12 makes it >&2; exit 9;; *format*) exit 1;; '
         "--version) echo Python 3.12.3;; esac",
         "apt-get": 'case "$*" in *python3.*) exit 100;; esac',
-        "dirname": f'exec {shutil.which("dirname")} "$@"',
     }
     if is_there:
         programs[f"python{COURSE.python}"] = (
             'case "$*" in *venv*) echo the one of the course makes it >&2; exit 9;; esac'
         )
-    for name, line in programs.items():
-        program = tmp_path / name
-        program.write_text(f"#!{shutil.which('bash')}\n{line}\n", encoding="utf-8")
-        program.chmod(0o755)
-    done = subprocess.run(
-        [str(shutil.which("bash")), release / "setup.sh"], env={"PATH": str(tmp_path)}, capture_output=True, text=True
-    )
+    done = set_up(release, tmp_path, programs)
     assert done.returncode == 9
     assert done.stderr == (
         "the one of the course makes it\n"
