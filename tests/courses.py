@@ -366,9 +366,14 @@ def grader_command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "grader", *map(str, arguments)]
 
 
+def has_grader(root: Path) -> bool:
+    return (root / "grader" / "engine").is_dir()
+
+
 def environment(root: Path) -> dict[str, str]:
-    """The environment in which `python -m grader` is the grader in `root`, and grades the course there."""
-    return {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "160"}
+    """The environment in which `python -m grader` is the grader in `root`, or the one of these tests if it has none."""
+    path = str(root if has_grader(root) else REPOSITORY)
+    return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "160"}
 
 
 def run_program(root: Path, *arguments: object, prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
@@ -379,7 +384,7 @@ def run_program(root: Path, *arguments: object, prefix: Sequence[str] = ()) -> s
 
 def run_grader(root: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a command on the course in `root`, in a forked process if the course has no other grader than this one."""
-    if ((root / "grader" / "engine").is_dir() and root != REPOSITORY) or sys.platform != "linux":
+    if (has_grader(root) and root != REPOSITORY) or sys.platform != "linux":
         return run_program(root, *arguments)
     return run_forked(forks.COMMAND, *arguments, folder=root, environment=environment(root))
 

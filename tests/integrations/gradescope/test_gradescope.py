@@ -206,7 +206,7 @@ def set_up(release: Path, folder: Path, programs: dict[str, str]) -> subprocess.
         program = folder / name
         program.write_text(f"#!{bash}\n{line}\n", encoding="utf-8")
         program.chmod(0o755)
-    command = [str(bash), release / "setup.sh"]
+    command = [str(bash), str(release / "setup.sh")]
     return subprocess.run(command, env={"PATH": str(folder)}, capture_output=True, text=True)
 
 

@@ -94,7 +94,7 @@ def environment_of(root: Path, home: Path) -> dict[str, str]:
     return {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         "HOME": str(home),
-        "PYTHONPATH": str(root),
+        "PYTHONPATH": courses.environment(root)["PYTHONPATH"],
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 
