@@ -1,4 +1,4 @@
-"""The failures of every mistake: `python tests/failures.py` writes tests/suites/failures.txt anew.
+"""The failures of every mistake: `python tests/failures.py [UNIT …]` writes tests/suites/failures.txt anew.
 
 The file has a line for each misconception, each pair of misconceptions and each unlisted mistake, with the criteria
 that it fails, or with those that it passes if these are fewer. Nobody writes it by hand: read its diff, because a
@@ -7,6 +7,7 @@ criterion that a mistake newly fails or passes is a point that a student loses o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator
 
 from courses import COURSE, REPOSITORY
@@ -40,11 +41,14 @@ def _line(suite: Suite, exercise: str, name: str, failed: Collection[str]) -> st
     return f"{suite.unit}/{exercise}/{name}: {what.removesuffix(' but ')}"
 
 
-def main() -> None:
-    found = [line for suite in SUITES.values() for line in (*of_misconceptions(suite), *of_other_mistakes(suite))]
+def main(units: Collection[str]) -> None:
+    others = SUITES.keys() - units
+    kept = [line for line in FILE.read_text(encoding="utf-8").splitlines() if line.partition("/")[0] in others]
+    suites = [SUITES[unit] for unit in units]
+    found = kept + [line for suite in suites for line in (*of_misconceptions(suite), *of_other_mistakes(suite))]
     FILE.write_text("".join(f"{line}\n" for line in sorted(found)), encoding="utf-8")
     print(f"{FILE.relative_to(REPOSITORY)} has {len(found)} mistakes.")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or list(SUITES))
