@@ -166,13 +166,15 @@ def test_every_link_to_a_file_leads_to_one() -> None:
 
 def test_everything_that_the_architecture_names_exists() -> None:
     drawing = ARCHITECTURE.partition("## Data flow")[2].partition("```text\n")[2].partition("```")[0]
-    places = {(name, "") for name in re.findall(r"\w+/\w+", drawing)}
-    places |= set(re.findall(r"`((?:[a-z_]+/)+[a-z_]*[a-z])((?:\.\w+)*)`", ARCHITECTURE))
+    modules = re.findall(r"\w+/\w+", drawing)
+    assert modules
+    assert not {name for name in modules if not (REPOSITORY / "grader" / f"{name}.py").is_file()}
+    places = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]*[a-z])((?:\.\w+)*)`", ARCHITECTURE))
     lost = []
     for name, inside in places:
         folder, module = REPOSITORY / "grader" / name, REPOSITORY / "grader" / f"{name}.py"
         text = module.read_text(encoding="utf-8") if module.is_file() else ""
-        defined = re.findall(r"(?m)^ *(?:class |def )?(\w+)(?=[ (:=])", text)
+        defined = re.findall(r"(?m)^(?: *(?:class|def) )?(\w+)(?=[ (:=])", text)
         if not (text or folder.is_dir()) or not set(filter(None, inside.split("."))) <= {*defined}:
             lost.append((name, inside))
     assert lost == []
