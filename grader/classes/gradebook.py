@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from grader.classes.collected import CollectedClass
 from grader.classes.decisions import Decisions
 from grader.classes.differences import Current
-from grader.classes.record import Grade, grades
+from grader.classes.record import Grade
 from grader.classes.roster import RosterEntry
 from grader.course.model import Course
 from grader.errors import GraderError
@@ -180,29 +179,6 @@ class Gradebook:
                 together = tuple(grade.report.together) if grade.report else ()
                 found.setdefault(together or row.entry.student, row)
         return list(found.values())
-
-
-def read_gradebook(
-    decisions: Decisions,
-    reports: Path,
-    now: datetime.datetime,
-    unit: str | None = None,
-    collected: CollectedClass | None = None,
-) -> Gradebook:
-    """Read the reports of a class: reports/<student>.json, or reports/<unit>/<student>.json.
-
-    Args:
-        decisions: The course and the roster. Without a roster, every student with a report is in the class.
-        reports: The folder of the reports.
-        now: Only units that are over count.
-        unit: Only this unit, even if it is not over.
-        collected: If given, only reports on the commits that it names are grades.
-
-    Raises:
-        GraderError: There are no reports.
-    """
-    found = read_reports(decisions.course, reports)
-    return gradebook_of(decisions, found, now, [unit] if unit else [], grades(collected, reports) if collected else ())
 
 
 def gradebook_of(

@@ -36,7 +36,7 @@ from messy_class import (
 from typer.testing import CliRunner, Result
 
 from grader.classes.decisions import read_decisions
-from grader.classes.gradebook import read_gradebook
+from grader.classes.gradebook import gradebook_of, read_reports
 from grader.classes.open_cases import OpenCase, open_cases
 from grader.cli.instructor import app
 from grader.course.model import load_course
@@ -96,7 +96,7 @@ class Graded:
         decisions = read_decisions(self.root / ROSTER, course)
         now = datetime.datetime.now(datetime.UTC)
         reports = self.root / "reports"
-        return open_cases(read_gradebook(decisions, reports, now), course, now, reports)
+        return open_cases(gradebook_of(decisions, read_reports(course, reports), now), course, now, reports)
 
     @cached_property
     def page(self) -> BeautifulSoup:

@@ -67,22 +67,20 @@ def gradebook(
     from grader.classes.collected import read_collected
     from grader.classes.decisions import read_decisions
     from grader.classes.exports import columns
-    from grader.classes.gradebook import read_gradebook
+    from grader.classes.gradebook import gradebook_of, read_reports
+    from grader.classes.record import grades
 
     course = read_course(folder_of_course, unit)
     if roster is None and reader in KNOWN_STUDENTS:
         raise GraderError(f"--roster: {reader} needs to know who the students are: give roster.csv, or its own export.")
-    found = read_gradebook(
-        read_decisions(roster, course),
-        reports,
-        datetime.datetime.now(datetime.UTC),
-        unit,
-        read_collected(collected) if collected else None,
-    )
+    decisions, now = read_decisions(roster, course), datetime.datetime.now(datetime.UTC)
+    commits = read_collected(collected) if collected else None
+    read = read_reports(course, reports)
+    found = gradebook_of(decisions, read, now, [unit] if unit else [], grades(commits, reports) if commits else ())
     # A table for people shows also those who are not in the class, at its end.
     shown = found if reader in KNOWN_STUDENTS else replace(found, rows=[*found.rows, *found.strangers])
-    grades = columns(shown, has_total_only, is_percent)
-    export = _export(shown, grades, reader, into, course.units)
+    table = columns(shown, has_total_only, is_percent)
+    export = _export(shown, table, reader, into, course.units)
     write_named(into, export.content, "--out")
     _print_written(found, export, reader, into)
 
