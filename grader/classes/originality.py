@@ -9,7 +9,6 @@ The folder has one form for both:
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import shutil
@@ -24,7 +23,7 @@ from grader.course.model import Course
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.sandbox.pieces import fix_indentation
-from grader.sandbox.statements import MAGIC, NOT_PARSED, other_language
+from grader.sandbox.statements import MAGIC, other_language, parse
 from grader.submissions.notebook import code_lines
 from grader.submissions.reader import read_submission
 from grader.submissions.submission import UnitSource, UnitSubmission, filenames, missing_file
@@ -138,13 +137,8 @@ def _with_comments(cell: str) -> str:
 
 def _is_python(text: str) -> bool:
     """Return whether a text parses as a whole."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on what students wrote
-            ast.parse(text)
-    except (SyntaxError, *NOT_PARSED):
-        return False
-    return True
+    with warnings.catch_warnings(action="ignore"):  # on what students wrote
+        return not isinstance(parse(text), SyntaxError)
 
 
 def require_own(folder: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from grader.classes.collected import CollectedClass, CollectedStudent, CollectError, alike
+from grader.classes.collected import CollectedClass, CollectedStudent, CollectError
 from grader.classes.decisions import Decisions, remembered
 from grader.classes.differences import Current
 from grader.course.model import Course
@@ -43,13 +43,6 @@ class Grade:
     def graded(self) -> list[Unit]:
         """The units that have a grade."""
         return [unit for unit in self.units.values() if isinstance(unit, Unit)]
-
-    @property
-    def missing(self) -> list[str]:
-        """Why something is not graded."""
-        if self.student.problem:
-            return [self.student.problem]
-        return alike({unit: f"not graded: {why}" for unit, why in self.units.items() if isinstance(why, str)})
 
 
 def grades_in(reports: Mapping[str, Mapping[str, Report | str]]) -> list[Grade]:
