@@ -26,9 +26,7 @@ from grader.classes.times import (
     stem,
 )
 from grader.reports.folder import INSTRUCTOR
-from grader.submissions.archives import Folder
-from grader.submissions.submission import intended_name, quoted
-from grader.submissions.tree import walk
+from grader.submissions.submission import quoted
 from grader.text import in_words
 
 
@@ -117,17 +115,14 @@ class Dating:
                 f"not graded now. If it is not, {remedy}."
             )
             return
-        holding = self._paths
-        if len(holding) > 1:  # numbers are those of one assignment
-            holding = [path for path in self._paths if self._numbers(path) & worksheet.numbers]
-            holding = holding or [path for path in self._paths if self._may_hold(path, unit)]
-        if len(holding) > 1 or not {*holding} <= {*without}:
+        # Numbers are those of one assignment.
+        holding = [path for path in self._paths if len(self._paths) == 1 or self._numbers(path) & worksheet.numbers]
+        if len(holding) != 1 or holding[0] not in without:
             raise TableError(
                 f"{worksheet.path}: it cannot be known which of {in_words([quoted(path) for path in self._paths])} it "
                 f"is about: {remedy}."
             )
-        for path in holding:
-            self._worksheets[path, unit] = worksheet
+        self._worksheets[holding[0], unit] = worksheet
 
     def _note_worksheet(self, path: Path, worksheet: Worksheet) -> None:
         """Note what a worksheet does not say, and whether it is that of another assignment."""
@@ -142,18 +137,6 @@ class Dating:
     def _numbers(self, path: Path) -> set[str]:
         """Return Moodle's numbers of the submissions in a download."""
         return {one.number for one in self._here[path]} - {""}
-
-    def _may_hold(self, path: Path, unit: str) -> bool:
-        """Return whether submissions of a download may have a unit: by a name, or by names that say nothing."""
-        for tree in [one.tree for one in self._here[path]]:
-            files = [file.path for file in walk(Folder(tree) if isinstance(tree, Path) else tree).files]
-            parts = {part for file in files for part in file.split("/")}
-            named = [
-                one for one in self._course.units if one in parts or any(intended_name(part, [one]) for part in parts)
-            ]
-            if unit in named or (files and not named):
-                return True
-        return False
 
     @functools.cached_property
     def _others(self) -> set[str]:

@@ -116,6 +116,17 @@ def test_a_worksheet_of_a_unit_belongs_to_the_only_download(tmp_path: Path) -> N
             "times_sums.csv: it cannot be known which of '{0}/monday' and '{0}/friday' it is about: rename",
         ),
         (TWO, ["sums", "monday"], "it is about: rename it to times_friday.csv."),
+        # Names of files and numbers of another assignment do not say it.
+        (
+            {"one": {"ada/means.py": CODE}, "two": {"ada/sums.py": CODE}},
+            ["sums"],
+            "which of '{0}/one' and '{0}/two' it is about: rename it to times_one.csv or times_two.csv.",
+        ),
+        (
+            {"one": moodle("Ada Doe_511"), "two": moodle("Ada Doe_611")},
+            ["sums"],
+            "which of '{0}/one' and '{0}/two' it is about: rename it to times_one.csv or times_two.csv.",
+        ),
         (
             {"a/sums": moodle(ADA), "b/sums": moodle(ADA)},
             ["sums"],
@@ -132,16 +143,8 @@ def test_a_worksheet_that_may_be_about_several_downloads_is_refused(
     assert sentence.format(tmp_path) in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "downloads",
-    [
-        {"one": moodle("Ada Doe_511"), "two": moodle(ADA)},  # two assignments for one unit
-        {"one": {"ada/means.py": CODE}, "two": {"ada/sums.py": CODE}},
-    ],
-)
-def test_a_worksheet_of_a_unit_belongs_to_the_only_download_with_its_numbers_or_with_that_unit(
-    tmp_path: Path, downloads: dict[str, dict[str, str]]
-) -> None:
+def test_a_worksheet_of_a_unit_belongs_to_the_only_download_with_its_numbers(tmp_path: Path) -> None:
+    downloads = {"one": moodle("Ada Doe_511"), "two": moodle(ADA)}  # two assignments for one unit
     term = Term(tmp_path, downloads, {"times_sums": worksheet(n11=18)})
     term.dated("one", "two")
     assert term.at("ada") == [None, on(18)]
