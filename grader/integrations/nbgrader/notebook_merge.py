@@ -135,7 +135,7 @@ class Merge:
         self._note_removed_texts()
         self._cells: Cells = {name: cell for name, cell in merged.items() if cell is not None}
         for name, cell in self._new.items():
-            if _is_test(cell):
+            if is_test(cell):
                 self._require(name.removeprefix(_TEST))
                 self._require(name)
         self._require_order_of_quiz()
@@ -220,7 +220,7 @@ class Merge:
         elif any(
             bool(marks_of(own).get(mark)) != bool(marks_of(new).get(mark)) for mark in ("grade", "solution", "task")
         ):
-            kind = "test" if _is_test(new) else "answer"
+            kind = "test" if is_test(new) else "answer"
             self._refuse(name, own, f"it is no longer an autograded {kind}, and the course grades it. Set it back.")
 
     def _require_order_of_quiz(self) -> None:
@@ -236,7 +236,7 @@ class Merge:
 
     def _refuse_own_tests(self) -> None:
         for name, cell in self._cells.items():
-            if _is_test(cell) and name not in self._new:
+            if is_test(cell) and name not in self._new:
                 self._refuse(
                     name,
                     cell,
@@ -277,7 +277,8 @@ def _taken(new: NotebookNode, own: NotebookNode) -> NotebookNode:
     return taken
 
 
-def _is_test(cell: NotebookNode) -> bool:
+def is_test(cell: NotebookNode) -> bool:
+    """Return whether a cell has autograded tests."""
     marks = marks_of(cell)
     return bool(name_of(cell) and marks.get("grade") and not marks.get("solution"))
 

@@ -14,8 +14,10 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.utils import is_solution
 
-from grader.submissions.notebook import grade_id_of, imported_names, marks_of
+from grader.integrations.nbgrader.notebook_merge import is_test, name_of
+from grader.submissions.notebook import grade_id_of, imported_names
 
 # The definitions of a cell are found in its text: it is never run, and it may not even be valid Python.
 _DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
@@ -62,15 +64,15 @@ def repair(submitted: Sequence[NotebookNode], release: Sequence[NotebookNode]) -
     here, answer = -1, None
     for number, cell in enumerate(release):
         # A test follows its answer, and a missing cell follows the cell before it in the release.
-        here = answer if answer is not None and _is_test(cell) else found.get(number, here)
-        answer = here if _is_answer(cell) else answer
+        here = answer if answer is not None and is_test(cell) else found.get(number, here)
+        answer = here if is_solution(cell) else answer
         theirs = submitted[found[number]] if number in found else None
         changed = theirs if theirs is not None and _lines(theirs) not in untouched else None
-        if changed is not None and _is_answer(cell):
+        if changed is not None and is_solution(cell):
             places[here].append(_filled(cell, _safe_source(changed["source"], cell.cell_type)))
-        elif _is_marked(cell) or theirs is not None:
+        elif name_of(cell) or theirs is not None:
             places[here].append(_filled(cell, elsewhere.get(number, cell.source)))
-            if changed is not None and changed["cell_type"] == "code" and not _is_test(cell):
+            if changed is not None and changed["cell_type"] == "code" and not is_test(cell):
                 places[here].append(_own(changed))
     return _with_ids([*places[-1], *(cell for place in places[:-1] for cell in place)], release)
 
@@ -82,7 +84,7 @@ def _find_answers(
     claims = []
     defined = [_defined(cell) if cell["cell_type"] == "code" else set() for cell in submitted]
     for number, cell in enumerate(release):
-        if not _is_answer(cell):
+        if not is_solution(cell):
             continue
         name, names = grade_id_of(cell), _defined(cell)
         if name in names:  # then the stub's other definitions do not identify the answer
@@ -112,27 +114,14 @@ def _find_others(submitted: Sequence[NotebookNode], release: Sequence[NotebookNo
     free = {index: theirs for index, theirs in enumerate(submitted) if index not in found.values()}
     texts = {index: _lines(theirs) for index, theirs in free.items()}
     for number, cell in enumerate(release):
-        if _is_answer(cell):
+        if is_solution(cell):
             continue
-        name, lines = grade_id_of(cell) if _is_marked(cell) else None, _lines(cell)
+        name, lines = name_of(cell), _lines(cell)
         matches = (index for index in free if (grade_id_of(free[index]) == name if name else texts[index] == lines))
         match = next(matches, None)
         if match is not None:
             found[number] = match
             del free[match]
-
-
-def _is_marked(cell: NotebookNode) -> bool:
-    marks = marks_of(cell)
-    return bool(marks.get("grade_id")) and any(marks.get(mark) for mark in ("grade", "solution", "locked", "task"))
-
-
-def _is_answer(cell: NotebookNode) -> bool:
-    return _is_marked(cell) and bool(marks_of(cell).get("solution"))
-
-
-def _is_test(cell: NotebookNode) -> bool:
-    return _is_marked(cell) and bool(marks_of(cell).get("grade")) and not _is_answer(cell)
 
 
 def _lines(cell: NotebookNode) -> tuple[str, ...]:
@@ -150,7 +139,7 @@ def _filled(cell: NotebookNode, source: str) -> NotebookNode:
     """Return a cell of the release with this source, not run yet."""
     filled = copy.deepcopy(cell)
     filled.source = source
-    if not _is_marked(cell):
+    if not name_of(cell):
         filled.metadata.pop("nbgrader", None)
     if filled.cell_type == "code":
         filled.outputs, filled.execution_count = [], None
