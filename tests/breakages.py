@@ -662,10 +662,6 @@ BREAKAGES = {
     ],
     "nbgrader": [
         Change(
-            "the score and the delay are swapped", "grader/integrations/nbgrader/nbgrader_gradebook.py",
-            "late.percent(late.days(total_seconds_late))", "late.percent(late.days(score))",
-            "tests/integrations/nbgrader/test_plugins.py::test_the_late_penalty_is_a_share_of_the_score"),
-        Change(
             "late work also costs a part of an adjustment", "grader/integrations/nbgrader/nbgrader_gradebook.py",
             "math.floor(earned * (100 - percent) / 100 + extra)",
             "math.floor((earned + extra) * (100 - percent) / 100)",

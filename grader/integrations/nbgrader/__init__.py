@@ -70,6 +70,5 @@ def configure(c: Any, course: str | None = None) -> None:
         f"{ours}.nbgrader_gradebook.ApplyDecisions",
         f"{theirs}.CheckCellMetadata",
     ]
-    c.AssignLatePenalties.plugin_class = f"{ours}.nbgrader_gradebook.LatePenalty"
     c.GenerateFeedback.exporter_class = f"{ours}.nbgrader_grading.FeedbackExporter"
     c.ZipCollectApp.extractor_plugin = f"{ours}.nbgrader_reading.ExtractSubmissions"

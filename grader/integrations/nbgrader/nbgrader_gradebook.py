@@ -14,7 +14,6 @@ from typing import Any
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 from nbgrader.utils import parse_utc
 
@@ -25,7 +24,6 @@ from grader.classes.hand_ins import HandIn
 from grader.classes.matcher import Matcher
 from grader.classes.roster import RosterEntry
 from grader.course.model import Course, Late
-from grader.integrations.nbgrader import course_of
 from grader.reports.report_model import Change
 from grader.submissions.notebook import QUIZ_MARK
 from grader.submissions.submission import student_id
@@ -173,8 +171,7 @@ class LeaveQuizOpen(NbGraderPreprocessor):
 class ApplyDecisions(AssignLatePenalties):
     """Writes a student's dates, adjustments and penalty by the rules of the course, as they are applied to reports.
 
-    A notebook that is not of a unit gets nbgrader's own penalty, from LatePenalty. The parent is the
-    SubmissionExporter.
+    A notebook that is not of a unit gets nbgrader's own penalty. The parent is the SubmissionExporter.
     """
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
@@ -213,14 +210,3 @@ class ApplyDecisions(AssignLatePenalties):
                 )
             gradebook.db.commit()
         return nb, resources
-
-
-class LatePenalty(LateSubmissionPlugin):
-    """The deduction for late work by autograder.yml. The score that remains is rounded down, as in reports."""
-
-    def late_submission_penalty(self, student_id: str, score: float, total_seconds_late: float) -> float:  # noqa: ARG002
-        """Return how much to subtract, never more than the score."""
-        late = course_of(self.config).late
-        percent = late.percent(late.days(total_seconds_late))
-        exact = Fraction(str(score))
-        return float(exact - math.floor(exact * (100 - percent) / 100)) if percent else 0.0

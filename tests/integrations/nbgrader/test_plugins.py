@@ -1,4 +1,4 @@
-"""Our plugins of nbgrader: stubs, late penalties as in autograder.yml, and the index of the page of feedback."""
+"""Our plugins of nbgrader: stubs, and the index of the page of feedback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from nbgrader.preprocessors import ClearSolutions
 from small_course import SmallCourse
 
 from grader.integrations.nbgrader.generating import ClearAnswers, SetDueDate
-from grader.integrations.nbgrader.nbgrader_gradebook import LatePenalty
 
 ANSWER = """\
 # One letter.
@@ -24,7 +23,6 @@ ANSWER = """\
 answer_1 = "b"
 ### END SOLUTION
 """
-HOUR = 3600
 STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
 
 
@@ -75,11 +73,6 @@ def test_an_assignment_that_is_not_a_unit_gets_no_due_date(tmp_path: Path) -> No
     about = {"assignment": "a_party", "db_url": f"sqlite:///{tmp_path / 'gradebook.db'}"}
     SetDueDate().preprocess(nbformat.v4.new_notebook(), ResourcesDict(nbgrader=about))
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(("score", "hours", "penalty"), [(40, 1, 4), (40, 25, 8), (40, 24 * 30, 20), (0, 25, 0)])
-def test_the_late_penalty_is_a_share_of_the_score(score: float, hours: float, penalty: float) -> None:
-    assert LatePenalty().late_submission_penalty("ada", score, hours * HOUR) == penalty
 
 
 def test_the_index_of_the_feedback_names_exercises_and_quiz_items(course: SmallCourse) -> None:
