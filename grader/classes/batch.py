@@ -121,7 +121,7 @@ class Batch:
         """Grade the submissions, and write each report when it is ready.
 
         Args:
-            jobs: How many to grade at a time, or how many workers a cluster on this machine has.
+            jobs: How many to grade at a time; the workers of a cluster decide for themselves.
             begin: Called with each student before anything of theirs is read.
             advance: Called with each student and the outcome.
             scheduler: The scheduler of the cluster that grades, if any.

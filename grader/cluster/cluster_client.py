@@ -45,7 +45,7 @@ class ClusterGrading(contextlib.ExitStack):
             course: The course to grade.
             quizzes: The quizzes of the units that are graded. They are marked here.
             allow_unisolated: Run student code even on workers that cannot isolate it.
-            scheduler: The scheduler's address, or `local`.
+            scheduler: The scheduler's address.
         """
         super().__init__()
         self._course, self._quizzes, self._allow_unisolated = course, quizzes, allow_unisolated
@@ -54,18 +54,15 @@ class ClusterGrading(contextlib.ExitStack):
         self._sent: dict[Any, tuple[int, EngineRequest, Future[bytes]]] = {}  # by the key of the task
         self._threads, self._looked = 0, 0.0
 
-    def turns(self, workers: int) -> Turns:
-        """Return what grades submissions on the workers. Connects to the cluster.
-
-        Args:
-            workers: How many a local cluster grades at once.
+    def turns(self, _jobs: int) -> Turns:
+        """Return what grades submissions on the workers, which say how many at once. Connects to the cluster.
 
         Raises:
             GraderError: The address is refused, or nothing answers there.
             InternalError: A worker refuses to grade, or there is no worker or scheduler any more.
             SandboxUnavailable: A worker cannot isolate student code.
         """
-        self._scheduler, self._client = self.enter_context(connect(self._scheduler, self._course, workers))
+        self._scheduler, self._client = self.enter_context(connect(self._scheduler))
         # What earns points comes from this machine, whatever a worker says.
         with Engine(self._course) as engine:
             criteria = engine.handshake().criteria

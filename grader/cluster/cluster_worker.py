@@ -50,8 +50,7 @@ class SharedEngine:
         self._lock = threading.Lock()
         self._waiting: dict[int, queue.SimpleQueue[bytes]] = {}
         self.problem: InternalError | None = None
-        self._router = threading.Thread(target=self._route, daemon=True)
-        self._router.start()
+        threading.Thread(target=self._route, daemon=True).start()
 
     def reply(self, request: EngineRequest) -> bytes:
         """Return the engine's reply to a request. Raises InternalError if it ended, or hangs."""
@@ -69,11 +68,6 @@ class SharedEngine:
         if not line:
             raise self.problem or InternalError("the grading engine ended")
         return line
-
-    def close(self) -> None:
-        """End the engine."""
-        self._engine.kill()
-        self._router.join()
 
     def _route(self) -> None:
         """Give each reply to the thread that waits for it, until the engine ends."""
@@ -103,22 +97,15 @@ class WorkerProcess:
         with self._lock:
             if self._course is None:
                 named = os.environ.get(COURSE_VARIABLE)
-                self.use(find_course(Path(named) if named else None))
+                course = find_course(Path(named) if named else None)
+                # The versions are read once: the engine, and this process itself, keep the files that they were
+                # started with.
+                self._course, self._installed = course, installed(course)
         return [
             f"its {name} is {self._installed.get(name, 'unknown')}, and this machine's is {version}"
             for name, version in needed.items()
             if self._installed.get(name) != version
         ]
-
-    def use(self, course: Course) -> None:
-        """Grade with this course."""
-        # The versions are read once: the engine, and this process itself, keep the files that they were started with.
-        self._course, self._installed = course, installed(course)
-
-    def close(self) -> None:
-        """End the engine, if there is one."""
-        if self._engine:
-            self._engine.close()
 
     def engine(self) -> SharedEngine:
         """Return the engine; start one if there is none, or if it has ended. Raises GraderError."""
@@ -130,7 +117,7 @@ class WorkerProcess:
 
 
 WORKER = WorkerProcess()
-"""The worker that this process is; with `--scheduler local`, the command's own process is one."""
+"""The worker that this process is."""
 
 
 def grade(content: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Connects to the scheduler of a cluster, or makes a cluster of threads in this process.
+"""Connects to the scheduler of a cluster.
 
 Schedulers of other machines must be encrypted, with certificates on both sides.
 """
@@ -7,22 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import logging
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from grader.cluster.cluster_worker import WORKER
-from grader.course.model import Course
 from grader.errors import GraderError
-from grader.files import temporary_folder
 
 if TYPE_CHECKING:
-    from distributed import Client, SpecCluster
+    from distributed import Client
 
-
-LOCAL = "local"
 CERTIFICATE_COMMAND = (
     "openssl req -x509 -newkey rsa:3072 -nodes -days 365 -subj /CN=grader -keyout key.pem -out cert.pem"
 )
@@ -40,13 +34,11 @@ WORKER_SECONDS = 60
 
 
 @contextlib.contextmanager
-def connect(scheduler: str, course: Course, workers: int) -> Iterator[tuple[str, Client]]:
-    """Connect to a scheduler with a worker; at the end it drops what is not graded yet, and a local cluster ends.
+def connect(scheduler: str) -> Iterator[tuple[str, Client]]:
+    """Connect to a scheduler with a worker; at the end it drops what is not graded yet.
 
     Args:
-        scheduler: The scheduler's address, or `local`.
-        course: The course to grade.
-        workers: How many submissions a local cluster grades at once.
+        scheduler: The scheduler's address.
 
     Yields:
         The name of the scheduler for messages, and the connection.
@@ -55,25 +47,17 @@ def connect(scheduler: str, course: Course, workers: int) -> Iterator[tuple[str,
         GraderError: Dask is missing, the address is refused, or no scheduler or no worker is there.
     """
     try:
-        from distributed import Client  # before anything else
+        import distributed  # noqa: F401 - before anything else
     except ModuleNotFoundError as error:
         raise GraderError(f"--scheduler needs {error.name}, which is not installed: {INSTALL}.") from None
-    with contextlib.ExitStack() as stack:
-        if scheduler == LOCAL:
-            name = "of this process"
-            client = Client(stack.enter_context(_cluster(course, workers)), set_as_default=False)
-            stack.callback(_close, client)
-        else:
-            address = read_address(scheduler)
-            name, client = str(address), _client(address)
-            stack.callback(_close, client)
-            _require_worker(client, address)
-        yield name, client
-
-
-def _close(client: Client) -> None:
-    with contextlib.suppress(OSError, TimeoutError):  # the scheduler may be gone
-        client.close()
+    address = read_address(scheduler)
+    client = _client(address)
+    try:
+        _require_worker(client, address)
+        yield str(address), client
+    finally:
+        with contextlib.suppress(OSError, TimeoutError):  # the scheduler may be gone
+            client.close()
 
 
 def _require_worker(client: Client, address: Address) -> None:
@@ -90,36 +74,6 @@ def _require_worker(client: Client, address: Address) -> None:
 def start_worker(scheduler: str) -> str:
     """Return how to start a worker."""
     return f"in the course's folder on any machine with this grader: `dask worker {scheduler}`"
-
-
-@contextlib.contextmanager
-def _cluster(course: Course, workers: int) -> Iterator[SpecCluster]:
-    """Make a scheduler and a worker in this process. They listen nowhere, so nobody else can send them code."""
-    import dask
-    from distributed import Scheduler, SpecCluster, Worker
-
-    class WithoutPages:
-        def start_http_server(self, *given: Any, **named: Any) -> None:
-            """Serve no web pages, which Dask does even without its dashboard, on all addresses of the machine."""
-
-    class LocalScheduler(WithoutPages, Scheduler): ...
-
-    class LocalWorker(WithoutPages, Worker): ...
-
-    protocol = {"protocol": "inproc://"}
-    WORKER.use(course)
-    with (
-        contextlib.closing(WORKER),
-        # Dask puts this folder first in sys.path, and its usual parent may belong to another user.
-        temporary_folder() as folder,
-        dask.config.set({"temporary-directory": str(folder)}),
-        SpecCluster(
-            scheduler={"cls": LocalScheduler, "options": {"dashboard": False, **protocol}},
-            workers={0: {"cls": LocalWorker, "options": {"nthreads": workers, "memory_limit": 0, **protocol}}},
-            silence_logs=logging.CRITICAL,  # when it ends, parts of it report others that do not reply any more
-        ) as cluster,
-    ):
-        yield cluster
 
 
 def _client(address: Address) -> Client:
@@ -170,10 +124,12 @@ def read_address(text: str) -> Address:
     Raises:
         GraderError: It is no address, or it would be used without encryption on a network.
     """
+    if text == "local":
+        raise GraderError("--scheduler local no longer exists: `--jobs N` grades with N processes on this machine.")
     address = _parsed(text)
     if not address:
         raise GraderError(
-            f"--scheduler: {text!r} is no address: give one such as tls://node1:8786, tcp://127.0.0.1:8786 or {LOCAL}."
+            f"--scheduler: {text!r} is no address: give one such as tls://node1:8786 or tcp://127.0.0.1:8786."
         )
     if not address.is_encrypted and not address.is_of_this_machine:
         raise GraderError(

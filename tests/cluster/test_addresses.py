@@ -42,6 +42,11 @@ def test_what_is_no_address_is_refused_with_an_example(text: str) -> None:
         read_address(text)
 
 
+def test_the_scheduler_local_of_earlier_versions_is_refused_with_what_to_give() -> None:
+    with pytest.raises(GraderError, match="local no longer exists: `--jobs N` grades with N processes on this machine"):
+        read_address("local")
+
+
 @pytest.mark.parametrize("part", ["scheduler", "worker"])
 def test_a_cluster_without_tls_that_other_machines_reach_is_refused(part: str) -> None:
     require_private([(part, "tcp://127.0.0.1:4711")])

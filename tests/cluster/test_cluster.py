@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
-import os
 import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,13 +17,12 @@ import courses
 import pytest
 from dask_cluster import DaskCluster, dask_cluster, steady_reports
 from distributed import Client, KilledWorker
-from processes import children, descendants, until, until_ended
+from processes import children, until, until_ended
 
 from grader.cluster import cluster_client, connection
 from grader.cluster.cluster_client import ClusterGrading
 from grader.cluster.cluster_messages import WorkerAnswer
 from grader.cluster.connection import CERTIFICATE_COMMAND
-from grader.course.model import load_course
 from grader.engine.engine_messages import EngineRequest
 from grader.errors import GraderError, InternalError
 from grader.submissions.submission import Submission
@@ -165,63 +161,6 @@ def test_certificates_by_the_command_of_the_message_are_enough_for_tls(
 
 
 @pytest.mark.proof(part="grading")
-def test_a_cluster_on_this_machine_needs_nothing_but_an_option(
-    course: Path, submissions: Path, serial: dict[str, bytes], tmp_path: Path
-) -> None:
-    # Elsewhere than in the course's folder, which the workers find all the same.
-    given = [submissions / name for name in TWO]
-    command = courses.grader_command(
-        "grade", *given, "--out", "out", "--course", course, "--scheduler", "local", "--jobs", "2"
-    )
-    environment = courses.environment(course)
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert [line for line in courses.without_seconds(done.stderr).splitlines() if not line.startswith("graded ")] == []
-    assert steady_reports(tmp_path / "out") == {name: serial[name] for name in TWO}
-
-
-# As another user of the machine would try it.
-INTRUDER = """\
-import os, sys
-from distributed import Client
-with Client(sys.argv[1], timeout=5) as client:
-    print(client.submit(os.getuid).result(timeout=20))
-"""
-
-
-def listening(pids: list[int]) -> set[str]:
-    """Return the TCP and Unix sockets of processes at which others can connect."""
-    own = set()
-    for pid in pids:
-        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-            with contextlib.suppress(OSError):
-                own.add(str(descriptor.readlink()))
-    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
-    found = {row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own}
-    rows = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()[1:]]
-    return found | {row[-1] for row in rows if row[3] == "00010000" and f"socket:[{row[6]}]" in own}
-
-
-@pytest.mark.proof(part="grading")
-def test_nobody_can_connect_to_a_local_cluster_which_ends_without_a_word(
-    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    before, path = listening([os.getpid(), *descendants(os.getpid())]), [*sys.path]
-    with connection.connect("local", load_course(course), 1) as (_, client):
-        assert client.submit(os.getpid).result() == os.getpid()
-        assert listening([os.getpid(), *descendants(os.getpid())]) == before
-        address = client.scheduler_info()["address"]
-        command = [sys.executable, "-c", INTRUDER, address]
-        assert subprocess.run(command, capture_output=True, check=False).returncode
-        [scratch] = tmp_path.iterdir()
-        assert scratch.stat().st_mode & 0o777 == 0o700
-    assert not scratch.exists()
-    assert sys.path == path
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.proof(part="grading")
 def test_a_scheduler_that_is_stopped_ends_the_batch_with_what_is_graded(
     course: Path, submissions: Path, cluster: DaskCluster, tmp_path: Path
 ) -> None:
@@ -272,5 +211,5 @@ def test_a_worker_that_refuses_ends_the_batch_and_is_named() -> None:
 def test_without_dask_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     missing = pytest.raises(GraderError, match=r"needs distributed, which is not installed: pip install .*\[cluster\]")
-    with missing, connection.connect("local", courses.COURSE, 1):
+    with missing, connection.connect("tcp://127.0.0.1:8786"):
         pass

@@ -42,7 +42,7 @@ def grade(
     layout: Layout = None,
     jobs: Jobs = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Grade on the workers of this Dask cluster, or `local`.")
+        str | None, typer.Option(metavar="ADDRESS", help="Grade on the workers of this Dask cluster.")
     ] = None,
     shard: Annotated[
         str | None, typer.Option(metavar="N/M", help="Grade the n-th of m parts of the class, such as 2/5.")
@@ -58,7 +58,11 @@ def grade(
     from grader.classes.hand_ins import Shard
 
     if scheduler is not None:
-        _check_scheduler(scheduler, jobs)
+        from grader.cluster.connection import read_address
+
+        read_address(scheduler)
+        if jobs is not None:
+            raise GraderError("--jobs: the workers of the cluster decide how many are graded at once: leave it out.")
     part = Shard.read(shard) if shard is not None else None
     came, handed_in, batch = _prepare(submissions, into, unit, roster, student, layout, folder_of_course, part)
     batch.force, batch.allow_unisolated = force, allow_unisolated
@@ -163,16 +167,6 @@ def _prepare(
         if not part or part.has(name):
             batch.withdraw(name, reason)
     return came, handed_in, batch
-
-
-def _check_scheduler(scheduler: str, jobs: int | None) -> None:
-    """Check the options for a cluster before anything is read. Raises GraderError."""
-    from grader.cluster.connection import LOCAL, read_address
-
-    if scheduler != LOCAL:
-        read_address(scheduler)
-        if jobs is not None:
-            raise GraderError("--jobs: the workers of the cluster decide how many are graded at once: leave it out.")
 
 
 def _run(batch: Batch, jobs: int | None, scheduler: str | None = None) -> None:
