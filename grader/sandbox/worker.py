@@ -213,17 +213,6 @@ class Worker:
             owner = getattr(owner, name)
         return owner
 
-    def do_take(
-        self, target: Any, count: int, arguments: tuple[Any, ...], options: dict[str, Any]
-    ) -> tuple[list[Any], bool]:
-        """Call `target`, and return the first values of the iterable it returns and whether there are more."""
-        result = self.resolve(target)(*arguments, **options)
-        if not hasattr(type(result), "__iter__"):
-            raise Unsupported(f"it gave a {type(result).__name__}, which has no values to take one by one")
-        values = iter(result)
-        taken = list(itertools.islice(values, count))
-        return taken, len(taken) == count and next(values, UNBOUND) is not UNBOUND
-
     def do_attributes(self, target: Any, names: list[str]) -> list[Any]:
         """Return attributes by their names."""
         value = self.resolve(target)
@@ -232,10 +221,6 @@ class Worker:
     def do_parameters(self, target: Any) -> dict[str, tuple[torch.Tensor, bool]]:
         """Return every registered parameter by name: its value and whether it requires gradients."""
         return {name: (value, value.requires_grad) for name, value in self._module(target).named_parameters()}
-
-    def do_buffers(self, target: Any) -> dict[str, torch.Tensor]:
-        """Return every registered buffer by name."""
-        return dict(self._module(target).named_buffers())
 
     def _module(self, target: Any) -> nn.Module:
         value = self.resolve(target)

@@ -6,7 +6,6 @@ The backend is the client of a student process or, for a trusted implementation,
 from __future__ import annotations
 
 import contextlib
-import copy
 import itertools
 import random
 import sys
@@ -36,25 +35,24 @@ NO_SUBSTITUTES = Substitutes()
 class RemoteCallable:
     """A callable in the student process. Every method may raise Failure."""
 
-    def __init__(self, backend: Backend, target: tuple[Any, ...], keeps_arrays: bool = False) -> None:
-        """Take the name, object or attribute. Arrays are returned as tensors, unless `keeps_arrays` is true."""
+    def __init__(self, backend: Backend, target: tuple[Any, ...]) -> None:
+        """Take the name, object or attribute."""
         self._backend = backend
         self._target = target
-        self._keeps_arrays = keeps_arrays
 
     def _call(self, operation: str, **details: Any) -> Any:
         note_call(details.get("arguments", ()))
         return self._wrap(self._backend.call(operation, target=self._target, **details))
 
     def _wrap(self, value: Any) -> Any:
-        """Return a value with its handles as objects and, unless arrays are kept, its arrays as tensors."""
+        """Return a value with its handles as objects and its arrays as tensors."""
         if isinstance(value, Handle):
-            return RemoteObject(self._backend, value, self._keeps_arrays)
+            return RemoteObject(self._backend, value)
         if type(value) in (list, tuple):
             return type(value)(self._wrap(item) for item in value)
         if type(value) is dict:
             return {key: self._wrap(item) for key, item in value.items()}
-        if isinstance(value, numpy.ndarray | numpy.generic) and not self._keeps_arrays:
+        if isinstance(value, numpy.ndarray | numpy.generic):
             value = torch.from_numpy(numpy.asarray(value))
             if value.dtype not in TENSORS.values():
                 raise Refused(f"It gave a tensor of dtype {value.dtype}.")
@@ -96,17 +94,6 @@ class RemoteCallable:
                 return result, after
         raise Refused(ODD_REPLY)
 
-    def take(self, count: int, *arguments: Any, **options: Any) -> tuple[list[Any], bool]:
-        """Call it and return the first `count` values of its result, such as a generator, and whether there are more.
-
-        To see whether there are more, it computes one more value, so an infinite generator computes count + 1 values.
-        If `student.primes.take(4, 10)` returns ([2, 3, 5, 7], False), the generator has ended.
-        """
-        match self._call("take", count=count, arguments=arguments, options=options):
-            case (list(values), bool(is_more)) if len(values) <= count:
-                return values, is_more
-        raise Refused(ODD_REPLY)
-
     def gradients(self, *arguments: Any) -> tuple[Any, dict[str, torch.Tensor | None]]:
         """Call it and return the result, and the gradients of its sum weighted by `values.cotangent`.
 
@@ -131,10 +118,10 @@ class RemoteObject(RemoteCallable, Handle):
     Special methods work too: `numbers.method("__next__")()` is the next value of a generator.
     """
 
-    def __init__(self, backend: Backend, handle: Handle, keeps_arrays: bool = False) -> None:
+    def __init__(self, backend: Backend, handle: Handle) -> None:
         """Take the object's handle."""
         Handle.__init__(self, handle.number, handle.kinds)
-        RemoteCallable.__init__(self, backend, (handle,), keeps_arrays)
+        RemoteCallable.__init__(self, backend, (handle,))
 
     def get(self, name: str) -> Any:
         """Return an attribute's value."""
@@ -149,7 +136,7 @@ class RemoteObject(RemoteCallable, Handle):
 
     def method(self, name: str) -> RemoteCallable:
         """Return a method, to call."""
-        return RemoteCallable(self._backend, (*self._target, name), self._keeps_arrays)
+        return RemoteCallable(self._backend, (*self._target, name))
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return every registered parameter by its name, with its `requires_grad`."""
@@ -160,10 +147,6 @@ class RemoteObject(RemoteCallable, Handle):
         flags = {name: flag is True for name, (_, flag) in pairs.items()}
         values = named_tensors({name: value for name, (value, _) in pairs.items()})
         return NamedTensors({name: value.requires_grad_(flags[name]) for name, value in values.items()})
-
-    def buffers(self) -> dict[str, torch.Tensor]:
-        """Return every registered buffer by its name."""
-        return named_tensors(self._call("buffers"))
 
     def set(self, values: dict[str, torch.Tensor], optional: Mapping[str, torch.Tensor | float] | None = None) -> None:
         """Copy values into parameters and buffers of these names and shapes.
@@ -205,7 +188,6 @@ class Student:
     def __init__(self, backend: Backend, unit: str, substitutes: Substitutes = NO_SUBSTITUTES) -> None:
         """Take the backend of the unit's code, and the substitutes for answers to other exercises."""
         self._backend = backend
-        self._keeps_arrays = False
         self._numbers = itertools.count(-1, -1)  # of the objects that the worker makes; other objects have others
         self._unit = unit
         self._substitutes = substitutes
@@ -218,7 +200,7 @@ class Student:
         """Return one of the unit's names, to call."""
         if name.startswith("__"):
             raise AttributeError(name)
-        return RemoteCallable(self._backend, (self._unit, name), self._keeps_arrays)
+        return RemoteCallable(self._backend, (self._unit, name))
 
     def queue(self, name: str, *arguments: Any, **options: Any) -> RemoteObject:
         """Queue a call of one of the unit's names, and return the object that it will give.
@@ -227,16 +209,6 @@ class Student:
         """
         note_call(arguments)
         return self._object("keep", target=(self._unit, name), arguments=arguments, options=options)
-
-    @property
-    def numpy(self) -> Student:
-        """The same unit for a suite that works with numpy: `student.numpy.softmax(x)` returns an array unchanged.
-
-        Without it, an array is returned as a tensor of the same dtype and shape.
-        """
-        student = copy.copy(self)
-        student._keeps_arrays = True
-        return student
 
     def make(self, name: str, *arguments: Any, **options: Any) -> RemoteObject:
         """Make one of torch.nn's modules, of the toolbox or of the substitutes, to use as an argument."""
@@ -251,7 +223,7 @@ class Student:
     def _object(self, operation: str, **details: Any) -> RemoteObject:
         made = Handle(next(self._numbers))
         self._backend.notify(operation, number=made.number, **details)
-        return RemoteObject(self._backend, made, self._keeps_arrays)
+        return RemoteObject(self._backend, made)
 
     @contextlib.contextmanager
     def substituted(self, *exercises: str) -> Iterator[None]:

@@ -34,7 +34,7 @@ def answers(request, data):
     shapes = [value[2] for value in tensors] or [[4, 7]]
     values = [["tensor", "float32", shape] for shape in shapes]
     packed = [torch.full(shape, fill).numpy().tobytes() for shape in shapes]
-    if operation in ("parameters", "buffers"):
+    if operation == "parameters":
         return iter([Answer(Reply(number, [["dict"]]))])
     if operation == "gradients":
         pairs = ["dict", *[part for place, value in enumerate(values) for part in (str(place), value)]]
