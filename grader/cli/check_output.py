@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
@@ -17,10 +17,6 @@ from grader.practice.progress import Step, next_step
 from grader.reports.reading import NOTHING_YET, ExerciseEntry, entries, sentence_of
 from grader.reports.report_model import Message, Report
 from grader.submissions.submission import missing_file
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 WIDTH = 100
 

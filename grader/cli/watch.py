@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import watchfiles
+from rich.console import Console
 
 from grader.cli.check_output import print_exercises, print_next, print_progress
 from grader.cli.console import safe
@@ -28,8 +29,6 @@ from grader.submissions.submission import filenames
 from grader.text import listed
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from grader.engine.grading import Graded, Grading
     from grader.reports.scoring import Rubric
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from grader.course.left_out import left_out, tests_left_out
 from grader.course.model import Course
 from grader.course.modules import SuiteError, import_file, shown

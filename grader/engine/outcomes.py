@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import torch
 
 from grader.course.modules import described
 from grader.engine.grading_processes import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
@@ -17,10 +18,6 @@ from grader.sandbox.replies import ALWAYS_TRUE
 from grader.testing.checks import NO_ERROR, RAISED, REFUSALS, CheckFailed
 from grader.testing.properties import Comparison
 from grader.testing.running_test import Observation, Recorder, Sizes
-
-if TYPE_CHECKING:
-    import torch
-
 
 # What torch advises and this course does not, what only torch's developers can use, what its allocator says beside the
 # size, and the text of `exit()`.

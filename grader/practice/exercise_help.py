@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
@@ -24,12 +25,6 @@ from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.submission import PUBLISHED_FOLDER, is_published
 from grader.submissions.tree import UnreadableError
 from grader.testing.drawings import OwnQuestion
-
-if TYPE_CHECKING:
-    import datetime
-
-    from rich.console import Console
-
 
 HINTS = "hints"
 """The section of the state: how many hints of each exercise were shown."""

@@ -8,16 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
 from grader.testing.drawings import Drawing, Panel
 from grader.text import plain
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 DRAWS = "Pictures show what exercises return and what forward hooks see on named layers. Nothing else can be drawn."
 INDENT = 4

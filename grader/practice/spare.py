@@ -22,16 +22,13 @@ import threading
 import time
 from collections.abc import Callable
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Listener
+from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from platformdirs import user_cache_path
 
 from grader.files import PACKAGE, module_command
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
 
 LIFE_SECONDS = 300
 KEY_BYTES = 32

@@ -6,6 +6,7 @@ the student wrote in the other file is kept in a backup in the state folder.
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import json
 import re
@@ -27,8 +28,6 @@ from grader.submissions.submission import DEFINITION, FOLDER, filenames, places
 from grader.submissions.tree import UnreadableError, read_bytes
 
 if TYPE_CHECKING:
-    import datetime
-
     from nbformat import NotebookNode
 
 _BYTE_ORDER_MARK = "\ufeff"

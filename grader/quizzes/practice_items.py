@@ -12,10 +12,11 @@ from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markdown_it import MarkdownIt
 from pydantic import TypeAdapter
+from rich.console import Console
 
 from grader.documents import nearest
 from grader.errors import GraderError
@@ -38,10 +39,6 @@ from grader.quizzes.questions import fill, find_received, reading
 from grader.quizzes.quiz_source import QuizSource
 from grader.quizzes.quiz_terminal import PROBLEM, Screen, as_written, what_to_type
 from grader.quizzes.sheet import asked_for, counted, heading
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 FILENAME = "practice.json"
 SCHEMA = "attention-from-scratch/practice/v1"

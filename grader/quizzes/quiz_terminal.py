@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from pygments.token import Comment, Keyword, Number, Operator, String
+from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 from rich.rule import Rule
 from rich.style import Style
@@ -36,10 +37,6 @@ from grader.quizzes.questions import (
 )
 from grader.quizzes.sheet import Sheet, SheetError, counted, heading, kind_line, write_sheet
 from grader.quizzes.sheet_reader import fill_in, read_sheet
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
 
 with contextlib.suppress(ImportError):  # Windows has none
     import readline  # noqa: F401 - with it, `input` lets a line be edited
