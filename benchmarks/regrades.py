@@ -72,7 +72,7 @@ def main(
     rounds = itertools.count(1)
     with Engine(course) as engine:
         versions = engine.handshake().versions
-        for submission, result in engine.grade((one for _ in range(times) for one in submissions), jobs):
+        for submission, result in engine.turns(jobs).all(one for _ in range(times) for one in submissions):
             if isinstance(result, str):
                 sys.exit(f"{submission.student}: {result}")
             passed = [one.passed for one in result.outcomes]

@@ -335,7 +335,7 @@ def make_small_course(root: Path) -> Path:
 
 def graded(engine: Engine, submission: Submission) -> Result:
     """The engine's result for one submission."""
-    [(_, result)] = engine.grade([submission], 1)
+    [(_, result)] = engine.turns(1).all([submission])
     assert isinstance(result, Result), result
     return result
 

@@ -265,7 +265,7 @@ def test_without_a_full_run_there_is_nothing_to_compare_with(tmp_path: Path, mon
 def test_each_partly_right_submission_has_two_mistakes(engine: Engine) -> None:
     submissions = list(regrades.partly_right(COURSE))
     assert len({submission.student for submission in submissions}) == 10
-    for submission, result in engine.grade(submissions, 2):
+    for submission, result in engine.turns(2).all(submissions):
         assert isinstance(result, Result)
         wrong = {one.exercise for one in result.outcomes if not one.passed}
         assert len(wrong) == 2, submission.student

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from grader.documents import Model
-from grader.engine.engine_messages import EngineRequest, read_request, result_of, to_line
+from grader.engine.engine_messages import REQUEST, RESULT, EngineRequest, read, to_line
 from grader.reports.report_model import Described, Message, Result
 from grader.sandbox.lockdown import LAYERS
 from grader.sandbox.protocol import ProtocolError, check_values, read_json
@@ -54,7 +54,7 @@ def read_task(content: bytes) -> Task:
     """Decode a task. Raises ValueError, LookupError or TypeError."""
     header, _, request = content.partition(b"\n")
     fields = json.loads(header)
-    return Task(fields["needed"], fields["allow_unisolated"], read_request(request))
+    return Task(fields["needed"], fields["allow_unisolated"], read(REQUEST, request))
 
 
 class WorkerAnswer(Model):
@@ -163,7 +163,7 @@ def read_answer(
         raise ProtocolError(f"no JSON within the bounds ({type(error).__name__})") from None
     if isinstance(fields["result"], str):
         return answer, fields["result"]
-    result = result_of(fields["result"])
+    result = RESULT.validate_python(fields["result"])
     _check_meaning(result, request, criteria)
     own = {name: getattr(result, name) for name in Result.__dataclass_fields__}
     return answer, RemoteResult(**own, missing=answer.missing, versions=answer.versions)

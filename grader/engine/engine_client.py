@@ -15,11 +15,12 @@ from typing import IO, Any
 from grader import machine
 from grader.course.model import Course
 from grader.engine.engine_messages import (
+    HANDSHAKE,
+    REPLY,
     EngineHandshake,
     EngineReply,
     EngineRequest,
-    read_handshake,
-    read_reply,
+    read,
     to_line,
 )
 from grader.engine.engine_server import start
@@ -75,6 +76,12 @@ class Turns:
             if not self._running:
                 self._start(*self._for_later.popleft())
             yield from self._next()
+
+    def all(self, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, Result | str]]:
+        """Yield each submission with its result, or with the reason why there is none, in the order of completion."""
+        for submission in submissions:
+            yield from self.put(submission)
+        yield from self.rest()
 
     def _start(self, number: int, submission: Submission, retries: set[str]) -> None:
         self._running[number] = submission, retries
@@ -173,7 +180,7 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
             SuiteFault: The suites cannot be used.
             InternalError: The engine ended.
         """
-        handshake = read_handshake(self.next_line(START_SECONDS))
+        handshake = read(HANDSHAKE, self.next_line(START_SECONDS))
         if handshake.problems:
             raise SuiteFault("\n".join(handshake.problems))
         return handshake
@@ -191,18 +198,9 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
 
         def receive(running: Iterable[Submission]) -> EngineReply:
             longest = max(longest_grading(self._limits, len(submission.units)) for submission in running)
-            return read_reply(self.next_line(longest + GRACE_SECONDS))
+            return read(REPLY, self.next_line(longest + GRACE_SECONDS))
 
         return Turns(lambda: at_once, send, receive)
-
-    def grade(
-        self, submissions: Iterable[Submission], at_once: int, drawn: Iterable[str] = ()
-    ) -> Iterator[tuple[Submission, Result | str]]:
-        """Yield each submission with its result, or with the reason why there is none, in the order of completion."""
-        turns = self.turns(at_once, drawn)
-        for submission in submissions:
-            yield from turns.put(submission)
-        yield from turns.rest()
 
     def send(self, request: EngineRequest) -> None:
         """Send a request, without waiting for the reply."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
 from grader.reports.report_model import Described, Result
 from grader.submissions.submission import UnitSource
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -67,27 +69,12 @@ def to_line(message: dict[str, Any] | EngineHandshake | EngineRequest | EngineRe
     return json.dumps(message, default=vars).encode() + b"\n"
 
 
-def read_handshake(line: bytes) -> EngineHandshake:
-    """Decode a handshake."""
-    return _HANDSHAKE.validate_python(json.loads(line))
+def read(adapter: TypeAdapter[T], line: bytes | bytearray) -> T:
+    """Decode a message. Raises ValueError."""
+    return adapter.validate_python(json.loads(line))
 
 
-def read_request(line: bytes | bytearray) -> EngineRequest:
-    """Decode a request. Raises ValueError."""
-    return _REQUEST.validate_python(json.loads(line))
-
-
-def read_reply(line: bytes) -> EngineReply:
-    """Decode a reply."""
-    return _REPLY.validate_python(json.loads(line))
-
-
-def result_of(fields: dict[str, Any]) -> Result:
-    """Return a result from its fields in plain JSON."""
-    return _RESULT.validate_python(fields)
-
-
-_HANDSHAKE = TypeAdapter(EngineHandshake)
-_REQUEST = TypeAdapter(EngineRequest)
-_REPLY = TypeAdapter(EngineReply)
-_RESULT = TypeAdapter(Result)
+HANDSHAKE = TypeAdapter(EngineHandshake)
+REQUEST = TypeAdapter(EngineRequest)
+REPLY = TypeAdapter(EngineReply)
+RESULT = TypeAdapter(Result)

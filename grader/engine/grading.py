@@ -130,11 +130,7 @@ class Grading(contextlib.AbstractContextManager["Grading"]):
         anything is graded.
         """
         try:
-            turns = self.turns(at_once, drawn)
-            for submission in submissions:
-                for done in turns.put(submission):
-                    yield from self.marked(*done, now)
-            for done in turns.rest():
+            for done in self.turns(at_once, drawn).all(submissions):
                 yield from self.marked(*done, now)
         except BaseException:
             # An engine that is stopped midway still sends results, which would be mistaken for later ones.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import NoReturn
 
-from grader.engine.engine_messages import EngineReply, EngineRequest, read_reply, read_request, to_line
+from grader.engine.engine_messages import REPLY, REQUEST, EngineReply, EngineRequest, read, to_line
 from grader.errors import GraderError, InternalError
 from grader.sandbox import lockdown
 from grader.sandbox.limits import LEAST_COUNTED, Limits
@@ -136,7 +136,7 @@ class Graders:
                 pending += received
                 *lines, pending = pending.split(b"\n")
                 for line in lines:
-                    self._start(read_request(line))
+                    self._start(read(REQUEST, line))
             for pipe in self._running.keys() & set(ready):
                 part = os.read(pipe, READ_BYTES)
                 self._running[pipe].received += part
@@ -192,4 +192,4 @@ class Graders:
         os.close(pipe)
         code = os.waitstatus_to_exitcode(os.waitpid(grader.pid, 0)[1])
         reply = EngineReply(grader.number, f"the grading process ended with code {code}")
-        self.reply(read_reply(bytes(grader.received)) if code == 0 else reply)
+        self.reply(read(REPLY, grader.received) if code == 0 else reply)

@@ -27,7 +27,7 @@ from grader.course.modules import SuiteError, described, shown
 from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion, criteria_of
 from grader.engine.diagnosis import diagnose, main_criterion, recognize, recognized
-from grader.engine.engine_messages import EngineHandshake, EngineReply, EngineRequest, read_request, to_line
+from grader.engine.engine_messages import REQUEST, EngineHandshake, EngineReply, EngineRequest, read, to_line
 from grader.engine.explanations import with_own_names
 from grader.engine.failure_matrix import FILENAME, Coded, Signature, decoded, read_signatures
 from grader.engine.grading_processes import Budget, Graders, LimitExceeded
@@ -240,7 +240,8 @@ class EnginePlugin:
         else:
             # Without a fork: one submission after another, in this process.
             with open(self.requests, "rb") as lines:
-                for request in map(read_request, lines):
+                for line in lines:
+                    request = read(REQUEST, line)
                     self.prepare(request)
                     self.send(reply(request))
                     self.server.prepare()

@@ -55,7 +55,7 @@ def drive(base: Path, ways: Sequence[str]) -> None:
         rubric = Rubric(handshake.criteria, quizzes)
 
         def grade(how: str, submissions: Iterable[Submission], at_once: int) -> None:
-            for graded, result in engine.grade(submissions, at_once):
+            for graded, result in engine.turns(at_once).all(submissions):
                 if isinstance(result, str):
                     faults.append(f"{graded.student}, {how}: {result}\n{engine.last_words()}")
                     continue

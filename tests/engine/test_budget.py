@@ -84,10 +84,10 @@ with Engine(find_course(Path(sys.argv[3]))) as engine:
     pid = engine._process.pid
     crowded = pid if sys.argv[2] == "engine" else int(children(pid)[0])
     _, most = resource.prlimit(crowded, resource.RLIMIT_NPROC, (1, resource.getrlimit(resource.RLIMIT_NPROC)[1]))
-    for _, result in engine.grade([right, right], 2):
+    for _, result in engine.turns(2).all([right, right]):
         print(result.splitlines()[-1])
     resource.prlimit(crowded, resource.RLIMIT_NPROC, (most, most))
-    for _, result in engine.grade([right], 1):
+    for _, result in engine.turns(1).all([right]):
         print(sum(outcome.passed for outcome in result.outcomes))
 """
 REFUSED = "could not be started: Resource temporarily unavailable"

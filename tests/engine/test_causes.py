@@ -759,7 +759,7 @@ def said() -> dict[Answer, str]:
         with Engine(COURSE, suites=suites) as engine:
             criteria, now = engine.handshake().criteria, datetime.datetime.now(datetime.UTC)
             rubric = Rubric(criteria, {}, suites)
-            for one, result in engine.grade(map(submission, range(len(graded)), graded), 2):
+            for one, result in engine.turns(2).all(map(submission, range(len(graded)), graded)):
                 assert isinstance(result, Result), result
                 report = make_report(one, result, rubric, COURSE, {}, {}, now)
                 answer = graded[int(one.student)]

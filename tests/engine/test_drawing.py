@@ -38,7 +38,7 @@ def engine() -> Iterator[Engine]:
 
 def result_of(engine: Engine, text: str, *drawn: str) -> Result:
     submission = Submission("ada", None, {UNIT: UnitSubmission(UnitSource(f"{UNIT}.py", (text,)))})
-    [(_, result)] = engine.grade([submission], 1, drawn)
+    [(_, result)] = engine.turns(1, drawn).all([submission])
     assert isinstance(result, Result), result
     return result
 

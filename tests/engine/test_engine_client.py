@@ -42,7 +42,7 @@ def steady(result: Result | str) -> Result:
 
 
 def results(engine: Engine, submissions: list[Submission], at_once: int) -> dict[str, Result]:
-    return {found.student: steady(result) for found, result in engine.grade(submissions, at_once)}
+    return {found.student: steady(result) for found, result in engine.turns(at_once).all(submissions)}
 
 
 def passed(result: Result) -> int:
@@ -79,7 +79,7 @@ def test_neither_order_nor_parallelism_changes_a_result(engine: Engine) -> None:
 
 def test_a_submission_without_a_readable_unit_needs_no_process(engine: Engine) -> None:
     nothing = Submission("eve", None, {"self_attention": UnitSubmission(problem="It is missing.")})
-    [(_, result)] = engine.grade([nothing], 1)
+    [(_, result)] = engine.turns(1).all([nothing])
     assert steady(result) == Result()
 
 
@@ -97,7 +97,7 @@ def test_only_one_submission_is_taken_before_a_process_is_free(engine: Engine) -
             taken.append(number)
             yield submission(f"student{number}", "a = 1")
 
-    graded = engine.grade(submissions(), at_once=2)
+    graded = engine.turns(2).all(submissions())
     next(graded)
     assert taken == [0, 1, 2]
     assert len(list(graded)) == 3
@@ -114,7 +114,7 @@ def test_an_engine_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engine_client, "longest_grading", lambda _limits, _units: 0.1)
         monkeypatch.setattr(engine_client, "GRACE_SECONDS", 0)
         with pytest.raises(InternalError, match="said nothing for 0 s, so it was ended"):
-            list(engine.grade([large], 1))
+            list(engine.turns(1).all([large]))
     assert processes.children(os.getpid()) == before
 
 
@@ -129,7 +129,7 @@ def test_a_fork_server_that_dies_between_two_students_is_restarted_each_time(eng
         another.handshake()
         [pid] = set(processes.children(os.getpid())) - set(before)
         found = {}
-        for graded, result in another.grade(submissions, at_once=1):
+        for graded, result in another.turns(1).all(submissions):
             found[graded.student] = steady(result)
             [server] = processes.children(pid)
             os.kill(server, 9)

@@ -12,7 +12,7 @@ from courses import COURSE
 
 from grader.engine import engine_server
 from grader.engine.engine_client import Engine
-from grader.engine.engine_messages import EngineRequest, read_request, to_line
+from grader.engine.engine_messages import REQUEST, EngineRequest, read, to_line
 from grader.sandbox.processes import start_module
 from grader.submissions.submission import UnitSource
 
@@ -35,7 +35,7 @@ def test_a_message_is_one_line_whatever_a_text_holds() -> None:
     request = EngineRequest(1, {"sums": UnitSource("sums.py", ("'half of a pair: \ud800'\n\u2028\0",))})
     line = to_line(request)
     assert line.count(b"\n") == 1
-    assert read_request(line) == request
+    assert read(REQUEST, line) == request
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

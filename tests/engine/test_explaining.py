@@ -42,7 +42,7 @@ STEPS = ("hint_for_statement", "lacks_import", "explained", "advice", "hint_on_c
 def test_code_that_is_nested_deeply_costs_no_point(engine: Engine, deep: str) -> None:
     solution = (REPOSITORY / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
     answer = UnitSubmission(UnitSource(f"{UNIT}.py", (f"{solution}\n{deep}\n{STRAY}",)))
-    [(_, result)] = engine.grade([Submission("ada", None, {UNIT: answer})], 1)
+    [(_, result)] = engine.turns(1).all([Submission("ada", None, {UNIT: answer})])
     assert isinstance(result, Result)
     assert [(one.name, one.reason) for one in result.outcomes if not one.passed] == []
 

@@ -19,7 +19,7 @@ WRONG_KEYS = RIGHT.replace("keys = inputs @ W_key\n", "keys = inputs @ W_query\n
 
 def graded(engine: Engine, text: str) -> Result:
     unit = UnitSubmission(UnitSource("self_attention.py", (text,)))
-    [(_, result)] = engine.grade([Submission("ada", None, {"self_attention": unit})], 1)
+    [(_, result)] = engine.turns(1).all([Submission("ada", None, {"self_attention": unit})])
     assert isinstance(result, Result)
     return result
 
