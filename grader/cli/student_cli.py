@@ -228,20 +228,21 @@ def doctor(course: CourseFolder = None) -> None:
     """Show versions, and whether each layer of isolation works here. Exit 1 where student code cannot be isolated."""
     from rich.table import Table
 
-    from grader.engine.grading import course_notes, layers, versions
+    from grader.engine.grading import course_notes, purposes, versions
+    from grader.sandbox.lockdown import LAYERS, NEEDED, missing_layers
 
     for name, version in versions().items():
         out.print(f"{name:20} {version}")
     table = Table("layer", "what it does", "here", box=None, pad_edge=False)
-    found = layers()
-    for layer in found:
-        missing = "[red]missing[/]" if layer.is_needed else "[yellow]missing[/]"
-        table.add_row(layer.name, layer.purpose, "[green]works[/]" if layer.fix is None else missing)
+    described, fixes = purposes(), missing_layers()
+    for layer in LAYERS:
+        missing = "[red]missing[/]" if layer in NEEDED else "[yellow]missing[/]"
+        table.add_row(layer, described[layer], missing if layer in fixes else "[green]works[/]")
     out.print()
     out.print(table)
-    say(*(f"\n{layer.name}: {layer.fix}" for layer in found if layer.fix))
+    say(*(f"\n{layer}: {fixes[layer]}" for layer in LAYERS if layer in fixes))
     say(*(f"\n{note}" for note in [missing_torch(), *course_notes(course)] if note))
-    is_enough = all(layer.fix is None for layer in found if layer.is_needed)
+    is_enough = fixes.keys().isdisjoint(NEEDED)
     out.print(f"\nStudent code {'can' if is_enough else 'cannot'} be isolated here.")
     if not is_enough:
         raise typer.Exit(IMPERFECT)

@@ -168,16 +168,6 @@ WHAT_LAYERS_DO = {
 }
 
 
-@dataclass(frozen=True)
-class IsolationLayer:
-    """One layer of isolation. fix: what to do if it does not work here."""
-
-    name: str
-    purpose: str
-    is_needed: bool
-    fix: str | None
-
-
 def versions() -> dict[str, str]:
     """Return the versions of Python and the packages that grading uses, or 'not installed'."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
@@ -197,10 +187,6 @@ def course_notes(named: Path | None) -> list[str]:
         return str(error).split("\n")
 
 
-def layers() -> list[IsolationLayer]:
-    """Try every layer on this machine."""
-    missing = lockdown.missing_layers()
-    purposes = {**WHAT_LAYERS_DO, "own_user": f"{WHAT_LAYERS_DO['own_user']} ({lockdown.user_ids_text()})"}
-    return [
-        IsolationLayer(name, purposes[name], name in lockdown.NEEDED, missing.get(name)) for name in lockdown.LAYERS
-    ]
+def purposes() -> dict[str, str]:
+    """Return what each layer of isolation does, on this machine."""
+    return {**WHAT_LAYERS_DO, "own_user": f"{WHAT_LAYERS_DO['own_user']} ({lockdown.user_ids_text()})"}
