@@ -76,9 +76,9 @@ def replace(old: str, new: str, times: int = 1) -> Replacements:
 
 @dataclass(frozen=True)
 class Row:
-    """A misconception written as a change to the solution of each of its exercises."""
+    """A misconception written as a change to the solution of an exercise."""
 
-    exercises: tuple[str, ...]
+    exercise: str
     name: str
     change: Replacements
     sentence: str
@@ -90,23 +90,18 @@ class Row:
         """Its file and line."""
         return f"{shown(self.file)}:{self.line}"
 
-    def named_in(self, exercise: str) -> str:
-        """Return the name of a changed definition: the row's name, with the exercise if the row has several."""
-        return self.name if len(self.exercises) == 1 else f"{self.name}_in_{exercise}"
 
-
-def row(exercise: str | Sequence[str], name: str, change: Replacements, sentence: str) -> Row:
+def row(exercise: str, name: str, change: Replacements, sentence: str) -> Row:
     """Make a row of a unit's ROWS.
 
     Args:
-        exercise: The exercise, or several exercises with the same mistake.
+        exercise: The exercise.
         name: The name of the mistake in reports.
         change: The change that makes the solution wrong.
         sentence: Helps a student who made the mistake.
     """
-    exercises = (exercise,) if isinstance(exercise, str) else tuple(exercise)
     caller = sys._getframe(1)
-    return Row(exercises, name, change, sentence, Path(caller.f_code.co_filename), caller.f_lineno)
+    return Row(exercise, name, change, sentence, Path(caller.f_code.co_filename), caller.f_lineno)
 
 
 @dataclass(frozen=True)
@@ -143,9 +138,7 @@ def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
     if written := _rows(modules):
         made = _made(course, unit)
         found += [
-            Misconception(exercise, one.name, one.sentence, getattr(made, one.named_in(exercise)), one.place)
-            for one in written
-            for exercise in one.exercises
+            Misconception(one.exercise, one.name, one.sentence, getattr(made, one.name), one.place) for one in written
         ]
     for module in modules:
         for value in vars(module).values():
@@ -170,7 +163,7 @@ def with_both(
         pairs: The names of the two misconceptions of each pair.
     """
     modules = _modules_of(course, unit)
-    known = {one.name: one for one in _rows(modules) if exercise in one.exercises}
+    known = {one.name: one for one in _rows(modules) if one.exercise == exercise}
     pairs = [pair for pair in pairs if known.keys() >= set(pair)]
     if not pairs:  # a unit without rows has no changed answers
         return
@@ -231,14 +224,12 @@ def _changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: 
     changed = []
     taken: dict[str, Row] = {}
     for one in rows:
-        for exercise in one.exercises:
-            if (first := taken.setdefault(one.named_in(exercise), one)) is not one:
-                twice = f"line {first.line} has a row {one.name} too: give one of the two another name."
-                raise MisconceptionError(f"{one.place}: {twice}")
-            # An exercise that is called by its own name counts as the student's, and can be substituted.
-            private = {name: new for name, new in right.items() if name not in calls.get(exercise, ())}
-            names = {**private, exercise: one.named_in(exercise)}
-            changed.append(_renamed(_changed(source, one, exercise), names))
+        if (first := taken.setdefault(one.name, one)) is not one:
+            twice = f"line {first.line} has a row {one.name} too: give one of the two another name."
+            raise MisconceptionError(f"{one.place}: {twice}")
+        # An exercise that is called by its own name counts as the student's, and can be substituted.
+        private = {name: new for name, new in right.items() if name not in calls.get(one.exercise, ())}
+        changed.append(_renamed(_changed(source, one), {**private, one.exercise: one.name}))
     used = {name.removeprefix(RIGHT) for name in names_in(*changed)}
     needed = needed_names(used, definitions) & definitions.keys()
     kept = [_renamed(node, right) for name, node in definitions.items() if name in needed]
@@ -262,10 +253,10 @@ def _changed_by_both(source: Path, pair: list[Replacements], exercise: str, name
     return None
 
 
-def _changed(source: Path, one: Row, exercise: str) -> ast.stmt:
-    """Return the definition of an exercise as a row changes it. Raises MisconceptionError."""
+def _changed(source: Path, one: Row) -> ast.stmt:
+    """Return the definition of a row's exercise as the row changes it. Raises MisconceptionError."""
     try:
-        text = one.change.applied(_undocumented(source, exercise))
+        text = one.change.applied(_undocumented(source, one.exercise))
         [definition] = ast.parse(text).body
     except ValueError as error:
         problem = f"does not apply: {error}"
@@ -273,7 +264,7 @@ def _changed(source: Path, one: Row, exercise: str) -> ast.stmt:
         problem = f"is not Python: {error.msg}"
     else:
         return definition
-    advice = f"Compare it with {exercise} in solutions/{source.name}."
+    advice = f"Compare it with {one.exercise} in solutions/{source.name}."
     raise MisconceptionError(f"{one.place}: the row {one.name} {problem}. {advice}")
 
 

@@ -17,7 +17,7 @@ from grader.testing.misconceptions import replace, row
 ROWS = [
     row("add", "subtracts", replace("a + b", "a - b"),
         "Adding is not taking away."),
-    row(["add", "Scale"], "answers_with_nothing", replace("return", "return None #"),
+    row("Scale", "answers_with_nothing", replace("return", "return None #"),
         "Give the result back: what follows the word return."),
 ]
 """
@@ -63,9 +63,9 @@ def test_a_submission_that_behaves_like_a_row_gets_its_name_and_sentence(course:
     silent = "def add(a, b):\n    a + b\n\n\ndef Scale(factor):\n    return lambda x: None\n"
     found = named(course, {"bo": subtracting, "cy": silent})
     assert found["bo"] == {"add": [{"name": "subtracts", "sentence": "Adding is not taking away."}], "Scale": []}
-    # A row of several exercises names the mistake in each of them.
+    # A row names the mistake in its exercise alone.
     assert {name: [one["name"] for one in named] for name, named in found["cy"].items()} == {
-        "add": ["answers_with_nothing"],
+        "add": [],
         "Scale": ["answers_with_nothing"],
     }
 
