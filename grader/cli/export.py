@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import enum
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,15 +17,8 @@ if TYPE_CHECKING:
     from grader.reports.report_model import Report
 
 
-class Reader(enum.StrEnum):
-    """Who reads an exported report."""
-
-    html = "html"
-    annotations = "annotations"
-    summary = "summary"
-    classroom50 = "classroom50"
-    gradescope = "gradescope"
-    junit = "junit"
+Reader = Literal["html", "annotations", "summary", "classroom50", "gradescope", "junit"]
+"""Who reads an exported report."""
 
 
 def export(
@@ -38,7 +30,7 @@ def export(
 ) -> None:
     """Write a report in another format. For Classroom 50, write ./result.json and ./release-body.md instead."""
     read = _read(report)
-    if reader is Reader.classroom50:
+    if reader == "classroom50":
         if into is not None:
             raise GraderError(f"{str(into)!r} was given, but classroom50 writes ./result.json and ./release-body.md.")
         _write_classroom50(read)
@@ -53,27 +45,27 @@ def export(
 def _text(reader: Reader, report: Report) -> str:
     """Return the report as this reader reads it; each imports only what it needs."""
     match reader:
-        case Reader.html:
+        case "html":
             from grader.reports.exporters.html import page
 
             return page(report)
-        case Reader.annotations:
+        case "annotations":
             from grader.reports.exporters.job_summary import annotation_commands
 
             return "\n".join(annotation_commands(report)) + "\n"
-        case Reader.gradescope:
+        case "gradescope":
             from grader.reports.exporters.autograder_results import gradescope_results
 
             return _json(gradescope_results(report))
-        case Reader.junit:
+        case "junit":
             from grader.reports.exporters.junit import junit
 
             return junit(report)
-        case Reader.summary:
+        case "summary":
             from grader.reports.exporters.job_summary import summary
 
             return summary(report)
-        case Reader.classroom50:
+        case "classroom50":
             raise ValueError("Classroom 50 reads two files.")
 
 

@@ -19,7 +19,7 @@ from grader.course.build import build
 from grader.course.model import Course, load_course
 from grader.course.new import NewError, new_course, new_exercise, new_unit, to_do
 from grader.integrations.github.github_release import release_github
-from grader.integrations.release import GradingMode, ReleaseError
+from grader.integrations.release import ReleaseError
 from grader.integrations.release.folder_releases import release_classroom50, release_gradescope
 
 TITLE = 'Plain "Python": lists'
@@ -141,7 +141,7 @@ def test_a_course_that_is_not_built_is_not_released(
 def test_students_cannot_run_the_hidden_tests_of_a_course_without_the_grader(course: Path, tmp_path: Path) -> None:
     build(load_course(course))
     with pytest.raises(ReleaseError, match="--grading key needs the grader in the course's own repository"):
-        release_github(tmp_path / "released", load_course(course), GradingMode.key)
+        release_github(tmp_path / "released", load_course(course), "key")
     assert not (tmp_path / "released").exists()
 
 

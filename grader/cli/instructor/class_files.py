@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import enum
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -31,25 +30,16 @@ MOST = 20
 MOST_NAMED = 100
 
 
-class Format(enum.StrEnum):
-    """Who reads the grades."""
-
-    csv = "csv"
-    markdown = "markdown"
-    xlsx = "xlsx"
-    canvas = "canvas"
-    moodle = "moodle"
-    classroom50 = "classroom50"
-
-
-KNOWN_STUDENTS = (Format.canvas, Format.moodle, Format.classroom50)
+Format = Literal["csv", "markdown", "xlsx", "canvas", "moodle", "classroom50"]
+"""Who reads the grades."""
+KNOWN_STUDENTS = ("canvas", "moodle", "classroom50")
 """The formats for programs that have students of their own. They get nobody who is not in the roster."""
 
 
 def gradebook(
     reports: Reports,
     into: Annotated[Path, typer.Option("--out", help="The file to write; for classroom50, CLASSROOM/scores.json.")],
-    reader: Annotated[Format, typer.Option("--format", help="Who reads it.")] = Format.csv,
+    reader: Annotated[Format, typer.Option("--format", help="Who reads it.")] = "csv",
     roster: Class = None,
     unit: EarlyUnit = None,
     has_total_only: Annotated[bool, typer.Option("--total", help="One column for all units.")] = False,
@@ -91,17 +81,17 @@ def _export(found: Gradebook, grades: Sequence[Column], reader: Format, into: Pa
     from grader.integrations import learning_platforms
 
     match reader:
-        case Format.csv:
+        case "csv":
             return Export(csv_text(cells(found, grades)), grades)
-        case Format.markdown:
+        case "markdown":
             return Export(markdown_text(found, grades), grades)
-        case Format.xlsx:
+        case "xlsx":
             return Export(xlsx_bytes(cells(found, grades)), grades)
-        case Format.canvas:
+        case "canvas":
             return Export(csv_text(learning_platforms.canvas_table(found, grades)), grades)
-        case Format.moodle:
+        case "moodle":
             return Export(csv_text(learning_platforms.moodle_table(found, grades)), grades)
-        case Format.classroom50:
+        case "classroom50":
             return learning_platforms.classroom50_scores(into, found, grades, units)
 
 
@@ -112,7 +102,7 @@ def _print_written(found: Gradebook, export: Export, reader: Format, into: Path)
     points = {one.heading: str(one.possible) for one in export.columns} | dict.fromkeys(found.unknown, "unknown points")
     headings = [f"{one.heading} of {points[one.heading]}" for one in export.columns]
     say(f"{into}: {len(found.rows)} students; {', '.join(headings) or 'no unit is over yet'}.")
-    for name in [one.heading for one in export.columns if reader is Format.canvas]:
+    for name in [one.heading for one in export.columns if reader == "canvas"]:
         if name != (heading := learning_platforms.canvas_heading(name)):
             say(f"Canvas ignores a column with `final` in its name, so {name} is {heading} there.")
     say(*export.noticed)
@@ -135,7 +125,7 @@ def _print_states(found: Gradebook, reader: Format) -> typer.Exit | None:
     if found.strangers:
         where = "left out" if reader in KNOWN_STUDENTS else "at the end of the table"
         say(f"Not in the roster, {where}: {listed([str(row.entry) for row in found.strangers], MOST)}.")
-    if reader is Format.moodle:
+    if reader == "moodle":
         say("In Moodle, give each grade item the maximum above, and map the first column as the user.")
     say(*(f"{text} {_students(found, 'graded', text)}." for text in _notes(found, "graded")))
     say(*(f"{row.entry}: {sentence}" for row in found.rows for sentence in row.noticed))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import enum
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -197,12 +196,8 @@ def _releasing(directory: Path) -> Iterator[None]:
         yield
 
 
-class Way(enum.StrEnum):
-    """Where students read their feedback."""
-
-    branch = "branch"
-    comment = "comment"
-    folder = "folder"
+Way = Literal["branch", "comment", "folder"]
+"""Where students read their feedback."""
 
 
 def collect(
@@ -289,16 +284,16 @@ def feedback(
     from grader.integrations.github.delivery import deliveries, pages_to_folder, send, to_branch, to_comments, to_folder
     from grader.text import listed
 
-    if (to is Way.folder) != (into is not None):
+    if (to == "folder") != (into is not None):
         raise GraderError("--out: name a folder with `--to folder`, and leave the option out otherwise.")
-    if as_page and to is not Way.folder:
+    if as_page and to != "folder":
         raise GraderError("--html: GitHub shows no pages, so use it with `--to folder`.")
-    if collected is None and to is not Way.folder:
+    if collected is None and to != "folder":
         raise GraderError("--collected: name the collected.json of `grader collect`, which has the repositories.")
     course, now = read_course(folder_of_course), datetime.datetime.now(datetime.UTC)
     found = grades(read_collected(collected), reports) if collected else grades_in(read_reports(course, reports))
     if into is None:
-        way = partial(to_branch if to is Way.branch else to_comments, GitHub.from_environment(), course, now)
+        way = partial(to_branch if to == "branch" else to_comments, GitHub.from_environment(), course, now)
     else:
         require_folder(into)
         way = partial(pages_to_folder if as_page else to_folder, into, course, now)

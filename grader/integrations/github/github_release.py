@@ -84,7 +84,7 @@ def released_mode(directory: Path) -> GradingMode:
             f"Nothing was changed in {directory}: it was released with `--grading reusable`, which is no longer there. "
             "Choose --grading record, by which a push runs the visible tests, or --grading key, for the hidden ones."
         )
-    return GradingMode.key if b"secrets.GRADER_DEPLOY_KEY" in workflow else GradingMode.record
+    return "key" if b"secrets.GRADER_DEPLOY_KEY" in workflow else "record"
 
 
 def of_students(course: Course) -> set[str]:
@@ -281,7 +281,7 @@ def release_github(directory: Path, course: Course, mode: GradingMode | None = N
     if outer := around(directory):
         raise ReleaseError(f"{directory} lies in the git repository {outer}: name a folder outside it.")
     with replaced(directory, course, ()) as staging:
-        written = _prepare(staging, course, mode or GradingMode.record, author)
+        written = _prepare(staging, course, mode or "record", author)
     return ReleasedRepository(is_new=True, is_committed=True, written=sorted(written))
 
 
@@ -315,7 +315,7 @@ def course_files(course: Course) -> dict[str, bytes]:
 def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:
     """Return the files that templates make."""
     grader_repository = None
-    if mode is not GradingMode.record:
+    if mode != "record":
         if not (course.root / PACKAGE.name / "__init__.py").is_file():
             raise ReleaseError(
                 f"--grading {mode} needs the grader in the course's own repository, and {course.root} has no "
@@ -326,7 +326,7 @@ def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:
                 f"--grading {mode} needs to know this repository's name on GitHub, and its remote `origin` says none: "
                 "git remote remove origin; git remote add origin https://github.com/OWNER/NAME"
             )
-    about = {"mode": mode.value, "wheel": wheel, "grader_repository": grader_repository}
+    about = {"mode": mode, "wheel": wheel, "grader_repository": grader_repository}
     return {path: render(name, course, **about) for path, name in _RENDERED.items()}
 
 

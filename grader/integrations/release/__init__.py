@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import enum
+from typing import Literal
 
 from grader.errors import GraderError
 
@@ -11,10 +11,9 @@ class ReleaseError(GraderError):
     """A release cannot be made; the text says why and what to do."""
 
 
-class GradingMode(enum.StrEnum):
-    """Which tests the workflow in a student's repository runs, and how it gets the hidden ones."""
+GradingMode = Literal["record", "key"]
+"""Which tests the workflow in a student's repository runs.
 
-    record = "record"
-    """The visible tests. Only the instructor runs the hidden ones."""
-    key = "key"
-    """The hidden tests, from the instructor's repository, with a deploy key."""
+record: The visible tests. Only the instructor runs the hidden ones.
+key: The hidden tests, from the instructor's repository, with a deploy key.
+"""

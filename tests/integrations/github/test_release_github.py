@@ -27,7 +27,7 @@ from grader.integrations.github.github_release import (
     release_github,
     update_release,
 )
-from grader.integrations.release import GradingMode, ReleaseError
+from grader.integrations.release import ReleaseError
 
 STUB, SHEET, CHECKING = "exercises/sums.py", "exercises/sums_quiz.md", "exercises/checking.py"
 
@@ -245,14 +245,14 @@ def test_an_answer_that_was_tried_out_in_the_exercises_is_not_released(next_cour
 def test_the_workflow_with_a_key_names_the_instructors_repository(first_course: Path, tmp_path: Path) -> None:
     root = shutil.copytree(first_course, tmp_path / "course")
     with pytest.raises(ReleaseError, match=r"has no grader/: leave the option out"):
-        release_github(tmp_path / "sums", load_course(root), GradingMode.key)
+        release_github(tmp_path / "sums", load_course(root), "key")
     (root / "grader").mkdir()
     (root / "grader" / "__init__.py").touch()
     git(root, "init")
     with pytest.raises(ReleaseError, match="its remote `origin` says none: git remote remove origin; git"):
-        release_github(tmp_path / "sums", load_course(root), GradingMode.key)
+        release_github(tmp_path / "sums", load_course(root), "key")
     git(root, "remote", "add", "origin", "git@github.com:some-course/grader.git")
-    release_github(tmp_path / "sums", load_course(root), GradingMode.key)
+    release_github(tmp_path / "sums", load_course(root), "key")
     workflow = (tmp_path / "sums" / ".github" / "workflows" / "classroom.yml").read_text(encoding="utf-8")
     assert not release_github(tmp_path / "sums", load_course(root)).is_committed  # the next release keeps the mode
     assert "some-course/grader" in workflow
@@ -270,7 +270,7 @@ def test_a_release_that_called_a_workflow_of_the_instructor_needs_another_choice
     with pytest.raises(ReleaseError, match=r"Nothing was changed .*`--grading reusable`.*Choose --grading record"):
         release_github(released, load_course(first_course))
     assert state(released) == before
-    release_github(released, load_course(first_course), GradingMode.record)
+    release_github(released, load_course(first_course), "record")
     assert "grader check" in workflow.read_text(encoding="utf-8")
 
 
