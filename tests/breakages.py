@@ -443,7 +443,7 @@ BREAKAGES = {
             "tests/submissions/test_submission.py::test_a_malformed_head_is_not_a_commit"),
         Change(
             "a file with a name of the course's is not an answer whatever it holds", "grader/submissions/contents.py",
-            "any(_words(path) == text.split() for path in self._paths.get(name, ()))", "name in self._paths",
+            "any(_words(path) == text.split() for path in self.get(name, ()))", "name in self",
             "tests/submissions/test_wrong_files.py::"
             "test_a_file_that_is_no_answer_is_named_with_what_to_do"),
         Change(

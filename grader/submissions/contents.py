@@ -6,8 +6,7 @@ import contextlib
 import functools
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,37 +50,24 @@ NEVER_READ = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class CourseFiles:
-    """The course's own files by name: those in the folder of stubs and in its parent folder."""
+class CourseFiles(dict[str, list[Path]]):
+    """The paths of the course's own files by name: those in the folder of stubs come before those in its parent."""
 
-    stubs: Path
-
-    def __contains__(self, name: str) -> bool:
-        """Return whether the course has a file of that name."""
-        return name in self._paths
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the name of each file."""
-        return iter(self._paths)
+    def __init__(self, stubs: Path) -> None:
+        super().__init__()
+        for folder in (stubs, stubs.parent):
+            for path in folder.iterdir() if folder.is_dir() else ():
+                if path.is_file():
+                    self.setdefault(path.name, []).append(path)
 
     def text(self, name: str) -> str | None:
         """Return the text of the course's file of that name; None if there is none."""
-        paths = self._paths.get(name)
+        paths = self.get(name)
         return paths[0].read_text(encoding="utf-8") if paths else None
 
     def has(self, name: str, text: str) -> bool:
         """Return whether the course has a file of that name with that text."""
-        return any(_words(path) == text.split() for path in self._paths.get(name, ()))
-
-    @functools.cached_property
-    def _paths(self) -> dict[str, list[Path]]:
-        """The paths of each file; that in the folder of stubs comes first."""
-        folders = [folder for folder in (self.stubs, self.stubs.parent) if folder.is_dir()]
-        found: dict[str, list[Path]] = {}
-        for path in (path for folder in folders for path in folder.iterdir() if path.is_file()):
-            found.setdefault(path.name, []).append(path)
-        return found
+        return any(_words(path) == text.split() for path in self.get(name, ()))
 
 
 class Wrong(NamedTuple):
@@ -110,24 +96,28 @@ class SubmissionFiles:
         tree: The submission.
         units: Every unit that a file may be named after.
         only: The unit that is graded, if it is a single one.
-        course_files: The files that are nobody's answers.
         seen: The paths that were graded, or that a sentence names.
         refused: The names that are not read.
         unreadable: Those that could not be read.
         wrong: The files that are no answers, by path, as far as sentences name them.
     """
 
-    def __init__(self, tree: Files, units: Sequence[str], only: str | None, course_files: CourseFiles) -> None:
+    def __init__(self, tree: Files, units: Sequence[str], only: str | None, stubs: Path) -> None:
         self.tree = tree
         self.units = units
         self.only = only
-        self.course_files = course_files
+        self._stubs = stubs
         self.seen: set[str] = set()
         self.refused: list[Ignored] = []
         self.unreadable: list[Ignored] = []
         self.wrong: dict[str, Ignored] = {}
         self._own_notebook = functools.cache(functools.partial(read_notebook, tree))
         self._find = functools.cache(self._found)
+
+    @functools.cached_property
+    def course_files(self) -> CourseFiles:
+        """The files that are nobody's answers."""
+        return CourseFiles(self._stubs)
 
     @functools.cached_property
     def walked(self) -> Walked:

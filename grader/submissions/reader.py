@@ -21,7 +21,7 @@ from grader.submissions.candidates import (
     choose,
     replace_untouched,
 )
-from grader.submissions.contents import NEVER_READ, CourseFiles, SubmissionFiles
+from grader.submissions.contents import NEVER_READ, SubmissionFiles
 from grader.submissions.file_text import read_text
 from grader.submissions.submission import (
     FOLDER,
@@ -121,7 +121,7 @@ class _Reader:
     def __init__(self, folder: Path | Files, stubs: Path, units: Iterable[str], only: str | None) -> None:
         tree = Folder(folder) if isinstance(folder, Path) else folder
         self.tree = tree.opened() if isinstance(tree, Unopened) else tree
-        self.files = SubmissionFiles(self.tree, [*dict.fromkeys(units)], only, CourseFiles(stubs))
+        self.files = SubmissionFiles(self.tree, [*dict.fromkeys(units)], only, stubs)
         # Whether anything that was read differs from what students receive.
         self.has_answers = False
 
