@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Iterator
 
 from courses import COURSE, REPOSITORY
-from units import SUITES, Suite
+from units import SUITES, Suite, defined_in
 
 from grader.audit.cases import handwritten_mistakes, run_case
 
@@ -32,6 +32,18 @@ def of_other_mistakes(suite: Suite) -> Iterator[str]:
             outcomes = suite.outcomes(run_case(case), case.exercise)
             failed = {name for name, outcome in outcomes.items() if not outcome.passed}
             yield _line(suite, case.exercise, case.name, failed)
+
+
+def on_this_processor(suite: Suite) -> Iterator[str]:
+    """Run all known answers to a unit, and yield the line of each mistake, and one for a right answer that fails."""
+    for path in suite.accepted_answers:
+        if failed := {criterion.name for criterion in suite.criteria} - suite.passed(defined_in(path, suite.unit)):
+            yield f"{suite.unit}/{path.name} is right, and fails: {' '.join(sorted(failed))}"
+    for mistake in suite.known:
+        names = {mistake.exercise: mistake.implementation}
+        outcomes = suite.outcomes(names, mistake.exercise)
+        yield _line(suite, mistake.exercise, mistake.name, {name for name, one in outcomes.items() if not one.passed})
+    yield from of_other_mistakes(suite)
 
 
 def _line(suite: Suite, exercise: str, name: str, failed: Collection[str]) -> str:
