@@ -54,46 +54,6 @@ def test_an_unwritten_exercise_costs_no_points_of_others(engine: Engine, exercis
     assert not any(outcome.passed for outcome in found[exercise])
 
 
-@pytest.mark.parametrize(
-    ("missing", "waiting", "right", "building_on_it"),
-    [
-        # A substitute for dropout would have to be random, and so would be a right answer.
-        (
-            "attention_dropout",
-            "CausalAttention",
-            "self.dropout(torch.softmax(masked / d_out**0.5, dim=-1))",
-            "attention_dropout(torch.softmax(masked / d_out**0.5, dim=-1), self.dropout.p if self.training else 0.0)",
-        ),
-        # The two are the same function, so a substitute for one shows little about the other.
-        (
-            "softmax_naive",
-            "softmax_stable",
-            "exponentials = torch.exp(x - largest)",
-            "return softmax_naive(x - largest, dim)",
-        ),
-    ],
-)
-def test_an_exercise_waits_if_no_substitute_helps(
-    engine: Engine, missing: str, waiting: str, right: str, building_on_it: str
-) -> None:
-    unit = EXERCISES[missing]
-    assert right in solutions()[unit]
-    found = results(engine, {unit: without(missing, solutions()[unit].replace(right, building_on_it))})
-    assert losing(found) == {missing, waiting}
-    lost = [outcome for outcome in found[waiting] if not outcome.passed]
-    assert all(outcome.waiting and outcome.substitutes == [missing] for outcome in lost)
-
-
-@pytest.mark.parametrize(
-    ("missing", "alias"), [("softmax_naive", "softmax_stable"), ("softmax_stable", "softmax_naive")]
-)
-def test_a_call_of_an_alias_earns_nothing(engine: Engine, missing: str, alias: str) -> None:
-    text = without(missing, solutions()["simple_attention"])
-    text += f"\n\ndef {alias}(x, dim=-1):\n    return {missing}(x, dim)\n"
-    found = results(engine, {"simple_attention": text})
-    assert not any(outcome.passed for outcome in found[alias])
-
-
 @pytest.mark.parametrize("unit", COURSE.units)
 def test_a_missing_unit_costs_no_points_of_others(engine: Engine, unit: str) -> None:
     assert losing(results(engine, {name: text for name, text in solutions().items() if name != unit})) == set()
