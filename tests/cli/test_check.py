@@ -241,35 +241,17 @@ def test_a_folder_that_no_longer_exists_is_an_error(tmp_path: Path) -> None:
 
 # -- messages that lead to the fix --------------------------------------------------------------------------------
 
-# For each exercise of three units, a beginner's slip, or None for the solution.
-SLIPS: dict[str, dict[str, str | None]] = {
-    "simple_attention": {
-        "dot_product": "def dot_product(a, b):\n    total = sum(x * y for x, y in zip(a, b))\n    retrun total\n",
-        "attention_scores": "def dot(a, b):\n    return (a * b).sum(dim=1)\n\n\n"
-        "def attention_scores(query, inputs):\n    return torch.stack([dot(query, row) for row in inputs])\n",
-        "normalize_by_sum": "def normalize_by_sums(scores):\n    return scores / scores.sum()\n",
-        "softmax_naive": "def softmax_naive(x, dim=-1):\n    e = torch.exp(x)\n    return e / e.sum(dim=dim)\n",
-        "softmax_stable": "def softmax_stable(x, dim=-1):\n    return F.softmax(x, dim=dim)\n",
-        "context_vector": "def context_vector(weights, inputs):\n    print(weights @ inputs)\n",
-        "simple_self_attention": "def simple_self_attention(inputs):\n"
-        "    weights = softmax_stable(inputs @ inputs.T)\n    return weights @ inputs, weights\n",
-    },
-    "self_attention": {
-        "project_qkv": "def project_qkv(inputs, W_query, W_key, W_value):\n"
-        "    breakpoint()\n    return inputs @ W_query\n",
-        "scaled_dot_product_attention": "def scaled_dot_product_attention(queries, keys, values):\n"
-        "    raise NotImplementedError()\n    return queries @ keys\n",
-        "SelfAttention_v1": "class SelfAttention_v1(nn.Module):\n    def __init__(self, d_in, d_out):\n"
-        "        self.W_query = nn.Parameter(torch.rand(d_in, d_out))\n",
-        "SelfAttention_v2": None,
-        "transfer_weights": None,
-        "dot_product_variance": "def dot_product_variance(d_k, samples, generator=None):\n"
-        "    while True:\n        d_k += 1\n",
-    },
-    "bigram_language_model": {
-        "build_vocabulary": "def build_vocabulary(text):\n    return sorted(open('text.txt').read())\n",
-        "encode": "def encode(text, vocabulary):\n    return [input() for _ in text]\n",
-    },
+# A beginner's slip for each exercise of the first unit.
+SLIPS = {
+    "dot_product": "def dot_product(a, b):\n    total = sum(x * y for x, y in zip(a, b))\n    retrun total\n",
+    "attention_scores": "def dot(a, b):\n    return (a * b).sum(dim=1)\n\n\n"
+    "def attention_scores(query, inputs):\n    return torch.stack([dot(query, row) for row in inputs])\n",
+    "normalize_by_sum": "def normalize_by_sums(scores):\n    return scores / scores.sum()\n",
+    "softmax_naive": "def softmax_naive(x, dim=-1):\n    e = torch.exp(x)\n    return e / e.sum(dim=dim)\n",
+    "softmax_stable": "def softmax_stable(x, dim=-1):\n    return F.softmax(x, dim=dim)\n",
+    "context_vector": "def context_vector(weights, inputs):\n    print(weights @ inputs)\n",
+    "simple_self_attention": "def simple_self_attention(inputs):\n"
+    "    weights = softmax_stable(inputs @ inputs.T)\n    return weights @ inputs, weights\n",
 }
 MESSAGES = [
     # A line that is not Python.
@@ -287,25 +269,17 @@ MESSAGES = [
     "name 'F' is not defined. Add `import torch.nn.functional as F` at the top of the file.\n",
     " `context_vector` has no `return`.\n",
     "It was tested with a substitute for your softmax_stable, so that mistakes there cost nothing here.\n",
-    "The grader cannot stop at a breakpoint: delete it. To stop there, run `pytest --pdb` in the file's folder.\n",
-    "Line N of self_attention.py still raises NotImplementedError: delete it.\n",
-    "Begin `__init__` with `super().__init__()`.\n",
-    "Is there a loop that never ends?\n          line N: while True:\n",
-    "The grader lets no file be read or written: delete `open()` and use the arguments.\n",
-    "Nobody can type while the grader runs: delete `input()` and use the arguments.\n",
 ]
 
 
 def test_a_message_leads_to_the_fix(tmp_path: Path, check: Check) -> None:
     exercises = received(tmp_path / "bea")
-    for unit, slips in SLIPS.items():
-        source = solution(unit)
-        for node in reversed(ast.parse(source).body):
-            slip = slips.get(getattr(node, "name", ""))
-            if slip:
-                lines = source.splitlines(keepends=True)
-                source = "".join([*lines[: node.lineno - 1], slip, *lines[node.end_lineno :]])
-        (exercises / f"{unit}.py").write_text(source, encoding="utf-8")
+    source = solution("simple_attention")
+    for node in reversed(ast.parse(source).body):
+        if slip := SLIPS.get(getattr(node, "name", "")):
+            lines = source.splitlines(keepends=True)
+            source = "".join([*lines[: node.lineno - 1], slip, *lines[node.end_lineno :]])
+    (exercises / "simple_attention.py").write_text(source, encoding="utf-8")
     printed = re.sub(r"(?<=[Ll]ine )\d+", "N", check(exercises.parent).printed)
     assert [message for message in MESSAGES if message not in printed] == [], printed
 
