@@ -177,15 +177,6 @@ def test_a_surviving_mutant_is_shown_with_its_difference(course: Path) -> None:
 
 
 @pytest.mark.proof(part="audit")
-def test_a_missing_file_is_named(course: Path) -> None:
-    name = "exercises/sums.py"
-    (course / name).unlink()
-    found = courses.run_grader(course, "audit")
-    assert (found.returncode, "Traceback" in found.stderr) == (2, False)
-    assert f"{name} is missing" in " ".join(found.stderr.split())
-
-
-@pytest.mark.proof(part="audit")
 def test_an_accepted_answer_may_have_one_exercise_and_paraphrases_may_be_missing(course: Path) -> None:
     for name in ("paraphrases.py", "unlisted_mistakes.py"):
         (course / "suites/sums" / name).unlink()

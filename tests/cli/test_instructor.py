@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -422,16 +421,6 @@ def test_students_graded_already_are_skipped_and_still_shown_without_force(
 
 
 @pytest.mark.proof(part="grading")
-def test_a_damaged_report_is_replaced(small_course: Path, ada: Path, tmp_path: Path) -> None:
-    out = tmp_path / "reports"
-    run_grader(small_course, "grade", ada, "--out", out)
-    with open(out / "ada.json", "r+") as report:
-        report.truncate(100)
-    assert without_seconds(run_grader(small_course, "grade", ada, "--out", out).stderr) == "graded ada (1 of 1)\n"
-    assert read_reports(out)["ada"]["points"] == 5
-
-
-@pytest.mark.proof(part="grading")
 def test_a_report_inside_the_submission_is_not_trusted(small_course: Path, ada: Path, tmp_path: Path) -> None:
     (ada / "sums.py").write_text(WRONG_ADD)
     run_grader(small_course, "grade", ada, "--out", tmp_path / "elsewhere")
@@ -441,35 +430,6 @@ def test_a_report_inside_the_submission_is_not_trusted(small_course: Path, ada: 
     done = run_grader(small_course, "grade", ada, "--out", ada / "reports")
     assert without_seconds(done.stderr) == "graded ada (1 of 1)\n"
     assert read_reports(ada / "reports")["ada"]["points"] == 1
-
-
-# Python 3.11 truncates its compiled files at such a limit and then reads them, so grade the course without the limit
-# first.
-after_grading = pytest.mark.usefixtures("graded")
-# Is killed if it writes too much.
-KILLED_WHILE_WRITING = """\
-import resource, signal
-signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-resource.setrlimit(resource.RLIMIT_FSIZE, (6144, 6144))
-from grader.cli.instructor import main
-main()
-"""
-
-
-@pytest.mark.proof(part="grading")
-@after_grading
-def test_partial_files_of_a_killed_batch_are_removed_by_the_next(
-    small_course: Path, classroom: Path, tmp_path: Path
-) -> None:
-    arguments = ["grade", str(classroom / "talks"), "--out", str(tmp_path)]
-    command = [sys.executable, "-c", KILLED_WHILE_WRITING, *arguments]
-    killed = subprocess.run(command, cwd=small_course, env=courses.environment(small_course), check=False)
-    assert killed.returncode == -signal.SIGXFSZ
-    assert list(tmp_path.rglob(".*.partial"))
-    done = run_grader(small_course, *arguments)
-    assert done.returncode == 0
-    assert files(tmp_path).keys() == {"talks.json", "instructor/talks.pytest.json"}
 
 
 # In its own mount namespace, so that mounts end with the program: a disk that is too small, then large enough.
