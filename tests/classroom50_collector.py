@@ -13,6 +13,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+# What the runner sets for the autograder of a submission.
+ENVIRONMENT = {
+    "CLASSROOM": "spring",
+    "ASSIGNMENT": "attention",
+    "SUBMISSION_TAG": "submit/2027-01-20T12-00-00Z-0123abc",
+    "USERNAME": "ada",
+    "COMMIT_URL": "https://github.com/class/ada/commit/0",
+    "RELEASE_URL": "https://github.com/class/ada/releases/tag/submit",
+    "REVIEW_URL": "https://github.com/class/ada/compare/0...1",
+}
 KINDS = ("individual", "group", "team")
 BY_HAND = "submit/manual-"
 _KEYS = {"schema", "classroom", "assignment", "assignment_type", "owner", "submission", "commit", "release", "review"}

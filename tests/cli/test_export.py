@@ -11,22 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from classroom50_collector import check_result
+from classroom50_collector import ENVIRONMENT, check_result
 from courses import REPOSITORY
 from made_reports import commands_in, exercise, report, unit
 from typer.testing import CliRunner, Result
 
 from grader.cli.student_cli import app
-
-ENVIRONMENT = {
-    "CLASSROOM": "spring",
-    "ASSIGNMENT": "attention",
-    "SUBMISSION_TAG": "submit/0",
-    "USERNAME": "ada",
-    "COMMIT_URL": "https://github.com/class/ada/commit/0",
-    "RELEASE_URL": "https://github.com/class/ada/releases/tag/0",
-    "REVIEW_URL": "https://github.com/class/ada/compare/0",
-}
 
 
 def run(*arguments: str | Path, folder: Path = REPOSITORY, **environment: str) -> Result:

@@ -6,22 +6,13 @@ import datetime
 from typing import Any
 
 import pytest
-from classroom50_collector import check_result
+from classroom50_collector import ENVIRONMENT, check_result
 from made_reports import exercise, of_exercises, quiz, report, unit, unwritten
 
 from grader.reports.exporters.autograder_results import EnvironmentFault, classroom50_result, classroom50_status
 from grader.reports.exporters.job_summary import opening
 from grader.reports.report_model import Report
 
-ENVIRONMENT = {
-    "CLASSROOM": "spring",
-    "ASSIGNMENT": "attention",
-    "SUBMISSION_TAG": "submit/2027-01-20T12-00-00Z-0123abc",
-    "USERNAME": "ada",
-    "COMMIT_URL": "https://github.com/class/ada/commit/0",
-    "RELEASE_URL": "https://github.com/class/ada/releases/tag/submit",
-    "REVIEW_URL": "https://github.com/class/ada/compare/0...1",
-}
 COMMITTED = datetime.datetime(2027, 1, 20, 1, 30, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
 GRADED = datetime.datetime(2027, 3, 1, tzinfo=datetime.UTC)
 MIXED = report(
