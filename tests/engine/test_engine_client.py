@@ -119,25 +119,6 @@ def test_an_engine_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.proof(part="grading")
-@pytest.mark.usefixtures("true_engines")
-def test_a_fork_server_that_dies_between_two_students_is_restarted_each_time(engine: Engine) -> None:
-    texts = {"ada": RIGHT, "bob": WRONG, "cyd": STUB}
-    submissions = [submission(student, text) for student, text in texts.items()]
-    undisturbed = results(engine, submissions, at_once=1)
-    before = processes.children(os.getpid())
-    with Engine(COURSE) as another:
-        another.handshake()
-        [pid] = set(processes.children(os.getpid())) - set(before)
-        found = {}
-        for graded, result in another.turns(1).all(submissions):
-            found[graded.student] = steady(result)
-            [server] = processes.children(pid)
-            os.kill(server, 9)
-            processes.until_ended([server])
-    assert found == undisturbed
-
-
-@pytest.mark.proof(part="grading")
 def test_an_engine_that_cannot_start_reports_the_reason(own_small_course: Path, tmp_path: Path) -> None:
     suite = own_small_course / "suites" / "sums" / "test_sums.py"
     suite.write_text(suite.read_text().replace("import pytest", "import pytest\nraise RuntimeError('spoilt')", 1))
