@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from student_errors import FILE, lines_of, worker_of
 
 from grader.engine.explanations import explained
 from grader.engine.name_hints import hint_on_characters, lines_with
 from grader.engine.outcomes import Outcome
 from grader.engine.source_lines import SourceLines
 from grader.sandbox.sandbox_client import Source
-from grader.sandbox.worker import Worker
 
-SCRIPT = "answers.py"
 OTHER_HINT = "The other hint."
 
 
-def message_on(code: str, file: str = SCRIPT) -> tuple[str, str]:
+def message_on(code: str, file: str = FILE) -> tuple[str, str]:
     """The error of the first statement that fails, with its place, and the hint on it."""
     unit = Source.of(file, [code])
-    worker = Worker()
-    worker.do_begin({"answers": vars(unit) | {"skip": [], "is_brief": False}})
-    failed = worker.do_load("answers")[0]
+    failed = worker_of(unit).do_load("answers")[0]
     place = failed.trace[-1] if failed.trace else (failed.file, failed.line)
     hint = hint_on_characters(OTHER_HINT, failed.text, SourceLines({"answers": unit}).at(*place))
     return f"{failed.file}, line {failed.line}: {failed.text}", hint
@@ -56,10 +53,10 @@ def message_on(code: str, file: str = SCRIPT) -> tuple[str, str]:
         ("x = 5€", 6, "`€` (euro sign) is not Python: delete it, or write it in a string or a comment."),
     ],
 )
-@pytest.mark.parametrize("file", [SCRIPT, "answers.ipynb"])
+@pytest.mark.parametrize("file", [FILE, "answers.ipynb"])
 def test_a_character_is_named_with_its_line_and_column(file: str, code: str, column: int, hint: str) -> None:
     error, found = message_on(f"import math\n{code}\n", file)
-    cell = ", cell 1" if file != SCRIPT else ""
+    cell = ", cell 1" if file != FILE else ""
     assert error.startswith(f"{file}{cell}, line 2: invalid ")
     assert error.endswith(f" in column {column}")
     assert found == hint
@@ -148,7 +145,7 @@ def test_a_character_that_a_student_process_makes_up_is_harmless(code: str) -> N
 
 
 def test_an_exercise_that_is_defined_with_a_letter_of_another_alphabet_is_named() -> None:
-    lines = SourceLines({"answers": Source.of(SCRIPT, ["def sc\u043eres(x):\n    return x\n"])})
+    lines = lines_of("def sc\u043eres(x):\n    return x\n")
     outcome = explained(Outcome(False, "not defined", "scores is not defined."), "answers", "scores", (), lines)
     assert outcome.reason == (
         "scores is not defined. `sc\u043eres` (line 1, column 7) has a Cyrillic `\u043e`: type the Latin `o`."

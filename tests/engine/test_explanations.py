@@ -3,52 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
+from student_errors import FILE, error_of, lines_of
 
 from grader.engine.error_hints import NO_GPU, NUMPY, hint_for_statement
 from grader.engine.explanations import advice, explained, trace_of, with_own_names
-from grader.engine.outcomes import Outcome, judge
+from grader.engine.outcomes import Outcome
 from grader.engine.source_lines import SourceLines
-from grader.sandbox.failures import FailedStatement, Failure
-from grader.sandbox.replies import values_of
-from grader.sandbox.sandbox_client import Source
-from grader.sandbox.worker import Worker
-from grader.testing.checks import expect_tensor
-from grader.testing.running_test import Recorder
+from grader.sandbox.failures import FailedStatement
 
 EXERCISES = {"scores", "softmax", "Attention"}
-FILE = "answers.py"
-
-
-def outcome_of(source: str, name: str = "scores", *arguments: Any) -> tuple[Outcome, SourceLines]:
-    """Call an exercise of this source, and expect a tensor."""
-    unit = Source.of(FILE, [source])
-    worker = Worker()
-    worker.do_begin({"answers": vars(unit) | {"skip": [], "is_brief": False}})
-    lines = SourceLines({"answers": unit})
-    try:
-        function = worker.resolve(("answers", name))
-        expect_tensor(function(*arguments))
-    except Failure as failure:
-        outcome = judge(failure, Recorder())
-    except Exception as error:
-        if error.__traceback__ is None or not worker.describe(error).trace:
-            outcome = judge(error, Recorder())
-        else:
-            with pytest.raises(Failure) as caught:
-                values_of(worker.describe(error), b"")
-            outcome = judge(caught.value, Recorder())
-    else:
-        raise AssertionError("it passed")
-    return explained(outcome, "answers", name, EXERCISES - {name}, lines), lines
-
-
-def advice_on(source: str, name: str = "scores", *arguments: Any) -> str:
-    outcome, lines = outcome_of(source, name, *arguments)
-    return advice(outcome, EXERCISES - {name}, lines)
 
 
 # -- the reason ---------------------------------------------------------------------------------------------------
@@ -101,7 +67,7 @@ def attend():
     ],
 )
 def test_a_failed_check_names_what_the_source_has_to_do_with_it(source: str, reason: str, hint: str) -> None:
-    lines = SourceLines({"answers": Source.of(FILE, [source])})
+    lines = lines_of(source)
     found = explained(Outcome(False, "wrong", reason), "answers", "scores", EXERCISES - {"scores"}, lines)
     assert found.reason == f"{reason} {hint}".strip()
 
@@ -123,14 +89,12 @@ def test_a_failed_check_names_what_the_source_has_to_do_with_it(source: str, rea
     ],
 )
 def test_arguments_have_the_names_of_the_students_own_definition(source: str, sentence: str, named: str) -> None:
-    lines = SourceLines({"answers": Source.of(FILE, [source])})
-    assert with_own_names(sentence, "answers", "Attention", lines) == named
+    assert with_own_names(sentence, "answers", "Attention", lines_of(source)) == named
 
 
 def test_the_method_of_a_class_that_is_not_written_is_named() -> None:
-    lines = SourceLines({"answers": Source.of(FILE, [CLASS])})
     unwritten = Outcome(False, "not written", "It is not written yet.", line=8, file=FILE)
-    found = explained(unwritten, "answers", "Attention", EXERCISES, lines)
+    found = explained(unwritten, "answers", "Attention", EXERCISES, lines_of(CLASS))
     assert found.reason == "Line 8 of answers.py still raises NotImplementedError: write `forward`."
 
 
@@ -146,9 +110,8 @@ def test_the_method_of_a_class_that_is_not_written_is_named() -> None:
     ],
 )
 def test_a_call_that_ran_out_of_time_has_the_line_of_its_loop(source: str, runs: int, loop: int) -> None:
-    lines = SourceLines({"answers": Source.of(FILE, [source])})
     stopped = Outcome(False, "timed out", "Stopped.", line=runs, file=FILE)
-    assert explained(stopped, "answers", "scores", EXERCISES, lines).line == loop
+    assert explained(stopped, "answers", "scores", EXERCISES, lines_of(source)).line == loop
 
 
 # -- what to do ---------------------------------------------------------------------------------------------------
@@ -174,7 +137,8 @@ def test_a_call_that_ran_out_of_time_has_the_line_of_its_loop(source: str, runs:
 )
 def test_the_advice_on_an_error_says_what_to_do(body: str, hint: str) -> None:
     source = f"def softmax(): pass\ndef scores(x):\n    {body}\n"
-    assert advice_on(source, "scores", torch.ones(2, 3)) == hint
+    outcome, lines = error_of(source, EXERCISES, "scores", torch.ones(2, 3))
+    assert advice(outcome, EXERCISES - {"scores"}, lines) == hint
 
 
 def test_a_missing_import_of_a_notebook_belongs_into_its_first_code_cell() -> None:
@@ -184,17 +148,17 @@ def test_a_missing_import_of_a_notebook_belongs_into_its_first_code_cell() -> No
 
 def test_the_error_of_another_exercise_is_blamed_on_its_call_or_on_itself() -> None:
     source = "def softmax(x):\n    return x.shape\ndef scores():\n    return softmax(3)\n"
-    assert advice_on(source) == (
+    outcome, lines = error_of(source, EXERCISES, "scores")
+    assert advice(outcome, EXERCISES - {"scores"}, lines) == (
         "`softmax` raises this when line 4 calls it: check its arguments there, then `softmax` itself."
     )
-    outcome, lines = outcome_of(source)
     itself = replace(outcome, trace=((FILE, 2),))
     assert advice(itself, EXERCISES, lines) == "`softmax` raises this: check that exercise first."
 
 
 def test_the_lines_that_led_to_an_error_have_the_text_of_the_submission() -> None:
     source = "def helper(x):\n    return x + 'text'\ndef scores():\n    y = 1\n    return helper(y)\n"
-    outcome, lines = outcome_of(source)
+    outcome, lines = error_of(source, EXERCISES, "scores")
     assert trace_of(outcome, lines) == ["line 5: return helper(y)", "line 2: return x + 'text'"]
     forged = replace(outcome, trace=(("other.py", 1), (FILE, 0), (FILE, 10**9), (FILE, -1)), file="other.py")
     assert trace_of(forged, lines) == []

@@ -6,37 +6,20 @@ from typing import Any
 
 import pytest
 import torch
+from student_errors import error_of, lines_of
 
 from grader.engine.explanations import advice, explained
-from grader.engine.outcomes import Outcome, judge
-from grader.engine.source_lines import SourceLines
+from grader.engine.outcomes import Outcome
 from grader.engine.tensor_hints import hint_on_shapes
-from grader.sandbox.failures import Failure
-from grader.sandbox.replies import values_of
-from grader.sandbox.sandbox_client import Source
-from grader.sandbox.worker import Worker
 from grader.testing.draws import UNUSED_GENERATOR
-from grader.testing.running_test import Recorder
 
-FILE = "answers.py"
 EXERCISES = {"Attention", "project", "scores", "two_words"}
 IMPORTS = "import math\nimport random\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
 
 
-def lines_of(source: str) -> SourceLines:
-    return SourceLines({"answers": Source.of(FILE, [source])}, {"answers": EXERCISES})
-
-
 def raised(source: str, name: str, *arguments: Any) -> tuple[str, str]:
     """Call an exercise of this source: the reason of its failure, and the advice."""
-    unit, worker, lines = Source.of(FILE, [source]), Worker(), lines_of(source)
-    worker.do_begin({"answers": vars(unit) | {"skip": [], "is_brief": False}})
-    with pytest.raises(Failure) as caught:  # noqa: PT012 - the error of the student's code becomes a failure
-        try:
-            worker.resolve(("answers", name))(*arguments)
-        except Exception as error:
-            values_of(worker.describe(error), b"")
-    outcome = explained(judge(caught.value, Recorder()), "answers", name, EXERCISES - {name}, lines)
+    outcome, lines = error_of(source, EXERCISES, name, *arguments)
     return outcome.reason, advice(outcome, EXERCISES - {name}, lines)
 
 
@@ -306,5 +289,5 @@ def test_calls_that_take_no_generator_are_named(body: str, hint: str) -> None:
 )
 def test_a_definition_that_may_be_the_renamed_exercise_is_named(exercise: str, defined: str, hint: str) -> None:
     missing = Outcome(False, "not defined", f"{exercise} is not defined.")
-    found = explained(missing, "answers", exercise, EXERCISES - {exercise}, lines_of(defined))
+    found = explained(missing, "answers", exercise, EXERCISES - {exercise}, lines_of(defined, EXERCISES))
     assert found.reason == f"{missing.reason} {hint.replace('…', exercise)}".strip()
