@@ -67,19 +67,6 @@ def answers_deleted(notebook: Notebook) -> None:
 
 
 @costs()
-def all_but_the_answers_deleted(notebook: Notebook) -> None:
-    notebook["cells"] = [one for one in notebook["cells"] if is_answer(one)]
-
-
-@costs()
-def answer_with_a_stub_below(notebook: Notebook) -> None:
-    position = at(notebook, "add")
-    below = copy.deepcopy(notebook["cells"][position])
-    below["source"] = NOT_WRITTEN
-    notebook["cells"].insert(position + 1, below)
-
-
-@costs()
 def split_between_two_methods(notebook: Notebook) -> None:
     """As by Jupyter's Split Cell: both halves keep the metadata."""
     position = at(notebook, "Scale")
@@ -140,12 +127,6 @@ def grade_ids_swapped(notebook: Notebook) -> None:
 
 
 @costs()
-def one_grade_id_for_all(notebook: Notebook) -> None:
-    for one in filter(is_answer, notebook["cells"]):
-        one["metadata"]["nbgrader"]["grade_id"] = "add"
-
-
-@costs()
 def grade_ids_that_are_none(notebook: Notebook) -> None:
     for one, wrong in zip(filter(is_answer, notebook["cells"]), ("", None, 7, ["x"], "../..", "ä b"), strict=False):
         one["metadata"]["nbgrader"]["grade_id"] = wrong
@@ -169,20 +150,6 @@ def quiz_answers_that_cannot_be_read(notebook: Notebook) -> None:
 
 
 @costs()
-def magics_and_shell_commands(notebook: Notebook) -> None:
-    imports, answer = cell(notebook, "imports"), cell(notebook, "add")
-    imports["source"] = "%matplotlib inline\n!pip install x\n" + text_of(imports) + "\n?torch"
-    answer["source"] = "%%time\n" + text_of(answer) + "\n\nadd(1, 2)"
-    notebook["cells"].insert(3, code("%%bash\nrm -rf /"))
-
-
-@costs("add")
-def cells_that_are_none(notebook: Notebook) -> None:
-    cell(notebook, "add")["source"] = 7
-    notebook["cells"] += [None, 5, [], {}, {"cell_type": "code"}, {"cell_type": "markdown", "source": None}]
-
-
-@costs()
 def metadata_of_another_kind(notebook: Notebook) -> None:
     notebook["metadata"] = []
     for number, one in enumerate(notebook["cells"]):
@@ -200,29 +167,12 @@ def cut_off(_: Notebook) -> str:
     return BROKEN
 
 
-@costs(*EVERYTHING, text="no code")
-def no_cells_left(notebook: Notebook) -> None:
-    notebook["cells"] = []
-
-
 @costs(text="'sums/sums (1).ipynb' was graded as sums.ipynb")
 def wrong_file_name(_: Notebook) -> None: ...
 
 
-@costs(*EVERYTHING, text="sums.ipynb")
-def folder_in_the_place_of_the_file(_: Notebook) -> None: ...
-
-
-@costs(*EVERYTHING, text="sums.ipynb")
-def a_link(_: Notebook) -> None: ...
-
-
 @costs()
 def other_files_beside_it(_: Notebook) -> None: ...
-
-
-@costs(*EVERYTHING, text="is missing")
-def nothing(_: Notebook) -> None: ...
 
 
 @costs("Scale", "quiz")
@@ -238,13 +188,6 @@ def hand_in_damaged(folder: Path, name: str, notebook: Notebook) -> None:
     match name:
         case "wrong_file_name":
             path.with_name("sums (1).ipynb").write_text(content, encoding="utf-8")
-        case "folder_in_the_place_of_the_file":
-            path.mkdir()
-            (path / "notebook.ipynb").write_text(content, encoding="utf-8")
-        case "a_link":
-            path.symlink_to("/etc/hostname")
-        case "nothing":
-            pass
         case "a_script":
             path.with_suffix(".py").write_text("def add(a, b):\n    return a + b\n", encoding="utf-8")
         case _:

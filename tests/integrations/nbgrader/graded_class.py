@@ -6,7 +6,6 @@ It hands in around the change to summer time, with extensions, adjustments and e
 from __future__ import annotations
 
 import copy
-import hashlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,11 +86,10 @@ STUDENTS = [*HANDED_IN, *(name for name in MISTAKES if name not in HANDED_IN), *
 
 
 class GradedTerm(NamedTuple):
-    """The term after autograde, `grader grade`'s reports on the same submissions, and their files before."""
+    """The term after autograde, and `grader grade`'s reports on the same submissions."""
 
     term: Term
     reports: dict[str, Any]
-    before: dict[str, str]
 
     def points(self, student: str) -> dict[str, float | None]:
         """The points in a student's report, by the name of the test cell."""
@@ -99,14 +97,6 @@ class GradedTerm(NamedTuple):
         unit = self.reports[name]["units"]["sums"]
         points = {f"test_{exercise}": found["points"] for exercise, found in unit["exercises"].items()}
         return points | {f"test_quiz_{item}": found["points"] for item, found in unit["quiz"]["items"].items()}
-
-
-def digests(submitted: Path) -> dict[str, str]:
-    """The digest of every file, and everything else in the folder."""
-    return {
-        str(path.relative_to(submitted)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
-        for path in sorted(submitted.rglob("*"))
-    }
 
 
 def make_graded_term(root: Path) -> GradedTerm:
@@ -122,10 +112,9 @@ def make_graded_term(root: Path) -> GradedTerm:
         hand_in_damaged(term.folder / "submitted" / name / "sums", name, copy.deepcopy(right))
     (term.folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
     (term.folder / "adjustments.csv").write_text(ADJUSTMENTS, encoding="utf-8")
-    before = digests(term.folder / "submitted")
     log = term.nbgrader("autograde sums")
     done = courses.run_grader(
         term.root, "grade", "term/submitted", "--out", term.root / "reports", "--roster", "term/roster.csv"
     )
     assert done.returncode == 0, done.stderr
-    return GradedTerm(Term(term.root, log), courses.read_reports(term.root / "reports"), before)
+    return GradedTerm(Term(term.root, log), courses.read_reports(term.root / "reports"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import nbformat
 import pytest
 from damages import DAMAGES, EVERYTHING
-from graded_class import GradedTerm, digests
+from graded_class import GradedTerm
 from handed_in import grade_id, is_test
 from terms import Term
 
@@ -44,7 +44,3 @@ def test_each_graded_notebook_is_valid_and_has_every_cell_of_the_course_once(gra
         assert sorted(filter(None, map(grade_id, cells))) == release, name
         assert sum(map(is_test, cells)) == len(graded_term.points(name)), name
         nbformat.validate(nbformat.read(term.folder / "autograded" / name / "sums" / "sums.ipynb", as_version=4))
-
-
-def test_the_submitted_files_are_unchanged(graded_term: GradedTerm) -> None:
-    assert digests(graded_term.term.folder / "submitted") == graded_term.before
