@@ -17,7 +17,7 @@ _WORD = re.compile(
 )
 _IN_PYTHON = {"&&": " and ", "||": " or ", "!": " not "}
 # In these contexts, a missing value is empty. In others it is a mistake of ours.
-_MAY_BE_EMPTY = {"secrets", "vars", "inputs", "outputs"}
+_MAY_BE_EMPTY = {"secrets", "inputs", "outputs"}
 
 Functions = Mapping[str, Callable[..., Any]]
 

@@ -89,7 +89,6 @@ class Runner:
     hosted: Mapping[str, Hosted]
     push: Push
     secrets: Mapping[str, str] = field(default_factory=dict)
-    variables: Mapping[str, str] = field(default_factory=dict)
     server_url: str = "https://github.com"
     api_url: str = "https://api.github.com"
     event_name: str = "push"
@@ -98,7 +97,6 @@ class Runner:
     before: Mapping[str, Callable[[Path], None]] = field(default_factory=dict)
     jobs: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    set_variables: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -240,7 +238,6 @@ class Job:
         for name, value in _assignments(files["ENV"]):
             assert not name.startswith(("GITHUB_", "RUNNER_")), f"{name} is not to be set"
             self.set_by_steps[name] = value
-        self.runner.set_variables |= self.set_by_steps
         self.path[:0] = map(Path, reversed(files["PATH"].read_text(encoding="utf-8").splitlines()))
         return finished.returncode == 0
 
@@ -311,7 +308,6 @@ class Job:
             "env": {**self.declared, **self.set_by_steps, **own},
             "steps": self.outputs,
             "secrets": self.runner.secrets,
-            "vars": self.runner.variables,
             "inputs": self.inputs,
             "needs": self.finished,
             "matrix": self.matrix,
@@ -341,17 +337,8 @@ def _cells(job: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _assignments(file: Path) -> Iterator[tuple[str, str]]:
-    """Read a file of variables or outputs: NAME=VALUE, or a value of several lines."""
-    lines = iter(file.read_text(encoding="utf-8").split("\n"))
-    for line in filter(None, lines):
-        equals, several = line.find("="), line.find("<<")
-        if several >= 0 and not 0 <= equals < several:
-            name, _, end = line.partition("<<")
-            value: list[str] = []
-            while (next_line := next(lines)) != end:
-                value.append(next_line)
-            yield name, "\n".join(value)
-        else:
-            assert equals > 0, f"not NAME=VALUE: {line}"
-            name, _, value_of_line = line.partition("=")
-            yield name, value_of_line
+    """Read a file of variables or outputs: NAME=VALUE. Values of several lines are not known here."""
+    for line in filter(None, file.read_text(encoding="utf-8").split("\n")):
+        name, _, value = line.partition("=")
+        assert re.match(r"\w+=", line), f"not NAME=VALUE: {line}"
+        yield name, value
