@@ -1,11 +1,11 @@
-"""Short reports for tests, courses for them, texts that attack, and what GitHub reads in a log and in Markdown."""
+"""Short reports for tests, courses for them, and texts that attack."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from courses import SMALL_COURSE
 
@@ -207,41 +207,6 @@ def made_course(
         (root / "solutions" / f"{name}_quiz.yml").write_text(SMALL_COURSE["solutions/sums_quiz.yml"])
     (root / "autograder.yml").write_text(f"{settings}{rules}units:\n{lines}", encoding="utf-8")
     return load_course(root)
-
-
-class Command(NamedTuple):
-    """A workflow command, as a GitHub runner reads it."""
-
-    name: str
-    properties: dict[str, str]
-    data: str
-
-
-def commands_in(log: str) -> list[Command]:
-    """Return the commands that a runner obeys in a log.
-
-    `::name key=value,…::data` begins a line, except for spaces. In other lines the older `##[name key=value;…]data` may
-    be anywhere.
-    """
-    found = []
-    for line in log.splitlines():
-        text = line.lstrip()
-        if text.startswith("::") and "::" in text[2:]:
-            head, _, data = text[2:].partition("::")
-            name, _, rest = head.partition(" ")
-            pairs = [pair.partition("=") for pair in rest.split(",") if pair.strip()]
-            properties = {key.strip(): _decoded(value, ("%3A", ":"), ("%2C", ",")) for key, _, value in pairs}
-            found.append(Command(name, properties, _decoded(data)))
-        elif "##[" in line and "]" in line.partition("##[")[2]:
-            head, _, data = line.partition("##[")[2].partition("]")
-            found.append(Command(head.split(" ")[0], {}, data))
-    return found
-
-
-def _decoded(text: str, *more: tuple[str, str]) -> str:
-    for code, character in (("%0D", "\r"), ("%0A", "\n"), *more, ("%25", "%")):
-        text = text.replace(code, character)
-    return text
 
 
 LINK = re.compile(r"@\w|://|#\d|(?<![^\W_])(?:www\.|GH-\d)")

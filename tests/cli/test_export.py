@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from classroom50_collector import ENVIRONMENT, check_result
 from courses import REPOSITORY
-from made_reports import commands_in, exercise, report, unit
+from made_reports import exercise, report, unit
 from typer.testing import CliRunner, Result
+from workflow_commands import commands
 
 from grader.cli.student_cli import app
 
@@ -52,7 +53,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_annotations_are_commands_for_the_log(ada: Path) -> None:
-    total, error = commands_in(printed("annotations", ada))
+    total, error = commands(printed("annotations", ada).splitlines())
     assert total.name == "notice"
     assert total.data.startswith("5 of 6 points.")
     assert error.properties == {"file": "exercises/sums.py", "line": "12", "title": "scale: 1 of 2 points"}

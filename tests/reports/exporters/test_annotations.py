@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from made_reports import Command, commands_in, exercise, of_exercises, raised, report, unit, unwritten
+from made_reports import exercise, of_exercises, raised, report, unit, unwritten
+from workflow_commands import Command, commands
 
 from grader.reports.exporters.job_summary import annotation_commands as annotations_of
 from grader.reports.report_model import Report
@@ -10,7 +11,7 @@ from grader.submissions.submission import missing_file
 
 
 def annotated(report: Report) -> list[Command]:
-    return commands_in("\n".join(annotations_of(report)))
+    return commands("\n".join(annotations_of(report)).splitlines())
 
 
 def errors(report: Report) -> list[Command]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
-from made_reports import ATTACKS, LINK, commands_in
+from made_reports import ATTACKS, LINK
 from markdown_it import MarkdownIt
+from workflow_commands import Command, commands
 
 from grader.reports.exporters.job_summary import code, command, markdown, sentence
 from grader.text import plain
@@ -38,13 +39,13 @@ def test_escaped_text_is_shown_and_is_nothing_else() -> None:
         line = plain(text)
         as_text, as_code = shown(markdown(text)), shown(code(text))
         words = "".join(content for kind, content in as_text if kind == "text")
-        (found,) = commands_in(command("error", text, title=text or None))
+        (found,) = commands(command("error", text, title=text or None).splitlines())
         if (
             words.replace("\u200b", "") != line
             or LINK.search(words)
             or {kind for kind, _ in [*as_text, *shown(sentence(text))]} - {"text", "code_inline"}
             or [(kind, content.strip()) for kind, content in as_code] != [("code_inline", line)]
-            or (found.name, commands_in(found.data)) != ("error", [])
+            or (found.name, commands(found.data.splitlines())) != ("error", [])
         ):
             obeyed.append(text)
     assert obeyed == []
@@ -68,5 +69,5 @@ def test_the_code_in_a_sentence_of_the_course_stays_code() -> None:
 
 def test_a_command_is_parsed_as_intended() -> None:
     made = command("error", "100% of\n it", file="a,b:c%2C.py", line=3, title=None)
-    (found,) = commands_in(made)
-    assert found == ("error", {"file": "a,b:c%2C.py", "line": "3"}, "100% of\nit")
+    (found,) = commands(made.splitlines())
+    assert found == Command("error", {"file": "a,b:c%2C.py", "line": "3"}, "100% of\nit")

@@ -13,9 +13,10 @@ from xml.etree import ElementTree
 
 import pytest
 from bs4 import BeautifulSoup
-from made_reports import ATTACKS, LINK, commands_in, made_course, with_text
+from made_reports import ATTACKS, LINK, made_course, with_text
 from markdown_it import MarkdownIt
 from rich.console import Console
+from workflow_commands import commands
 
 from grader.classes.decisions import Decisions
 from grader.cli import check_output, console
@@ -40,11 +41,11 @@ def elements(page: BeautifulSoup) -> list[Any]:
 
 
 def as_annotations(made: Report) -> Exported:
-    commands = annotation_commands(made)
-    found = commands_in("\n".join(commands))
-    inside = [commands_in(text) for one in found for text in [one.data, *one.properties.values()]]
-    return "\n".join(commands).replace("::", ":"), [
-        len(commands),
+    lines = annotation_commands(made)
+    found = commands("\n".join(lines).splitlines())
+    inside = [commands(text.splitlines()) for one in found for text in [one.data, *one.properties.values()]]
+    return "\n".join(lines).replace("::", ":"), [
+        len(lines),
         inside,
         [(one.name, list(one.properties)) for one in found],
     ]
@@ -123,7 +124,7 @@ def test_no_text_is_anything_but_text_to_a_reader_of_an_export(as_class: Callabl
         made = with_text(attack)
         for name, exported in exporters.items():
             text, structure = exported(made)
-            is_plain = all(line.isprintable() for line in text.split("\n")) and commands_in(text) == []
+            is_plain = all(line.isprintable() for line in text.split("\n")) and commands(text.splitlines()) == []
             if structure != harmless[name] or not is_plain:
                 obeyed.append((name, attack))
     assert obeyed == []

@@ -47,12 +47,12 @@ def _command(line: str, stopped_by: str | None) -> Command | None:
         found = form.match(line) if form is _NEW else form.search(line)
         if found and found["name"].casefold() in {*_COMMANDS, (stopped_by or "").casefold()}:
             pairs = [pair.partition("=") for pair in (found["properties"] or "").strip().split(separator)]
-            properties = {name: _unescaped(value) for name, _, value in pairs if value}
+            properties = {name: _unescaped(value, ("%3A", ":"), ("%2C", ",")) for name, _, value in pairs if value}
             return Command(found["name"], properties, _unescaped(found["data"]))
     return None
 
 
-def _unescaped(text: str) -> str:
-    for escaped, character in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+def _unescaped(text: str, *more: tuple[str, str]) -> str:
+    for escaped, character in (("%0D", "\r"), ("%0A", "\n"), *more, ("%25", "%")):
         text = text.replace(escaped, character)
     return text
