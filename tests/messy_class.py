@@ -10,7 +10,6 @@ import datetime
 import io
 import math
 import re
-import zipfile
 import zoneinfo
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import courses
+from downloads import zipped
 from made_reports import RIGHT_ANSWERS
 
 from grader.quizzes.quiz_source import load_quiz
@@ -91,14 +91,6 @@ class Try(NamedTuple):
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"].encode()
 WRONG = RIGHT.replace(b"a + b", b"a - b")
 CURIOUS = RIGHT + b"\ntry:\n    open('/etc/hostname').read()\nexcept Exception:\n    pass\n"
-
-
-def zipped(files: Files) -> bytes:
-    text = io.BytesIO()
-    with zipfile.ZipFile(text, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name, (2000, 1, 1, 0, 0, 0)), content)
-    return text.getvalue()
 
 
 @cache

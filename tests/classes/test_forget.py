@@ -11,12 +11,12 @@ import json
 import os
 import shutil
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from courses import hand_in
+from downloads import zipped
 from made_reports import report, unit
 from typer.testing import CliRunner
 
@@ -131,10 +131,7 @@ def test_nothing_is_changed_without_a_yes(term: Path, monkeypatch: pytest.Monkey
 
 def workbook(row: str) -> bytes:
     """A workbook with one sheet, as small as it is handed in to stop a program that reads it."""
-    written = io.BytesIO()
-    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/worksheets/sheet1.xml", row)
-    return written.getvalue()
+    return zipped({"xl/worksheets/sheet1.xml": row})
 
 
 @pytest.fixture

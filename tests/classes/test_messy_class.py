@@ -20,6 +20,7 @@ from pathlib import Path
 import courses
 import pytest
 from bs4 import BeautifulSoup
+from downloads import zipped
 from messy_class import (
     CODE,
     COMMENT,
@@ -31,7 +32,6 @@ from messy_class import (
     Planned,
     make_course,
     students,
-    zipped,
 )
 from typer.testing import CliRunner, Result
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import base64
 import gzip
 import html
-import io
 import json
 import marshal
 import re
 import shutil
 import subprocess
 import textwrap
-import zipfile
 import zlib
-from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,10 +19,10 @@ import nbformat
 import pytest
 import yaml
 from courses import BUILDABLE, COURSE, REPOSITORY
+from downloads import zipped
 
 from grader.course.build import build
 from grader.course.model import load_course
-from grader.integrations.github.github_release import release_github
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.folder_releases import release_gradescope
 from grader.integrations.release.leaks import Leak, require_none, revealing_sentences, scan
@@ -132,14 +129,6 @@ OF_SUITE = {
 IN_ARCHIVES = ("x.whl: grader/a.py:12", "loose/.git: blob ", "packed/.git: blob ", "message/.git: commit ")
 
 
-def wheel(files: Mapping[str, str | bytes]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, content in files.items():
-            file.writestr(name, content)
-    return packed.getvalue()
-
-
 def git(folder: Path, *arguments: str) -> None:
     author = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", *author, *arguments], cwd=folder, check=True, capture_output=True)
@@ -172,7 +161,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8", newline="")
-    packed = wheel({"grader/a.py": "\n" * 11 + EXPLANATION, "grader/audit/c.py": "print('hello')\n"})
+    packed = zipped({"grader/a.py": "\n" * 11 + EXPLANATION, "grader/audit/c.py": "print('hello')\n"})
     (folder / "x.whl").write_bytes(packed)
 
     for name in ("loose", "packed"):
@@ -196,14 +185,6 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found(planted: Path) -> list[Leak]:
     return scan(planted, COURSE)
-
-
-@pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository that students of this course receive. Tests must not write to it."""
-    folder = tmp_path_factory.mktemp("github") / "attention"
-    release_github(folder, COURSE)
-    return folder
 
 
 def test_a_secret_is_found_in_every_wrapping(found: list[Leak]) -> None:
@@ -255,11 +236,11 @@ def test_secrets_are_named_in_the_order_of_the_places(tmp_path: Path) -> None:
         ("disguised.txt", marshal.dumps(compile(SUITE, "test.py", "exec"))),
         ("notes.txt.gz", gzip.compress(SOLUTION.encode())),
         ("notes.txt", gzip.compress(SOLUTION.encode())),
-        ("all.zip", wheel({"a.py": "1\n"})),
+        ("all.zip", zipped({"a.py": "1\n"})),
         ("key.pkl", b"text"),
-        ("x.whl: a.bin", wheel({"a.bin": b"\0"})),
-        ("x.whl: all.zip", wheel({"all.zip": wheel({"a.py": "1\n"})})),
-        ("bomb.whl", wheel({"a.txt": bytes(2**25 + 1)})),
+        ("x.whl: a.bin", zipped({"a.bin": b"\0"})),
+        ("x.whl: all.zip", zipped({"all.zip": zipped({"a.py": "1\n"})})),
+        ("bomb.whl", zipped({"a.txt": bytes(2**25 + 1)})),
         ("broken.whl", b"text"),
     ],
 )
@@ -369,18 +350,6 @@ def test_another_file_in_a_bundle_for_instructors_is_refused_by_name(
     with pytest.raises(ReleaseError, match=rf"{folder}/roster\.csv is of no type that a course or the grader has"):
         release_gradescope(tmp_path / "autograder", course)
     assert not (tmp_path / "autograder").exists()
-
-
-@pytest.mark.proof(part="releases")
-def test_every_released_file_and_git_object_is_free_of_secrets(released: Path) -> None:
-    assert scan(released, COURSE) == []
-
-
-@pytest.mark.proof(part="releases")
-def test_students_receive_the_answers_of_practice_items(released: Path) -> None:
-    content = (released / "exercises" / "practice.json").read_bytes()
-    assert content == (COURSE.exercises / "practice.json").read_bytes()
-    assert read_practice(released / "exercises" / "practice.json")["self_attention"].items["only_one_key"].explanation
 
 
 def test_the_explanation_of_a_graded_item_in_a_practice_item_is_a_leak(tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ from received import make_environment, run
 from grader.course.model import load_course
 from grader.integrations.github.github_release import release_github
 from grader.integrations.release import ReleaseError
+from grader.integrations.release.leaks import scan
 from grader.integrations.release.wheel import build_wheel, dependencies
+from grader.quizzes.practice_items import read_practice
 
 pytestmark = pytest.mark.proof(part="releases")
 
@@ -45,6 +47,8 @@ def programs(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     [wheel] = (released / "course").glob("*.whl")
     done = run(programs / "pip", "install", "--no-deps", "--no-index", wheel, folder=released)
     assert done.returncode == 0, done.stderr
+    done = run(programs / "python", "-c", "import grader.suites", folder=released)
+    assert "No module named 'grader.suites'" in done.stderr
     return programs
 
 
@@ -204,25 +208,16 @@ def test_with_it_alone_the_other_commands_work(arguments: tuple[str, ...], progr
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_no_other_module_of_the_grader_can_be_imported_there(wheel: Path, programs: Path, checkout: Path) -> None:
-    package = REPOSITORY / "grader"
-    ours = [path.relative_to(REPOSITORY).with_suffix("").as_posix() for path in package.rglob("*.py")]
-    others = sorted({name.removesuffix("/__init__").replace("/", ".") for name in ours} - modules(wheel))
-    assert "grader.suites.self_attention.misconceptions" in others
-    script = """
-import importlib.util, sys
-for name in sys.argv[1:]:
-    try:
-        found = importlib.util.find_spec(name)
-    except ModuleNotFoundError:
-        continue
-    if found and found.origin:
-        print(name, found.origin)
-"""
-    done = run(programs / "python", "-c", script, *others, folder=checkout)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
 def test_pip_can_install_the_released_requirements(programs: Path, released: Path) -> None:
     done = run(programs / "pip", "install", "--dry-run", "-r", "requirements.txt", folder=released)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_released_file_and_git_object_is_free_of_secrets(released: Path) -> None:
+    assert scan(released, COURSE) == []
+
+
+def test_students_receive_the_answers_of_practice_items(released: Path) -> None:
+    content = (released / "exercises" / "practice.json").read_bytes()
+    assert content == (COURSE.exercises / "practice.json").read_bytes()
+    assert read_practice(released / "exercises" / "practice.json")["self_attention"].items["only_one_key"].explanation
