@@ -321,11 +321,6 @@ class MessyClass:
         tries = student.tries(self.quiz)
         return tries if self.platform.has_earlier else tries[-1:]
 
-    def late(self) -> int:
-        """How many of the class are late. Canvas marks whose time is unknown, too."""
-        counted = ("late", "unknown") if self.platform.name == "canvas" else ("late",)
-        return sum(one.time in counted for one in self.plan().values())
-
     def open_cases(self) -> list[tuple[str, list[str]]]:
         """The open cases: the kind and the students; nobody is named if it is about the whole class."""
         plan = {**self.plan(), **self.plan_of_strangers()}

@@ -124,15 +124,19 @@ def test_the_header_counts_who_handed_in_and_who_did_not(term: Term) -> None:
         of("chen", term.missing("sums"), term.missing("means")),
         of("dina", term.sums(), means(), started=WEEK_AGO).model_copy(update={"suites": "visible"}),
         of("emil", term.sums(), means()),
-        entries=[RosterEntry(name) for name in ("ada", "bela", "chen", "dina")],
+        entries=[
+            *map(RosterEntry, ("ada", "bela", "chen", "dina")),
+            RosterEntry("fay", exempt=frozenset({"sums", "means"})),
+        ],
     )
     assert made.tiles == {
-        "students": "4",
+        "students": "5",
         "handed in": "2",
         "handed in nothing": "1",
         "not graded": "1",
         "median of the total": "50\xa0%",
     }
+    assert [row.split(" points ")[1][:6] for row in made.rows("units")] == ["2 of 4", "1 of 4"]
     assert "Not in the roster, so not in the class: emil." in made.html
     assert "The newest report was made on 2027-01-20 12:00 UTC." in made.html
 
@@ -185,18 +189,17 @@ def test_the_distribution_has_its_numbers_in_words(term: Term) -> None:
 
 
 def test_a_unit_has_its_middle_and_who_was_late(term: Term) -> None:
-    def received(at: str | None) -> Received:
-        return Received(at=at, source="times.csv")
-
     times = ["2027-01-09T00:00:00+00:00", "2027-01-11T00:00:00+00:00", None]
-    due = "2027-01-10T00:00:00+00:00"
-    changes = [{"received": received(time), "due": due} for time in times]
-    late = [means(number).model_copy(update=change) for number, change in enumerate(changes)]
+    received = [*(Received(at=time, source="times.csv") for time in times), Received(at=None, source="Canvas")]
+    changes = [{"received": one, "due": "2027-01-10T00:00:00+00:00"} for one in received]
+    late = [means(points).model_copy(update=change) for points, change in zip((0, 1, 2, 1), changes, strict=True)]
     reports = [*(of(f"s{number}", one) for number, one in enumerate(late)), of("x", term.missing("means"))]
     made = term.shown(*reports, only="means")
-    # A time that is not known is an open case, and not late.
-    assert made.rows("units") == ["Means means, 2 points 3 of 4 1 50 % 50 % 25 to 75 %"]
-    assert re.search(r"means: Time unknown: [^.]+ times\.csv .* s2\.$", made.section("open"))
+    # A time that is not known is an open case, and late only if Canvas says so.
+    assert made.rows("units") == ["Means means, 2 points 4 of 5 2 50 % 50 % 38 to 62 %"]
+    assert re.search(
+        r"Time unknown: [^.]+ times\.csv [^.]+\. s2\. means: Time unknown: Canvas .* s3\.$", made.section("open")
+    )
 
 
 def test_an_exercise_has_its_share_with_an_interval(term: Term) -> None:

@@ -12,7 +12,6 @@ import io
 import re
 import subprocess
 import zipfile
-from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +21,6 @@ import pytest
 from bs4 import BeautifulSoup
 from downloads import zipped
 from messy_class import (
-    CODE,
     COMMENT,
     NOT_GRADED,
     PLATFORMS,
@@ -227,42 +225,6 @@ def test_the_open_cases_are_the_planned_ones_and_are_printed_last_and_on_the_pag
 
 def without_spaces(text: str) -> str:
     return re.sub(r"[\s`\u200b]", "", text)
-
-
-def test_the_page_is_as_planned(graded: Graded) -> None:
-    shown = graded.page
-    tiles = {tile.dt.get_text(): tile.dd.get_text() for tile in shown.select(".tiles > div") if tile.dt and tile.dd}
-    states = Counter(one.status for one in graded.plan.values())
-    assert [int(tiles[name]) for name in ("students", "handed in", "handed in nothing", "not graded")] == [
-        len(graded.plan), states["graded"], states["not handed in"], states[NOT_GRADED],
-    ]  # fmt: skip
-    counted = {name: one for name, one in graded.plan.items() if one.percent is not None}
-    bins = Counter(min(int((one.percent or 0) // 10), 9) for one in counted.values())
-    idle = sum(one.status == "not handed in" for one in counted.values())
-    assert cells_of(shown, "distribution") == [[str(bins[ten]), str(0 if ten else idle)] for ten in range(10)]
-    plan = [one for one in graded.plan.values() if one.status != "exempt"]
-    handed_in = f"{sum(one.status == 'graded' for one in plan)} of {len(plan)}"
-    assert cells_of(shown, "units")[0][:2] == [handed_in, str(graded.made.late())]
-    # What a group handed in counts once.
-    with_code = {tuple(one.together) or name: one for name, one in counted.items() if one.points}
-    with_sheet = [one for one in with_code.values() if one.points != CODE]
-    what = "submissions" if any(one.together for one in with_code.values()) else "students"
-    assert f" {len(with_code)} {what} " in text_of(shown, "exercises")
-    assert f", {len(with_sheet)} {what} " in text_of(shown, "quizzes")
-
-
-def cells_of(shown: BeautifulSoup, section: str) -> list[list[str]]:
-    """The cells of the first table in a section of the page, without the headings."""
-    [heading] = shown.select(f"#{section}")
-    table = heading.find_next("tbody")
-    assert table
-    return [[cell.get_text(" ", strip=True) for cell in row.find_all("td")] for row in table.find_all("tr")]
-
-
-def text_of(shown: BeautifulSoup, section: str) -> str:
-    [heading] = shown.select(f"#{section}")
-    assert heading.parent
-    return heading.parent.get_text(" ", strip=True)
 
 
 @pytest.fixture(scope="module")
