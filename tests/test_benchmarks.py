@@ -38,14 +38,6 @@ def students() -> dict[str, answers.Answers]:
     return answers.make(answers.UNITS, 30)
 
 
-@pytest.fixture(scope="module")
-def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ten students of one unit."""
-    folder = tmp_path_factory.mktemp("class")
-    answers.write_scripts(answers.make([UNIT], 10), folder)
-    return folder
-
-
 # -- the class -----------------------------------------------------------------------------------------------------
 
 
@@ -91,18 +83,6 @@ def test_a_right_answer_is_split_into_the_cells_of_its_exercises(unit: str) -> N
 
 
 # -- the sides -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.proof(part="full")
-def test_cold_pytest_runs_every_test_of_a_unit_and_a_right_answer_passes_all(few: Path) -> None:
-    took, passed = sides.run_pytest(few / "right-000000", UNIT, {0})
-    assert passed == sides.number_of_tests(UNIT) == len(SUITES[UNIT].criteria)
-    assert min(took.wall, took.processor, took.memory) > 0
-
-
-@pytest.mark.proof(part="full")
-def test_a_stub_passes_no_test_of_cold_pytest(few: Path) -> None:
-    assert sides.run_pytest(few / "unfinished-000009", UNIT, {0})[1] == 0
 
 
 @pytest.mark.parametrize(("folder", "share"), [("solutions", 1), ("exercises", 0)])
@@ -203,13 +183,6 @@ def test_a_run_that_measured_less_shows_fewer_goals() -> None:
     small = figures.Figures("", {key: whole.sides[key] for key in ("pytest", "few")})
     assert list(figures.goals(small)) == []
     assert figures.goals_table(small).count("\n") == 1
-
-
-def test_figures_are_read_as_they_were_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "FILE", tmp_path / "speed.json")
-    assert figures.committed() is None
-    made_up().save()
-    assert figures.committed() == made_up()
 
 
 def test_the_plot_has_its_three_panels_and_text_that_any_font_can_show(tmp_path: Path) -> None:
