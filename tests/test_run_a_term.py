@@ -15,12 +15,8 @@ from zipfile import ZipFile
 import courses
 import pytest
 import yaml
-from canvas_importer import User as CanvasUser
-from canvas_importer import import_gradebook
 from courses import REPOSITORY, read_reports
 from local_github import local_github
-from moodle_importer import User as MoodleUser
-from moodle_importer import import_grades
 
 PAGE = (REPOSITORY / "docs" / "run-a-term.md").read_text(encoding="utf-8")
 NBGRADER = (REPOSITORY / "docs" / "nbgrader.md").read_text(encoding="utf-8")
@@ -69,8 +65,6 @@ class Term(NamedTuple):
     root: Path
     printed: dict[str, str]
     grades: str
-    canvas: str
-    moodle: str
     feedback: dict[str, str]
 
     def points(self) -> dict[str, int]:
@@ -129,7 +123,7 @@ def term(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Term:
     """The page, followed from its first line to its last one."""
     root = make_course(tmp_path_factory.mktemp("term"))
     printed: dict[str, str] = {}
-    files: dict[str, str] = {}
+    grades = ""
     feedback: dict[str, str] = {}
     for one in blocks():
         if one.file:
@@ -138,7 +132,7 @@ def term(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Term:
             download(root, example_class)
         for command in one.commands if one.language == "console" else ():
             if command.startswith("grader forget "):
-                files = {name: (root / "term" / f"{name}.csv").read_text() for name in ("grades", "canvas", "moodle")}
+                grades = (root / "term" / "grades.csv").read_text(encoding="utf-8")
                 with ZipFile(root / "term" / "feedback.zip") as archive:
                     feedback = {name: archive.read(name).decode() for name in archive.namelist()}
             more = next((answer for begin, answer in ANSWERS.items() if command.startswith(begin)), "")
@@ -146,7 +140,7 @@ def term(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Term:
             # `forget` finds the student in downloads and pages, as the page says.
             assert done.returncode == (1 if "forget" in command else 0), done.stdout + done.stderr
             printed[f"{one.heading}: {command}"] = done.stdout
-    return Term(root, printed, **files, feedback=feedback)
+    return Term(root, printed, grades, feedback)
 
 
 def said(term: Term, heading: str, command: str) -> str:
@@ -176,20 +170,6 @@ def test_what_students_receive_holds_no_answer(term: Term) -> None:
         names = archive.namelist()
     assert {f"exercises/{UNIT}.py", f"exercises/{UNIT}_quiz.md", f"exercises/test_{UNIT}.py"} <= {*names}
     assert not [name for name in names if "solutions" in name or "suites" in name]
-
-
-@pytest.mark.proof(part="full")
-def test_the_platforms_accept_the_exports(term: Term) -> None:
-    rows = {row["student"]: row[UNIT] for row in csv.DictReader(term.grades.splitlines())}
-    users = [CanvasUser(number, "x") for number in range(11, 16)]
-    found = import_gradebook(term.canvas, users)
-    assert (found.missing_students, found.warnings) == ([], [])
-    assert [grades[UNIT] for _, grades in sorted(found.grades.items())] == [
-        rows["ada"], rows["bela"], rows["chen"], "EX", rows["emil"],
-    ]  # fmt: skip
-    addresses = [MoodleUser(number, name, email=f"{name}@example.org") for number, name in enumerate(rows)]
-    moodle = import_grades(term.moodle, addresses, ("Email address", "email"), {UNIT: "Unit 1"}, {"Unit 1": 100.0})
-    assert [moodle[number]["Unit 1"] is None for number in range(5)] == [name == "dina" for name in rows]
 
 
 @pytest.mark.proof(part="full")
