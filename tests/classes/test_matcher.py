@@ -88,18 +88,9 @@ def test_a_clone_is_matched_by_the_login_after_a_prefix_that_others_share(
     assert {name: fitting[0].student if fitting else None for name, fitting in found.items()} == matches
 
 
-def test_the_first_of_a_group_is_matched_and_names_the_others() -> None:
-    group = [RosterEntry("ada", folder="group 7"), RosterEntry("bob", folder="Group 7")]
-    team = [
-        RosterEntry("cyd", repository="o/team"),
-        RosterEntry("dan", repository="O/Team"),
-        RosterEntry("eve", repository="p/team"),
-    ]
-    matcher = Matcher([*group, *team])
-    assert matcher.match("group 7") == matcher.match("group-7") == (group[0], "folder")
-    assert matcher.group(group[0], "folder") == group
-    assert matcher.match("team") is None  # two repositories have this name
-    assert Matcher(team[:2]).match("team") == (team[0], "repository")
+def test_the_name_of_two_repositories_matches_nobody() -> None:
+    team = [RosterEntry("cyd", repository="o/team"), RosterEntry("eve", repository="p/team")]
+    assert Matcher(team).match("team") is None
 
 
 @pytest.mark.parametrize(
