@@ -54,10 +54,6 @@ FROM_MOODLE: Tree = {
     "Gu-Ho_4720/sums.ipynb": ONE,
 }
 NOTHING_FROM_MOODLE = {"Ed-Ny_4718", "Fa-Yi_4719"}
-FLAT: Tree = {
-    "Jane Doe_4712_assignsubmission_file_sums.ipynb": ONE,
-    "Zoë O'Brien_4713_assignsubmission_file_hw1 Sums.ipynb": TWO,
-}
 CANVAS: Tree = {
     "doejane_11_901_sums.ipynb": ONE,
     "lateal_LATE_12_902_sums.ipynb": ONE,
@@ -88,10 +84,6 @@ UNCLEAR: Tree = {"ada/sums.ipynb": ONE, "eve/sums.ipynb": ONE, "sums.ipynb": TWO
 CASES: dict[str, tuple[Tree, Tree]] = {
     "moodle": ({"CS 101-Sums-77.zip": zipped(MOODLE)}, FROM_MOODLE),
     "moodle with a roster": ({"CS 101-Sums-77.zip": zipped(MOODLE)}, FROM_THE_ROSTER),
-    "moodle without folders": (
-        {"all.zip": zipped(FLAT)},
-        {"Jane-Doe_4712/sums.ipynb": ONE, "Zoe-OBrien_4713/sums.ipynb": TWO},
-    ),
     "canvas": ({"submissions.zip": zipped(CANVAS)}, FROM_CANVAS),
     "canvas, unpacked": (CANVAS, FROM_CANVAS),
     "moodle, two groups": (
@@ -143,7 +135,7 @@ def test_each_student_has_the_file_that_is_graded_under_its_right_name(collected
     assert collected.submitted(name) == CASES[name][1], collected[name][0]
 
 
-@pytest.mark.parametrize("name", ["moodle", "moodle without folders", "canvas"])
+@pytest.mark.parametrize("name", ["moodle", "canvas"])
 def test_students_have_the_ids_that_they_have_in_reports(collected: Collected, name: str) -> None:
     archives = list((collected.root / name / "downloaded" / "sums" / "archive").iterdir())
     students = {found.student for found in find_submissions(archives, ["sums"]).found}
