@@ -317,6 +317,13 @@ def leave_out_signatures(root: Path) -> None:
     settings.write_text(text.replace("before_due: misconception", "before_due: sentence"), encoding="utf-8")
 
 
+def replace(path: Path, old: str, new: str) -> None:
+    """Replace a text in a file, which must have it."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
 def set_due(root: Path, due: str) -> None:
     """Give every unit of the course in `root` this due date, so that no test depends on the current day."""
     settings = root / "autograder.yml"

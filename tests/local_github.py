@@ -259,7 +259,7 @@ def git(folder: Path, *arguments: str, date: str | None = None, content: bytes |
     who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in _WHO.items()}
     dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}
     alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    command = ["git", "-c", "protocol.file.allow=always", *arguments]
+    command = ["git", "-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main", *arguments]
     environment = {**os.environ, **alone, **who, **dates}
     done = subprocess.run(command, cwd=folder, env=environment, input=content, capture_output=True, check=True)
     return done.stdout.decode().strip()

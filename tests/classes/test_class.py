@@ -76,18 +76,13 @@ class Class:
     def points(self) -> dict[str, int]:
         return {student: report["points"] for student, report in sorted(self.reports().items())}
 
-    def edit(self, name: str, old: str, new: str) -> None:
-        text = (self.root / name).read_text(encoding="utf-8")
-        assert old in text
-        (self.root / name).write_text(text.replace(old, new), encoding="utf-8")
-
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Class, str]:
     """A class that was graded once, and what was printed."""
     one = Class(courses.make_small_course(tmp_path_factory.mktemp("term") / "course"))
     courses.set_due(one.root, courses.LONG_PAST)
-    one.edit("autograder.yml", "units:", f"{RULES}units:")
+    courses.replace(one.root / "autograder.yml", "units:", f"{RULES}units:")
     for name, text in HANDED_IN.items():
         one.hand_in(text, f"class/{name}")
     asked = load_quiz(one.root / "solutions" / "sums_quiz.yml").questions
@@ -135,7 +130,7 @@ def test_another_grading_keeps_what_is_the_same_and_runs_nothing_for_new_dates_a
     before = {path.name: path.read_bytes() for path in (a_class.root / "reports").glob("*.json")}
     assert "10 of 10 reports are up to date" in a_class.grade().stdout
     assert {path.name: path.read_bytes() for path in (a_class.root / "reports").glob("*.json")} == before
-    a_class.edit("times.csv", "2000-01-03T12", "2000-01-01T00")
+    courses.replace(a_class.root / "times.csv", "2000-01-03T12", "2000-01-01T00")
     done = a_class.grade()
     assert "1 report has new dates, adjustments or groups" in done.stdout
     assert "graded" not in done.stderr
@@ -144,7 +139,7 @@ def test_another_grading_keeps_what_is_the_same_and_runs_nothing_for_new_dates_a
     assert earlier.read_bytes() == before["cyd.json"]
     assert not (a_class.root / "reports" / "earlier" / "bob").exists()
     # A new member changes the report of the other, and alone is graded.
-    a_class.edit("roster.csv", "eve@x.org,,", "eve@x.org,bob,")
+    courses.replace(a_class.root / "roster.csv", "eve@x.org,,", "eve@x.org,bob,")
     done = a_class.grade()
     assert "1 report has new dates, adjustments or groups" in done.stdout
     assert re.findall(r"graded (\w+) ", done.stderr) == ["eve"]
@@ -192,7 +187,8 @@ def test_nobody_gets_the_points_of_who_had_the_name_in_reports_before(a_class: C
 def test_each_of_several_submissions_is_as_late_as_its_own_worksheet_says(
     a_class: Class, counts: str, points: int, bobs_time: str | None, fewer: str, why: str
 ) -> None:
-    a_class.edit("autograder.yml", "most_percent: 50", f"most_percent: 50\n  counts: {counts}\ntimezone: UTC")
+    most = "most_percent: 50"
+    courses.replace(a_class.root / "autograder.yml", most, f"{most}\n  counts: {counts}\ntimezone: UTC")
     for name in ("times.csv", "adjustments.csv"):
         (a_class.root / name).unlink()
     shutil.rmtree(a_class.root / "reports")
@@ -220,9 +216,9 @@ def test_each_of_several_submissions_is_as_late_as_its_own_worksheet_says(
 
 def test_regrade_shows_what_would_change_and_why_and_writes_only_then(a_class: Class) -> None:
     before = a_class.reports()
-    a_class.edit("autograder.yml", "add: 2", "add: 3")
-    a_class.edit("class/bob/sums.py", RIGHT, WRONG)
-    a_class.edit("adjustments.csv", "cyd,sums,1.5,The network was down.,Ms Roe\n", "")
+    courses.replace(a_class.root / "autograder.yml", "add: 2", "add: 3")
+    courses.replace(a_class.root / "class/bob/sums.py", RIGHT, WRONG)
+    courses.replace(a_class.root / "adjustments.csv", "cyd,sums,1.5,The network was down.,Ms Roe\n", "")
     again = ("regrade", "class", *OPTIONS)
     done = a_class.run(*again)
     assert done.returncode == 1

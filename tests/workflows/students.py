@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import courses
 from actions import Hosted
 from courses import REPOSITORY
+from local_github import git
 from rendered import GRADER
 from runner import Push
 
@@ -18,13 +18,6 @@ from grader.integrations.github.github_release import release_github
 from grader.integrations.release import GradingMode
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nthe only way into the grader\n-----END OPENSSH PRIVATE KEY-----\n"
-
-
-def git(folder: Path, *arguments: str) -> str:
-    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main"]
-    return subprocess.run(
-        ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    ).stdout.strip()
 
 
 def make_instructors(folder: Path) -> Path:

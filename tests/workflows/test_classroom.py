@@ -14,9 +14,10 @@ import jsonschema
 import pytest
 from actions import Hosted
 from courses import COURSE, REPOSITORY
+from local_github import git
 from rendered import GRADER, students_workflow
 from runner import Push, Runner, read_workflow
-from students import KEY, answers, git, hand_in, host, make_instructors, release
+from students import KEY, answers, hand_in, host, make_instructors, release
 
 from grader.integrations.release import GradingMode
 from grader.integrations.release.leaks import scan

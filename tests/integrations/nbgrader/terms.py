@@ -220,21 +220,14 @@ class Term:
 def make_small_term(root: Path, due: str = courses.LONG_PAST, rules: str = "") -> Term:
     """A small course with a due date and rules for late work, and nbgrader's folder in it with the released source."""
     courses.set_due(courses.make_small_course(root), due)
-    replace(root / "autograder.yml", "units:", f"{rules}units:")
-    replace(root / "autograder.yml", "after_due: points", "after_due: misconception")
+    courses.replace(root / "autograder.yml", "units:", f"{rules}units:")
+    courses.replace(root / "autograder.yml", "after_due: points", "after_due: misconception")
     (root / "solutions" / "sums.py").write_text(SMALL_SOURCE, encoding="utf-8")
     for definition in ("def add", "class Scale"):
-        replace(root / "exercises" / "sums.py", f"\n{definition}", f"\n# %%\n{definition}")
+        courses.replace(root / "exercises" / "sums.py", f"\n{definition}", f"\n# %%\n{definition}")
     (root / "term").mkdir()
     run(root, root / "term", root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
     return Term(root)
-
-
-def replace(path: Path, old: str, new: str) -> None:
-    """Replace the first occurrence of a text in a file."""
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
 def hand_in_solved(term: Term, student: str, instead: Mapping[str, str]) -> Path:

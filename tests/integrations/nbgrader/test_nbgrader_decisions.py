@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import courses
 import pytest
 from graded_class import ADJUSTMENTS, ROSTER, STUDENTS, GradedTerm
-from terms import Term, replace
+from terms import Term
 
 pytestmark = pytest.mark.proof(part="nbgrader")
 
@@ -89,7 +90,7 @@ def test_a_score_that_somebody_entered_stays_and_the_penalty_follows_it(own_term
 
 
 def test_where_the_best_hand_in_should_count_autograde_says_that_the_last_one_does(own_term: Term) -> None:
-    replace(own_term.root / "autograder.yml", "most_percent: 50\n", "most_percent: 50\n  counts: best\n")
+    courses.replace(own_term.root / "autograder.yml", "most_percent: 50\n", "most_percent: 50\n  counts: best\n")
     assert "nbgrader keeps only the last submission" in own_term.nbgrader("autograde sums")
 
 

@@ -12,7 +12,7 @@ import pytest
 from nbformat import NotebookNode
 from nbgrader.converters.base import NbGraderException
 from small_course import UNIT, SmallCourse, marked
-from terms import Term, hand_in_solved, make_small_term, replace, run
+from terms import Term, hand_in_solved, make_small_term, run
 
 from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineHandshake
@@ -230,7 +230,7 @@ def test_release_edit_change_a_weight_release_again_autograde_and_export(tmp_pat
     term.enter("ada", {"why": 4, "plot": 2})
     assert points_of(term) == {"ada": (18 + 6, 18 + 8), "bob": (14, 18 + 8)}
 
-    replace(term.root / "autograder.yml", "add: 2", "add: 3")
+    courses.replace(term.root / "autograder.yml", "add: 2", "add: 3")
     refused = term.refused("autograde sums --force")
     assert "run `grader release nbgrader .` and `nbgrader generate_assignment sums --force`" in refused
     release_again(term)
@@ -240,7 +240,7 @@ def test_release_edit_change_a_weight_release_again_autograde_and_export(tmp_pat
 
     # An exercise may have no points. A question that comes after the first grading has no answers yet, and loses none.
     add_above(term.source, "quiz_even_sums", LATER)
-    replace(term.root / "autograder.yml", "Scale: 1", "Scale: 0")
+    courses.replace(term.root / "autograder.yml", "Scale: 1", "Scale: 0")
     release_again(term)
     term.enter("ada", {"how": 1})
     assert points_of(term) == {"ada": (19 + 7, 19 + 10), "bob": (13, 19 + 10)}

@@ -9,7 +9,6 @@ import json
 import marshal
 import re
 import shutil
-import subprocess
 import textwrap
 import zlib
 from pathlib import Path
@@ -20,6 +19,7 @@ import pytest
 import yaml
 from courses import BUILDABLE, COURSE, REPOSITORY
 from downloads import zipped
+from local_github import git
 
 from grader.course.build import build
 from grader.course.model import load_course
@@ -127,11 +127,6 @@ OF_SUITE = {
     "quotes.py:1": SUITE_LINE.replace('"', "'"),
 }
 IN_ARCHIVES = ("x.whl: grader/a.py:12", "loose/.git: blob ", "packed/.git: blob ", "message/.git: commit ")
-
-
-def git(folder: Path, *arguments: str) -> None:
-    author = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *author, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 def commit(folder: Path, message: str) -> None:

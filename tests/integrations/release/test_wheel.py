@@ -64,12 +64,6 @@ def copy_with_project(root: Path) -> Path:
     return root
 
 
-def change(path: Path, old: str, new: str) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-
-
 def modules(wheel: Path) -> set[str]:
     """Return the modules of the grader in a wheel, with dots."""
     with zipfile.ZipFile(wheel) as archive:
@@ -94,7 +88,7 @@ def test_other_sources_have_another_version_so_that_pip_replaces_the_old_one(whe
 
 def test_a_version_that_no_wheel_can_have_is_refused(tmp_path: Path) -> None:
     root = copy_with_project(tmp_path / "course")
-    change(root / "autograder.yml", '"2026.2"', '"spring"')
+    courses.replace(root / "autograder.yml", '"2026.2"', '"spring"')
     with pytest.raises(ReleaseError, match="'spring' cannot be that of a wheel: write numbers"):
         build_wheel(tmp_path / "wheel", load_course(root))
 
@@ -181,7 +175,7 @@ def test_with_it_alone_a_student_reads_what_the_mistake_is(
     answers = checkout / "exercises" / "simple_attention.py"
     shutil.copy(REPOSITORY / "solutions" / "simple_attention.py", answers)
     for old, new in changes:
-        change(answers, old, new)
+        courses.replace(answers, old, new)
     done = run(programs / "grader", "check", exercise, folder=checkout)
     assert done.returncode == 1
     text = " ".join(done.stdout.split())
