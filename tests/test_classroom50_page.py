@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import courses
@@ -15,10 +13,11 @@ import pytest
 from classroom50_collector import load, shown
 from courses import REPOSITORY
 from local_github import local_github
+from pages import blocks_of, make_course, run
 
 pytestmark = pytest.mark.proof(part="full")
 
-PAGE = (REPOSITORY / "docs" / "classroom50.md").read_text(encoding="utf-8")
+BLOCKS = blocks_of((REPOSITORY / "docs" / "classroom50.md").read_text(encoding="utf-8"))
 UNIT = "simple_attention"
 # What is at GitHub is made here, and nothing is pulled or pushed.
 NOT_RUN = re.compile(r"git clone |git -C \S+ (pull|push) ")
@@ -35,19 +34,13 @@ ASSIGNMENTS = """\
 """
 
 
-def commands(heading: str) -> list[str]:
-    """The commands in the consoles of a section, each with its further lines."""
-    [section] = [one for one in PAGE.split("\n## ") if one.startswith(f"{heading}\n")]
-    found = re.findall(r"^ *\$ (.*(?:\n *> .*)*)", section, re.MULTILINE)
-    return [re.sub(r"\n *> ", "\n", one) for one in found if not NOT_RUN.match(one)]
-
-
-def run(root: Path, heading: str, **more: str) -> str:
-    script = "\n".join(commands(heading))
+def follow(root: Path, heading: str, **more: str) -> str:
+    """Run the commands in the consoles of a section, and return what they print."""
+    script = "\n".join(
+        one for block in BLOCKS if block.heading == heading for one in block.commands if not NOT_RUN.match(one)
+    )
     who = {f"GIT_{role}_{what}": "x" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**courses.environment(root), **who, "PATH": path, **more}
-    done = subprocess.run(["bash", "-e", "-c", script], cwd=root, env=environment, capture_output=True, text=True)
+    done = run(root, script, **who, **more)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -55,12 +48,9 @@ def run(root: Path, heading: str, **more: str) -> str:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Your repository, and beside it the clone of Classroom 50's."""
-    root = courses.copy_course(tmp_path / "course")
+    root = make_course(tmp_path)
     for name in ("pyproject.toml", "requirements.lock", "LICENSE"):
         shutil.copy(REPOSITORY / name, root)
-    settings = root / "autograder.yml"
-    text = settings.read_text(encoding="utf-8").replace(": 2027-", ": 2000-", 1)
-    settings.write_text(text.replace(": 2027-", ": 2100-"), encoding="utf-8")
     classroom = tmp_path / "classroom50" / "spring"
     classroom.mkdir(parents=True)
     # As a spreadsheet on Windows writes it, and without an end of the last line.
@@ -78,7 +68,7 @@ def test_the_commands_put_the_grade_of_record_into_classroom_50(root: Path, exam
         )
         for login in ("bela", "late"):
             hub.create(f"my-course/spring-attention-{login}").push({".classroom50.yaml": "x"}, "2000-01-20T10:00:00Z")
-        printed = run(root, "The grade of record", **hub.environment())
+        printed = follow(root, "The grade of record", **hub.environment())
     rows = list(csv.DictReader((root / "roster.csv").read_text(encoding="utf-8").splitlines()))
     assert [row["student"] for row in rows] == ["Ada-L", "bela", "late"]
     most = courses.read_reports(root / "reports" / UNIT)["Ada-L"]["possible"]
@@ -90,7 +80,7 @@ def test_the_commands_put_the_grade_of_record_into_classroom_50(root: Path, exam
 def test_the_commands_put_the_bundle_where_classroom_50_looks_for_it(root: Path) -> None:
     template = root.parent / "attention"
     courses.run_grader(root, "release", "github", template)
-    run(root, "With the bundle as autograder")
+    follow(root, "With the bundle as autograder")
     bundle = root.parent / "classroom50" / "spring" / "autograders" / "attention"
     assert {path.suffix for path in bundle.iterdir()} == {".py", ".txt", ".whl"}
     assert not (template / ".github" / "workflows" / "classroom.yml").exists()

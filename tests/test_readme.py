@@ -10,10 +10,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from courses import COURSE, REPOSITORY
+from pages import BLOCK, Block, blocks_of
 from typer.main import get_command
 
 from grader.cli.instructor import app
@@ -21,6 +22,7 @@ from grader.quizzes.quiz_source import load_quizzes
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 STEPS = (REPOSITORY / "docs" / "write-an-exercise.md").read_text(encoding="utf-8").partition("\n## After that\n")[0]
+BLOCKS = blocks_of(STEPS)
 ARCHITECTURE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
 PAGES = sorted(
     str(path.relative_to(REPOSITORY))
@@ -28,22 +30,12 @@ PAGES = sorted(
     for path in (REPOSITORY / folder).glob("*.md")
     if not path.name.endswith("_quiz.md")
 )
-# A fenced block: its language, the file that it belongs to if any, and its text.
-BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # The text at which the example begins that the page replaces, by file. Other files are replaced as a whole.
 EXAMPLES = {
     "solutions/self_attention.py": "# %% [markdown]\n# ## Attention entropy",
     "exercises/test_self_attention.py": "# TODO (author)",
     "autograder.yml": "attention_entropy: 1",
 }
-
-
-class Block(NamedTuple):
-    """A fenced block of docs/write-an-exercise.md."""
-
-    language: str
-    file: str
-    text: str
 
 
 def run(root: Path, *arguments: str) -> str:
@@ -59,10 +51,6 @@ def run(root: Path, *arguments: str) -> str:
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
-
-
-def blocks() -> list[Block]:
-    return [Block(found[1], found[2] or "", found[3]) for found in BLOCK.finditer(STEPS)]
 
 
 def write(block: Block, root: Path) -> None:
@@ -84,7 +72,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(REPOSITORY / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("autograder.yml", "pyproject.toml"):
         shutil.copy(REPOSITORY / file, root)
-    for block in blocks():
+    for block in BLOCKS:
         if block.language != "console":
             write(block, root)
             continue
@@ -107,7 +95,7 @@ def graded(course: Path, answers: str) -> dict[str, Any]:
 
 
 def test_an_exercise_takes_at_most_five_files_and_a_hundred_lines() -> None:
-    edited = [block for block in blocks() if block.language != "console"]
+    edited = [block for block in BLOCKS if block.language != "console"]
     assert len({block.file for block in edited}) <= 5
     assert sum(len(block.text.splitlines()) for block in edited) < 100
     numbers, steps = re.findall(r"^## (\d)\. ", STEPS, re.MULTILINE), re.split(r"^## \d\. ", STEPS, flags=re.MULTILINE)
@@ -116,7 +104,7 @@ def test_an_exercise_takes_at_most_five_files_and_a_hundred_lines() -> None:
 
 
 def test_every_step_names_the_file_that_its_block_belongs_to() -> None:
-    for block in blocks():
+    for block in BLOCKS:
         [step] = [step for step in STEPS.split("\n## ") if block.text in step]
         assert f"`{block.file}`" in step.partition("```")[0] or not block.file
 

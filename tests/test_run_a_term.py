@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import csv
-import os
-import re
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 from typing import NamedTuple
 from zipfile import ZipFile
 
-import courses
 import pytest
 import yaml
 from courses import REPOSITORY, read_reports
 from local_github import local_github
+from pages import Block, blocks_of, make_course, run
 
 PAGE = (REPOSITORY / "docs" / "run-a-term.md").read_text(encoding="utf-8")
+BLOCKS = blocks_of(PAGE)
 NBGRADER = (REPOSITORY / "docs" / "nbgrader.md").read_text(encoding="utf-8")
 UNIT = "simple_attention"
-# A fenced block, which may be in a list: its language, the file that it belongs to if any, and its text.
-BLOCK = re.compile(r"^( *)```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 # The tests have an environment, and run the benchmark on a small class. The other programs are not ours.
 NOT_RUN = (
     "make .venv/installed",
@@ -44,21 +38,6 @@ Participant 4715,Emil Roe,emil@example.org,Submitted for grading,,63,"Friday, 28
 """
 
 
-class Block(NamedTuple):
-    """A fenced block of the page, and its heading."""
-
-    heading: str
-    language: str
-    file: str
-    text: str
-
-    @property
-    def commands(self) -> list[str]:
-        """The commands of a console, each with its further lines. What they print is left out."""
-        found = re.findall(r"^\$ (.*(?:\n> .*)*)", self.text, re.MULTILINE)
-        return [one.replace("\n> ", "\n") for one in found if not one.startswith(NOT_RUN)]
-
-
 class Term(NamedTuple):
     """The course after the term, what each command printed, and the folder before a student was removed."""
 
@@ -71,32 +50,9 @@ class Term(NamedTuple):
         return {name: report["points"] for name, report in read_reports(self.root / f"term/reports/{UNIT}").items()}
 
 
-def blocks() -> list[Block]:
-    return [
-        Block(section.partition("\n")[0], language, file, textwrap.dedent(text))
-        for section in PAGE.split("\n## ")
-        for _, language, file, text in BLOCK.findall(section)
-    ]
-
-
 def block(heading: str, language: str) -> Block:
-    [found] = [one for one in blocks() if (one.heading, one.language) == (heading, language)]
+    [found] = [one for one in BLOCKS if (one.heading, one.language) == (heading, language)]
     return found
-
-
-def run(root: Path, script: str, **more: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**courses.environment(root), "PATH": path, **more}
-    return subprocess.run(["bash", "-e", "-c", script], cwd=root, env=environment, capture_output=True, text=True)
-
-
-def make_course(folder: Path) -> Path:
-    """A copy of the course whose first unit is over, with what every clone has: a repository."""
-    root = courses.copy_course(folder / "course")
-    settings = root / "autograder.yml"
-    text = settings.read_text(encoding="utf-8").replace(": 2027-", ": 2000-", 1)
-    settings.write_text(text.replace(": 2027-", ": 2100-"), encoding="utf-8")
-    return root
 
 
 def write(root: Path, block: Block) -> None:
@@ -125,12 +81,12 @@ def term(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Term:
     printed: dict[str, str] = {}
     grades = ""
     feedback: dict[str, str] = {}
-    for one in blocks():
+    for one in BLOCKS:
         if one.file:
             write(root, one)
         if one.heading == "Grade":
             download(root, example_class)
-        for command in one.commands if one.language == "console" else ():
+        for command in [command for command in one.commands if not command.startswith(NOT_RUN)]:
             if command.startswith("grader forget "):
                 grades = (root / "term" / "grades.csv").read_text(encoding="utf-8")
                 with ZipFile(root / "term" / "feedback.zip") as archive:
@@ -182,7 +138,7 @@ def test_moodle_finds_every_page_of_feedback_by_the_number_of_its_student(term: 
 
 @pytest.mark.proof(part="full")
 def test_forgetting_a_student_does_what_the_page_shows(term: Term) -> None:
-    [shown] = [one for one in blocks() if "grader forget" in one.text]
+    [shown] = [one for one in BLOCKS if "grader forget" in one.text]
     _, *lines, question = shown.text.splitlines()
     assert said(term, shown.heading, "grader forget").splitlines() == lines
     assert question.startswith("Do all of this?")

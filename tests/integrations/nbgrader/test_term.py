@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 from zipfile import ZipFile
@@ -16,12 +14,12 @@ import terms
 from courses import COURSE, REPOSITORY
 from handed_in import grade_id, read_notebook, solved, write_notebook
 from nbgrader.api import Gradebook
+from pages import blocks_of
 
 pytestmark = pytest.mark.proof(part="full")
 
 PAGE = (REPOSITORY / "docs" / "nbgrader.md").read_text(encoding="utf-8")
-# A fenced block: its language, and who runs it or, of a file, where it goes.
-BLOCK = re.compile(r"^```(\w+)(?: title=\"(\S+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = blocks_of(PAGE)
 # These two lines set up the environment of the tests; only a terminal can run the second one.
 SET_UP = ("make .venv/installed", ". .venv/bin/activate")
 # What belongs to the machine is put elsewhere.
@@ -35,15 +33,6 @@ def softmax_naive(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     print("bela was here")
     exponentials = torch.exp(x)
     return exponentials / exponentials.sum()"""
-
-
-class Block(NamedTuple):
-    """A fenced block of the page, and its heading."""
-
-    heading: str
-    language: str
-    mark: str
-    text: str
 
 
 class Term(NamedTuple):
@@ -63,12 +52,6 @@ class Term(NamedTuple):
         with Gradebook(f"sqlite:///{self.course}/gradebook.db", terms.COURSE_ID) as gradebook:
             notebook = gradebook.find_submission_notebook(UNIT, UNIT, student)
             return {grade.name: grade.score for grade in notebook.grades}
-
-
-def blocks() -> Iterator[Block]:
-    for section in PAGE.split("\n## "):
-        for found in BLOCK.finditer(section):
-            yield Block(section.partition("\n")[0], found[1], found[2] or "", found[3])
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +74,7 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
             command += ["--student", name]
         terms.run(root, place, folder / name, *command, settings=folder / "etc/jupyter")
 
-    for block in blocks():
+    for block in BLOCKS:
         text = block.text
         for place in MACHINE:
             text = text.replace(place, f"{folder}{place}")
@@ -99,8 +82,8 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
             courses.set_due(root, datetime.datetime.now(datetime.UTC).isoformat())
         if block.heading == "Without an exchange":
             write_download(here)
-        if block.mark not in ("", "student"):
-            file = folder / block.mark[1:] if block.mark.startswith("/") else here / block.mark
+        if block.file not in ("", "student"):
+            file = folder / block.file[1:] if block.file.startswith("/") else here / block.file
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         if block.language != "console":
@@ -110,7 +93,7 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
                 continue
             if line.startswith("cd "):
                 here /= line.removeprefix("cd ")
-            elif block.mark == "student":
+            elif block.file == "student":
                 for name in STUDENTS:
                     run(line, name, folder / name)
                     if "fetch_assignment" in line:
@@ -163,7 +146,7 @@ def test_only_the_instructor_can_read_the_course(term: Term) -> None:
 
 def test_the_page_shows_the_configuration_that_the_release_writes(term: Term) -> None:
     written = (term.course / "nbgrader_config.py").read_text(encoding="utf-8")
-    assert written in [block.text for block in blocks() if block.heading == "Make the course"]
+    assert written in [block.text for block in BLOCKS if block.heading == "Make the course"]
 
 
 def test_the_page_names_every_unit() -> None:
