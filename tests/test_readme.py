@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -12,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import courses
+import forks
 import pytest
 from courses import COURSE, REPOSITORY
 from pages import BLOCK, Block, blocks_of
@@ -40,7 +41,8 @@ EXAMPLES = {
 
 def run(root: Path, *arguments: str) -> str:
     """Run Python in `root`, with the copy of the grader there, and return the output."""
-    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = courses.environment(root)
+    environment.pop(forks.ADDRESS, None)  # there, the tests of the copy would fork engines with this grader
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=root,

@@ -39,7 +39,8 @@ def test_every_line_is_of_a_mistake_that_fails_these_criteria() -> None:
 @pytest.mark.parametrize("unit", SUITES)
 def test_another_processor_gives_the_same_points(unit: str, tmp_path: Path) -> None:
     lines = tmp_path / "lines"
-    environment = {**os.environ, **NARROW, "PYTHONPATH": str(REPOSITORY / "tests")}
+    folders = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "tests")])
+    environment = {**os.environ, **NARROW, "PYTHONPATH": folders}
     command = [sys.executable, "-c", PROGRAM, unit, str(lines)]
     subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, check=True)
     own = {line for line in COMMITTED if line.startswith(f"{unit}/")}
