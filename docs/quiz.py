@@ -5,14 +5,14 @@ from __future__ import annotations
 import builtins
 import contextlib
 import io
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
 
-from grader.quizzes.questions import read_questions
+from grader.course.model import load_course
+from grader.quizzes.questions import FILENAME, read_questions
 from grader.quizzes.quiz_terminal import take_quiz
 from grader.quizzes.sheet import write_sheet
 
@@ -34,10 +34,10 @@ def main() -> None:
 
     builtins.input = read  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        shutil.copy(ROOT / "exercises" / "quizzes.json", folder)
-        questions = read_questions(Path("quizzes.json"))[UNIT]
+        source = load_course(ROOT).checks / FILENAME
+        questions = read_questions(source)[UNIT]
         Path(questions.filename).write_text(write_sheet(questions, 14, ANSWERED), encoding="utf-8")
-        take_quiz(UNIT, console)
+        take_quiz(UNIT, console, source, Path(folder))
     console.save_svg(str(ROOT / "docs" / "quiz.svg"), title=f"grader quiz {UNIT}")
 
 

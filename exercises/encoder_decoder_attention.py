@@ -15,8 +15,9 @@
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
-# answers, run `grader check encoder_decoder_attention`. You can also run `pytest test_encoder_decoder_attention.py` in
-# the folder of the file. If a test fails, it tells you in one sentence what is wrong.
+# answers, run `grader check encoder_decoder_attention`. You can also run
+# `pytest checks/test_encoder_decoder_attention.py` in the folder of the file. If a test fails, it tells you in one
+# sentence what is wrong.
 #
 # Sources: recurrent networks became known through Rumelhart, Hinton and Williams, *Learning Representations by
 # Back-Propagating Errors* (1986), and the form below follows Elman, *Finding Structure in Time* (1990), with tanh

@@ -33,8 +33,8 @@
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
-# answers, run `grader check positional_encoding`. You can also run `pytest test_positional_encoding.py` in the folder
-# of the file. If a test fails, it tells you in one sentence what is wrong.
+# answers, run `grader check positional_encoding`. You can also run `pytest checks/test_positional_encoding.py` in the
+# folder of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: the encoding comes from Vaswani et al., *Attention Is All You Need* (2017), section 3.5. The learned
 # positions that it is compared with are those of Radford et al., *Language Models are Unsupervised Multitask

@@ -13,8 +13,8 @@
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
-# answers, run `grader check self_attention`. You can also run `pytest test_self_attention.py` in the folder of the
-# file. If a test fails, it tells you in one sentence what is wrong.
+# answers, run `grader check self_attention`. You can also run `pytest checks/test_self_attention.py` in the folder of
+# the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: scaled dot-product attention comes from Vaswani et al., *Attention Is All You Need* (2017). The two versions
 # of the module and the numbers of the worked example follow chapter 3 of Sebastian Raschka, *Build a Large Language

@@ -16,8 +16,8 @@
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
-# answers, run `grader check simple_attention`. You can also run `pytest test_simple_attention.py` in the folder of the
-# file. If a test fails, it tells you in one sentence what is wrong.
+# answers, run `grader check simple_attention`. You can also run `pytest checks/test_simple_attention.py` in the folder
+# of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: this kind of attention comes from Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning
 # to Align and Translate* (2014); scores as plain dot products come from Luong, Pham and Manning, *Effective Approaches

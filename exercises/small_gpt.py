@@ -18,8 +18,8 @@
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
-# answers, run `grader check small_gpt`. You can also run `pytest test_small_gpt.py` in the folder of the file. If a
-# test fails, it tells you in one sentence what is wrong.
+# answers, run `grader check small_gpt`. You can also run `pytest checks/test_small_gpt.py` in the folder of the file.
+# If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: the plan is that of Radford et al., *Language Models are Unsupervised Multitask Learners* (2019), which is
 # GPT-2, in the small form of Andrej Karpathy, *Let's build GPT: from scratch, in code, spelled out* (2023).

@@ -15,8 +15,8 @@
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
-# answers, run `grader check transformer_block`. You can also run `pytest test_transformer_block.py` in the folder of
-# the file. If a test fails, it tells you in one sentence what is wrong.
+# answers, run `grader check transformer_block`. You can also run `pytest checks/test_transformer_block.py` in the
+# folder of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: layer normalisation comes from Ba, Kiros and Hinton, *Layer Normalization* (2016), and residual connections
 # from He et al., *Deep Residual Learning for Image Recognition* (2015). Vaswani et al., *Attention Is All You Need*

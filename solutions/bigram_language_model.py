@@ -12,8 +12,8 @@
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
-# answers, run `grader check bigram_language_model`. You can also run `pytest test_bigram_language_model.py` in the
-# folder of the file. If a test fails, it tells you in one sentence what is wrong.
+# answers, run `grader check bigram_language_model`. You can also run `pytest checks/test_bigram_language_model.py` in
+# the folder of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: the steps of this unit, from a bigram model to running means and a head, follow Andrej Karpathy, *Let's build
 # GPT: from scratch, in code, spelled out* (2023). The idea of predicting the next token from a learned table of tokens

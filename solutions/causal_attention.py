@@ -18,8 +18,8 @@
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
-# answers, run `grader check causal_attention`. You can also run `pytest test_causal_attention.py` in the folder of the
-# file. If a test fails, it tells you in one sentence what is wrong.
+# answers, run `grader check causal_attention`. You can also run `pytest checks/test_causal_attention.py` in the folder
+# of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: masked attention comes from Vaswani et al., *Attention Is All You Need* (2017), and dropout from Srivastava
 # et al., *Dropout: A Simple Way to Prevent Neural Networks from Overfitting* (2014). The two ways of masking, the

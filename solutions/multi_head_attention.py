@@ -14,8 +14,8 @@
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result does not matter, unless a rule says so. To check your
-# answers, run `grader check multi_head_attention`. You can also run `pytest test_multi_head_attention.py` in the folder
-# of the file. If a test fails, it tells you in one sentence what is wrong.
+# answers, run `grader check multi_head_attention`. You can also run `pytest checks/test_multi_head_attention.py` in the
+# folder of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: multi-head attention comes from Vaswani et al., *Attention Is All You Need* (2017). The two modules and the
 # numbers of their worked examples follow chapter 3 of Sebastian Raschka, *Build a Large Language Model (From Scratch)*

@@ -337,6 +337,7 @@ def make_small_course(root: Path) -> Path:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    (root / "exercises" / "checks").mkdir()
     return root
 
 

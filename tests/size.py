@@ -28,6 +28,7 @@ PARTS = {
     "grader/{}": "grader/*/*",
     "grader": "grader/*",
     "solutions and quizzes": "solutions/*",
+    "exercises: checks": "exercises/checks/*",
     "exercises": "exercises/*",
     "examples": "examples/*",
     "tests/{}": "tests/*/*",

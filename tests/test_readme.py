@@ -34,7 +34,7 @@ PAGES = sorted(
 # The text at which the example begins that the page replaces, by file. Other files are replaced as a whole.
 EXAMPLES = {
     "solutions/self_attention.py": "# %% [markdown]\n# ## Attention entropy",
-    "exercises/test_self_attention.py": "# TODO (author)",
+    "exercises/checks/test_self_attention.py": "# TODO (author)",
     "autograder.yml": "attention_entropy: 1",
 }
 
@@ -136,7 +136,7 @@ def test_the_new_exercise_is_graded_and_its_mistake_is_named(course: Path) -> No
 def test_the_visible_test_of_the_new_exercise_passes_on_its_solution(course: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(course / "exercises", tmp_path / "exercises")
     shutil.copy(course / "solutions" / "self_attention.py", folder)
-    assert "1 passed" in run(folder, "-m", "pytest", "-k", "entropy", "test_self_attention.py")
+    assert "1 passed" in run(folder, "-m", "pytest", "-k", "entropy", "checks/test_self_attention.py")
 
 
 def test_every_link_to_a_file_leads_to_one() -> None:

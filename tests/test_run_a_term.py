@@ -124,7 +124,7 @@ def test_the_class_has_the_points_that_the_rules_of_the_page_give(term: Term) ->
 def test_what_students_receive_holds_no_answer(term: Term) -> None:
     with ZipFile(term.root.parent / "attention.zip") as archive:
         names = archive.namelist()
-    assert {f"exercises/{UNIT}.py", f"exercises/{UNIT}_quiz.md", f"exercises/test_{UNIT}.py"} <= {*names}
+    assert {f"exercises/{UNIT}.py", f"exercises/{UNIT}_quiz.md", f"exercises/checks/test_{UNIT}.py"} <= {*names}
     assert not [name for name in names if "solutions" in name or "suites" in name]
 
 

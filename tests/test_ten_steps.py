@@ -36,7 +36,8 @@ STEPS = {
 
 
 def worked_examples() -> dict[str, torch.Tensor]:
-    examples = json.loads((REPOSITORY / "exercises" / "worked_examples.json").read_text(encoding="utf-8"))["examples"]
+    path = REPOSITORY / "exercises" / "checks" / "worked_examples.json"
+    examples = json.loads(path.read_text(encoding="utf-8"))["examples"]
     return {
         name.removeprefix("ten_steps."): torch.tensor(example["value"], dtype=torch.float64)
         for name, example in examples.items()

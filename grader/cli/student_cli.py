@@ -160,9 +160,12 @@ def show(
 @app.command(rich_help_panel=WORK)
 def quiz(unit: Unit = None, course: CourseFolder = None) -> None:
     """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""
+    from grader.quizzes.questions import FILENAME
     from grader.quizzes.quiz_terminal import take_quiz
 
-    take_quiz(_named(unit, course, "unit"), out, course)
+    found, folder = _at_work(course)
+    unit = _named(unit, course, "unit")
+    take_quiz(unit, out, found.checks / FILENAME, folder)
 
 
 @app.command(rich_help_panel=WORK)
@@ -211,9 +214,10 @@ def practice(
 ) -> None:
     """Practise a unit: each answer is explained at once, and nothing is graded."""
     from grader.files import write_where_named
-    from grader.quizzes.practice_items import find_practice, page_of, practise
+    from grader.quizzes.practice_items import FILENAME, page_of, practice_of, practise
 
-    items = find_practice(_named(unit, course, "unit"), course)
+    found = read_course(course)
+    items = practice_of(_named(unit, course, "unit"), found.checks / FILENAME)
     if page is None:
         practise(items, out)
         return

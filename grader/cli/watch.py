@@ -25,7 +25,7 @@ from grader.practice.check import Answers, check_answers, read_answers, visible_
 from grader.practice.exercise_help import show_next_hint
 from grader.practice.picture_text import print_pictures
 from grader.practice.progress import StudentProgress, next_step
-from grader.submissions.submission import filenames
+from grader.submissions.submission import FOLDER, filenames
 from grader.text import listed
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _without_enter() -> Iterator[Callable[[], str]]:
 def watch(course: Course, folder: Path, console: Console) -> None:
     """Check what changes in a student's folder after each save, until the student quits."""
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-    places = [place for place in (folder, folder / "exercises") if place.is_dir()]
+    places = [place for place in (folder, folder / FOLDER) if place.is_dir()]
     code = {name for unit in course.units for name in filenames(unit)[:2]}
     checker = Checker(course, events.put)
     try:

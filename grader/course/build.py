@@ -50,7 +50,7 @@ def build(course: Course) -> list[Path]:
         if text is None:
             path.unlink()
         else:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, text)
     return list(files)
 
@@ -103,10 +103,11 @@ def _files(course: Course) -> dict[Path, str | None]:
     sources = {f"{unit}.py": course.solutions / f"{unit}.py" for unit in sorted(course.units)}
     files = {course.exercises / name: stub(source, course) for name, source in sources.items()} | sheets
     if found := _all_hints(course):
-        files[course.exercises / guidance.HINTS] = guidance.to_json(found)
+        files[course.checks / guidance.HINTS] = guidance.to_json(found)
     names = [path.name for path in course.solutions.glob("*.py")]
     names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in course.solutions.glob(f"*{QUIZ_SUFFIX}")]
-    possible = [course.exercises / name for name in sorted([*names, FILENAME, guidance.HINTS, practice_items.FILENAME])]
+    data = (FILENAME, guidance.HINTS, practice_items.FILENAME)
+    possible = [*(course.exercises / name for name in sorted(names)), *(course.checks / name for name in data)]
     return {**files, **{path: None for path in possible if path not in files and path.exists()}}
 
 
@@ -115,9 +116,9 @@ def _sheets(course: Course) -> dict[Path, str]:
     quizzes = load_quizzes(course.solutions, sorted(course.quizzes))
     questions = [quiz.questions for quiz in quizzes.values()]
     sheets = {course.exercises / quiz.filename: write_sheet(quiz, None, {}) for quiz in questions}
-    files = {**sheets, course.exercises / FILENAME: to_json(questions)} if sheets else {}
+    files = {**sheets, course.checks / FILENAME: to_json(questions)} if sheets else {}
     if items := load_practice(course.solutions, course.units, quizzes.values()):
-        files[course.exercises / practice_items.FILENAME] = practice_items.to_json(items.values())
+        files[course.checks / practice_items.FILENAME] = practice_items.to_json(items.values())
     return files
 
 

@@ -54,7 +54,7 @@ def efforts(course: Course) -> dict[str, dict[str, Effort]]:
 
 def read_hints(course: Course) -> Hints:
     """Return the hints that `grader build` has written for a course. Without the file there are none."""
-    path = course.exercises / HINTS
+    path = course.checks / HINTS
     hints: Hints = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return hints
 
@@ -79,7 +79,7 @@ def to_json(guidance: Hints | Rules) -> str:
 
 def read_rules(course: Course) -> Rules:
     """Return the rules that `grader build` has written for a course. Without the file there are none."""
-    path = course.exercises / RULES
+    path = course.checks / RULES
     rules: Rules = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return rules
 

@@ -19,6 +19,7 @@ from grader.course.root import find_root
 from grader.documents import CourseError, Document, Location, Model, nearest
 from grader.quizzes.questions import QUIZ_SUFFIX
 from grader.sandbox.limits import Limits
+from grader.submissions.submission import CHECKS, FOLDER
 from grader.text import in_words
 
 if TYPE_CHECKING:
@@ -163,8 +164,13 @@ class Course(Model):
 
     @property
     def exercises(self) -> Path:
-        """The folder of what students receive."""
-        return self._root / "exercises"
+        """The folder of what students receive: the files to work on."""
+        return self._root / FOLDER
+
+    @property
+    def checks(self) -> Path:
+        """The folder in it with the visible tests, the pictures and what they read."""
+        return self.exercises / CHECKS
 
     @property
     def suites(self) -> Path:
@@ -225,7 +231,7 @@ def load_course(root: Path) -> Course:
         document.report(("suites",), f"{course.suites_folder!r} is not below this file: move the suites there.")
     solutions = root / "solutions"
     # Students have only the stubs, which define the same names.
-    _check_sources(document, solutions if solutions.is_dir() else root / "exercises")
+    _check_sources(document, solutions if solutions.is_dir() else root / FOLDER)
     _check_names(document)
     document.require_sound()
     assert course

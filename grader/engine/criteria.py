@@ -291,7 +291,7 @@ def criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
 
 def visible_criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
     """Return the criteria of a unit's visible tests, without those that call an exercise that the course leaves out."""
-    path = course.exercises / f"test_{unit}.py"
+    path = course.checks / f"test_{unit}.py"
     if not path.is_file():
         return []
     found = criteria_of(import_file(path), unit, course.version, visible_substitutes(course))

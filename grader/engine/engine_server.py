@@ -91,7 +91,7 @@ def main() -> int:
 
     course = load_course(Path(settings["root"]))
     # The course's copy of the visible tests, because students can edit theirs.
-    folder = course.suites if settings["is_hidden"] else course.exercises
+    folder = course.suites if settings["is_hidden"] else course.checks
     tests = [file for unit in settings["units"] if (file := folder / f"test_{unit}.py").is_file()] or [folder]
     engine = EnginePlugin(course, settings["is_hidden"], server, requests, replies)
     try:

@@ -287,7 +287,7 @@ class EnginePlugin:
     def load_misconceptions(self, units: Iterable[str]) -> None:
         """Load the misconceptions of these units, and in a class what they fail; for visible tests, all signatures."""
         if not self.is_hidden:
-            self.signatures = self.signatures or read_signatures(self.course.exercises / FILENAME)
+            self.signatures = self.signatures or read_signatures(self.course.checks / FILENAME)
             return
         for unit in units:
             if unit not in self.known:

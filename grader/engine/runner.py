@@ -307,7 +307,7 @@ def pictures_of_unit(course: Course, unit: str) -> list[Criterion]:
 
     A criterion's name begins with "picture" or "question", and its sentence is the caption.
     """
-    path = course.exercises / f"pictures_{unit}.py"
+    path = course.checks / f"pictures_{unit}.py"
     if not path.is_file():
         return []
     removed = tests_left_out(path.read_text(encoding="utf-8"), left_out(course).get(unit, []))
@@ -335,7 +335,7 @@ def draw(
     for unit in [unit for unit in course.units if unit in units]:
         if set(course.units[unit].exercises).isdisjoint(exercises):
             continue
-        known = read_values(course.exercises / FILENAME).get(unit, {})
+        known = read_values(course.checks / FILENAME).get(unit, {})
         for criterion in [one for one in pictures_of_unit(course, unit) if one.exercise in exercises]:
             with collecting() as collected:
                 outcome = _run(runner, criterion)

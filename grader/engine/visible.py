@@ -1,4 +1,4 @@
-"""Lets plain `pytest` run the visible tests on the files beside them, in its own process, so that a debugger works.
+"""Lets plain `pytest` run the visible tests on a student's files, in its own process, so that a debugger works.
 
 `grader check` runs the same tests with the student's code in a process of its own, like the hidden suites. Here a
 failure shows the way from the test to the student's line that raised, and `pytest --pdb` stops there.
@@ -7,6 +7,7 @@ failure shows the way from the test to the student's line that raised, and `pyte
 from __future__ import annotations
 
 import importlib
+import sys
 import traceback
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -26,16 +27,29 @@ from grader.sandbox.protocol import Error
 from grader.sandbox.sandbox_client import Source
 from grader.sandbox.units import students_places
 from grader.sandbox.worker import Worker
+from grader.submissions.submission import CHECKS
 from grader.testing.checks import CheckFailed
 from grader.testing.running_test import Recorder
 from grader.testing.student import InProcessBackend, Student
 from grader.text import ended
 
-__all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_makereport", "student"]
+__all__ = ["prepare", "pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_makereport", "student"]
+
+
+def prepare(folder: Path) -> None:
+    """Let the tests in this folder import the student's files. Their conftest.py calls this."""
+    sys.path.insert(1, str(_answers(folder)))  # after the folder itself
+
+
+def _answers(folder: Path) -> Path:
+    """Return the folder of the student's files, by that of the tests. In earlier releases, it was the same."""
+    return folder.parent if folder.name == CHECKS else folder
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark of visible tests."""
+    """Register the mark of visible tests. What a failure says is in its first sentence, so little else is shown."""
+    if config.option.tbstyle == "auto":
+        config.option.tbstyle = "short"
     config.addinivalue_line(
         "markers", "example(name, rule): the exercise of a visible test, and the stub's words that it tries"
     )
@@ -75,9 +89,10 @@ class _Backend(InProcessBackend):
 def student(request: pytest.FixtureRequest) -> Iterator[Student]:
     """Return your answers to the unit that the test file is named after."""
     unit = request.path.stem.removeprefix("test_")
-    backend = _Backend(unit, vars(_imported(unit, request.path.parent)), _PytestWorker())
+    folder = _answers(request.path.parent)
+    backend = _Backend(unit, vars(_imported(unit, folder)), _PytestWorker())
     # Errors name a line in these files.
-    backend.worker.units.labels.update(_files(request.path.parent))
+    backend.worker.units.labels.update(_files(folder))
     cases = request.node.callspec.indices.values() if hasattr(request.node, "callspec") else ()
     place = request.node.originalname, max(cases, default=0)
     with Recorder(f"{unit}/{criteria_of(request.module, unit, '')[place].name}").recording():
@@ -123,7 +138,8 @@ def pytest_runtest_makereport(
 def _explained(failure: CheckFailed | Failure, item: pytest.Item) -> tuple[Outcome, str]:
     """Return the outcome of a failed test, and what is wrong, where, and what to do."""
     unit = item.path.stem.removeprefix("test_")
-    texts = {file: Path(file).read_text(encoding="utf-8", errors="replace") for file in _files(item.path.parent)}
+    files = _files(_answers(item.path.parent))
+    texts = {file: Path(file).read_text(encoding="utf-8", errors="replace") for file in files}
     mark = item.get_closest_marker("example")
     course = find_course(around=item.path.parent)
     exercise = mark.args[0] if mark else ""
@@ -140,7 +156,7 @@ def _explained(failure: CheckFailed | Failure, item: pytest.Item) -> tuple[Outco
 def _without_the_grader(failure: CheckFailed | Failure, test: Path) -> BaseException:
     """Return the error to show: the student's own if it has lines of theirs, with a traceback of these and the test."""
     cause = failure.__cause__
-    students = students_places(cause.__traceback__, _files(test.parent)) if cause else []
+    students = students_places(cause.__traceback__, _files(_answers(test.parent))) if cause else []
     following = None
     for place in reversed([*students_places(failure.__traceback__, {str(test)}), *students]):
         following = TracebackType(following, place.tb_frame, place.tb_lasti, place.tb_lineno)

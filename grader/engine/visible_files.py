@@ -29,16 +29,16 @@ def visible_files(course: Course) -> dict[Path, str]:
         GraderError: The solution fails a visible test, or a visible test names a rule that its exercise has not.
     """
     visible = {unit: visible_criteria_of_unit(course, unit) for unit in course.units}
-    path = course.exercises / running_test.FILENAME
+    path = course.checks / running_test.FILENAME
     known = read_values(path)
     values = {unit: _values(course, unit, criteria, known.get(unit, {})) for unit, criteria in visible.items()}
     rules = {unit: _rules(course, unit, criteria) for unit, criteria in visible.items()}
-    texts = {course.exercises / guidance.RULES: guidance.to_json(rules)}
+    texts = {course.checks / guidance.RULES: guidance.to_json(rules)}
     if any(values.values()) or path.is_file():
         texts[path] = json_lines(values, depth=3, step=1) + "\n"
     if any(substitutes.hidden_substitutes(course)):
         made = {unit: _with_substitutes(course, unit, criteria, values[unit]) for unit, criteria in visible.items()}
-        texts[course.exercises / substitutes.PUBLISHED] = substitutes.published(course, made)
+        texts[course.checks / substitutes.PUBLISHED] = substitutes.published(course, made)
     return texts
 
 
@@ -86,7 +86,7 @@ def _rules(course: Course, unit: str, visible: Sequence[Criterion]) -> dict[str,
         for rule in criterion.rules:
             if rule not in found[criterion.exercise]:
                 raise GraderError(
-                    f"exercises/test_{unit}.py: {criterion.name} tries a rule that {criterion.exercise} has not: "
+                    f"{shown(criterion.file)}: {criterion.name} tries a rule that {criterion.exercise} has not: "
                     f"{rule!r}. Quote one of the stub's lines."
                 )
             found[criterion.exercise][rule] = True
@@ -126,7 +126,7 @@ def _drawn(course: Course, criterion: Criterion, collected: Collected) -> Values
     if criterion.name.startswith("question") and len(collected.questions) != 1:
         wrong = "does not ask one question"
     if wrong:
-        raise GraderError(f"exercises/pictures_{criterion.unit}.py: {criterion.name} {wrong}.")
+        raise GraderError(f"{shown(criterion.file)}: {criterion.name} {wrong}.")
     return {name: collected.panels[name].values for name in collected.names if name in collected.solved}
 
 

@@ -18,7 +18,7 @@ from grader.practice.exercise_code import Statements
 from grader.quizzes.questions import FILENAME, read_questions
 from grader.quizzes.sheet_reader import too_few_decimals
 from grader.submissions.reader import read_submission
-from grader.submissions.submission import Submission, is_published, require_folder, require_name
+from grader.submissions.submission import FOLDER, Submission, is_published, require_folder, require_name
 from grader.text import listed
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def visible_grading(course: Course, units: Iterable[str] = ()) -> Grading:
     """Return a grading by the visible tests of these units, by default of all."""
     from grader.engine.grading import Grading  # slow to import, and other commands need only the names here
 
-    questions = read_questions(course.exercises / FILENAME) if course.quizzes else {}
+    questions = read_questions(course.checks / FILENAME) if course.quizzes else {}
     quizzes = {unit: questions[unit] for unit in course.quizzes if unit in questions}
     # A student's own code on their own machine is isolated if possible, and run in any case.
     return Grading(course, quizzes, allow_unisolated=True, suites="visible", units=units)
@@ -94,7 +94,7 @@ def too_few_decimals_in(answers: Answers, course: Course, names: Collection[str]
     sheets = {
         unit: one.quiz for unit, one in found if one.quiz and not one.quiz.is_notebook and (not names or unit in names)
     }
-    questions = read_questions(course.exercises / FILENAME) if sheets else {}
+    questions = read_questions(course.checks / FILENAME) if sheets else {}
     asked = [(sheet.cells[0], questions[unit]) for unit, sheet in sheets.items() if unit in questions]
     return [sentence for sheet, quiz in asked for sentence in too_few_decimals(sheet, quiz)]
 
@@ -123,7 +123,7 @@ def exercises_to_draw(course: Course, name: str) -> list[str]:
         GraderError: There is no such exercise or unit, or it has no picture.
     """
     unit = unit_of(name, course)
-    path = course.exercises / f"pictures_{unit}.py"
+    path = course.checks / f"pictures_{unit}.py"
     marked = set(_MARK.findall(path.read_text(encoding="utf-8"))) if path.is_file() else set()
     drawn = [exercise for exercise in course.units[unit].exercises if exercise in marked]
     wanted = [exercise for exercise in drawn if name in (unit, exercise)]
@@ -142,9 +142,9 @@ def answers_folder(course: Course, here: Path | None = None) -> Path:
     files = [f"{unit}{suffix}" for unit in course.units for suffix in (".py", ".ipynb")]
     here = here or current_folder()
     for folder in (here, *here.parents):
-        places = (folder / "exercises", folder)
+        places = (folder / FOLDER, folder)
         if any(_may_hold_answers(place / file) for place in places for file in files):
-            own = folder.parent if folder.name == "exercises" else folder
+            own = folder.parent if folder.name == FOLDER else folder
             if course.solutions.is_dir() and own.resolve() == course.root.resolve():
                 raise GraderError(
                     f"{course.exercises} is what the course hands out. Copy this folder and write your answers into "

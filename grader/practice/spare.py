@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 from platformdirs import user_cache_path
 
 from grader.files import PACKAGE, module_command
+from grader.submissions.submission import CHECKS, FOLDER
 
 LIFE_SECONDS = 300
 KEY_BYTES = 32
@@ -171,7 +172,13 @@ def made_of(root: Path) -> str:
     """Return a digest of what a process was started with: the grader, the course, torch, Python and its settings."""
     torch = importlib.util.find_spec("torch")
     version = Path(torch.origin).with_name("version.py") if torch and torch.origin else PACKAGE
-    files = [version, root / "autograder.yml", *PACKAGE.rglob("*.py"), *(root / "exercises").glob("*")]
+    files = [
+        version,
+        root / "autograder.yml",
+        *PACKAGE.rglob("*.py"),
+        *(root / FOLDER).glob("*"),
+        *(root / FOLDER / CHECKS).glob("*"),
+    ]
     settings = [f"{name}={os.environ[name]}" for name in sorted(os.environ) if name.startswith(("PYTHON", "GRADER_"))]
     known = [sys.version, sys.prefix, *settings]
     for file in files:

@@ -1,4 +1,4 @@
-"""The practice items as students receive them, in exercises/practice.json with their answers, which nobody grades.
+"""The practice items as students receive them, in practice.json with their answers, which nobody grades.
 
 They are asked in the terminal, or on a page that needs no network; its script marks as `items.mark` does.
 """
@@ -35,7 +35,7 @@ from grader.quizzes.items import (
     right_letters,
     too_short,
 )
-from grader.quizzes.questions import fill, find_received, reading
+from grader.quizzes.questions import fill, reading
 from grader.quizzes.quiz_source import QuizSource
 from grader.quizzes.quiz_terminal import PROBLEM, Screen, as_written, what_to_type
 from grader.quizzes.sheet import asked_for, counted, heading
@@ -52,7 +52,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 def to_json(practice: Iterable[QuizSource]) -> str:
-    """Return the text of exercises/practice.json."""
+    """Return the text of practice.json."""
     units = [
         {"unit": of.unit, "title": of.title, "items": _ITEMS.dump_python(of.items, mode="json", exclude_defaults=True)}
         for of in practice
@@ -61,7 +61,7 @@ def to_json(practice: Iterable[QuizSource]) -> str:
 
 
 def read_practice(path: Path) -> dict[str, QuizSource]:
-    """Read the practice items of an exercises/practice.json, by unit. Raises CourseError if it cannot be read."""
+    """Read the practice items of a practice.json, by unit. Raises CourseError if it cannot be read."""
     with reading(path, SCHEMA) as data:
         # As JSON, because the keys of a mapping are text there, also where they are the numbers of lines.
         found = [
@@ -70,19 +70,17 @@ def read_practice(path: Path) -> dict[str, QuizSource]:
         return {of.unit: of for of in found}
 
 
-def find_practice(unit: str, folder: Path | None = None) -> QuizSource:
-    """Return the practice items of a unit, from `folder`, by default the current one, or from its exercises/.
+def practice_of(unit: str, source: Path) -> QuizSource:
+    """Return the practice items of a unit, from a practice.json.
 
     Raises:
         GraderError: There are none.
         CourseError: They cannot be read.
     """
-    source = find_received(FILENAME, folder)
-    practice = read_practice(source)
+    practice = read_practice(source) if source.is_file() else {}
     if unit not in practice:
-        raise GraderError(
-            f"There is nothing to practise for {unit!r}; {source} has {', '.join(practice)}.{nearest(unit, practice)}"
-        )
+        known = f"; the course has {', '.join(practice)}." if practice else "."
+        raise GraderError(f"There is nothing to practise for {unit!r}{known}{nearest(unit, practice)}")
     return practice[unit]
 
 

@@ -13,7 +13,6 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from grader.documents import CourseError, Model
-from grader.errors import GraderError
 from grader.submissions.submission import SHEET_SUFFIX
 
 Kind = Literal["one_choice", "several_choices", "true_false", "number", "shape", "order", "bug"]
@@ -107,13 +106,13 @@ class Questions(Model):
 
 
 def to_json(quizzes: Iterable[Questions]) -> str:
-    """Return the text of exercises/quizzes.json."""
+    """Return the text of quizzes.json."""
     data = {"schema": SCHEMA, "quizzes": [quiz.model_dump(exclude_defaults=True) for quiz in quizzes]}
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def read_questions(path: Path) -> dict[str, Questions]:
-    """Read the quizzes of an exercises/quizzes.json, by unit. Raises CourseError if it cannot be read."""
+    """Read the quizzes of a quizzes.json, by unit. Raises CourseError if it cannot be read."""
     with reading(path, SCHEMA) as data:
         return {one["unit"]: Questions.model_validate(one) for one in data["quizzes"]}
 
@@ -131,25 +130,6 @@ def reading(path: Path, schema: str) -> Iterator[dict[str, Any]]:
         raise CourseError(f"{path} cannot be read ({error.strerror}): {fix}") from None
     except (ValueError, LookupError, TypeError, RecursionError, ValidationError):
         raise CourseError(f"{path} is damaged: {fix}") from None
-
-
-def find_received(filename: str, folder: Path | None = None) -> Path:
-    """Return where a file that students receive is: in `folder`, by default the current one, or in its exercises/.
-
-    Raises:
-        GraderError: It is in neither.
-    """
-    places = [folder or Path(), (folder or Path()) / "exercises"]
-    if found := [place / filename for place in places if (place / filename).is_file()]:
-        return found[0]
-    try:
-        here = folder or Path.cwd()
-    except FileNotFoundError:
-        raise GraderError("This folder no longer exists: go to your course's folder.") from None
-    raise GraderError(
-        f"There is no {filename} in {here} or its exercises/: go to the folder of your course's repository, or "
-        "take the file from there."
-    )
 
 
 def names_in(text: str) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import sys
 from collections.abc import Iterator
@@ -26,17 +27,16 @@ from grader.errors import GraderError, InternalError
 from grader.files import write_atomically
 from grader.quizzes.answers import AnswerError, missing_decimals, parse
 from grader.quizzes.questions import (
-    FILENAME,
     VARIANTS,
     Kind,
     Question,
     Questions,
     as_text,
-    find_received,
     read_questions,
 )
 from grader.quizzes.sheet import Sheet, SheetError, counted, heading, kind_line, write_sheet
 from grader.quizzes.sheet_reader import fill_in, read_sheet
+from grader.submissions.submission import FOLDER
 
 with contextlib.suppress(ImportError):  # Windows has none
     import readline  # noqa: F401 - with it, `input` lets a line be edited
@@ -173,18 +173,22 @@ def _markdown(text: str) -> Markdown:
     return Markdown(as_text(text), code_theme=CODE_THEME)  # type: ignore[arg-type]  # Syntax takes it
 
 
-def take_quiz(unit: str, console: Console, folder: Path | None = None) -> None:
+def take_quiz(unit: str, console: Console, source: Path, folder: Path) -> None:
     """Ask the questions of a unit's quiz, starting with the first that has no answer.
 
-    The questions are in `folder`, by default the current one, or in its exercises/. If there is no sheet yet, or only
-    the one that everyone received, a sheet with a variant is written there.
+    Args:
+        unit: The unit.
+        console: The terminal.
+        source: The course's quizzes.json.
+        folder: The student's folder. If there is no sheet in it or its exercises/ yet, or only the one that everyone
+            received, a sheet with a variant is written there.
 
     Raises:
         GraderError: There is no such quiz, or its sheet cannot be read.
         CourseError: The questions cannot be read.
         InternalError: The sheet cannot be written.
     """
-    file = find_sheet(unit, folder)
+    file = find_sheet(unit, source, folder)
     file.begin()
     _QuizSession(file, Screen(console)).run()
 
@@ -238,19 +242,16 @@ class SheetFile:
             raise InternalError(f"{self.path} could not be written ({why}). It is as it was before.") from None
 
 
-def find_sheet(unit: str, folder: Path | None = None) -> SheetFile:
-    """Return the sheet of a unit's quiz in `folder`, by default the current one, or its exercises/.
-
-    Raises GraderError.
-    """
-    source = find_received(FILENAME, folder)
-    quizzes = read_questions(source)
+def find_sheet(unit: str, source: Path, folder: Path) -> SheetFile:
+    """Return the sheet of a unit's quiz, where it is or belongs in a student's folder. Raises GraderError."""
+    quizzes = read_questions(source) if source.is_file() else {}
     if unit not in quizzes:
-        raise GraderError(f"There is no quiz {unit!r}; {source} has {', '.join(quizzes)}.{nearest(unit, quizzes)}")
+        known = f"; the course has {', '.join(quizzes)}." if quizzes else "."
+        raise GraderError(f"There is no quiz {unit!r}{known}{nearest(unit, quizzes)}")
     filename = quizzes[unit].filename
-    places = [folder or Path(), (folder or Path()) / "exercises"]
-    place = next((place for place in places if (place / filename).exists()), source.parent)
-    return SheetFile(quizzes[unit], place / filename)
+    below = folder / FOLDER
+    is_here = (folder / filename).exists() or not below.is_dir()
+    return SheetFile(quizzes[unit], Path(os.path.relpath((folder if is_here else below) / filename)))
 
 
 class _QuizSession:

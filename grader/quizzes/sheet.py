@@ -193,7 +193,7 @@ class Sections:
         if any(_words(text) not in there for text in (question.text(variant), question.code, *options)):
             raise self.error(
                 section.start,
-                "this is not the question of quizzes.json: put it back as it was, or take both files from the same "
+                "this is not the course's question: put it back as it was, or take the sheet from the same "
                 "release of the course.",
             )
 

@@ -95,7 +95,7 @@ def _quiz_text(quiz: QuizSource | Questions, is_over: bool) -> str:
 def suites_digest(course: Course, suites: Suites) -> bytes:
     """Return the SHA-256 of the grader and the course's tests. They are read once in a process."""
     grader = [*sorted(PACKAGE.rglob("*.py")), *sorted(PACKAGE.rglob("*.ini"))]
-    visible = (path for pattern in ("*.py", "*.json") for path in course.exercises.glob(pattern))
+    visible = (path for pattern in ("*.py", "*.json") for path in course.checks.glob(pattern))
     tests = visible if suites == "visible" else course.suites.rglob("*.py")
     return hashlib.sha256(digest(grader, PACKAGE) + digest(sorted(tests), course.root)).digest()
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from grader.submissions.file_text import as_notebook, read_text, refuse_others
 from grader.submissions.notebook import NOTEBOOK_LIMIT, Notebook, code_lines, read_notebook, source_of
 from grader.submissions.submission import (
+    CHECKS,
     DEFINITION,
     MOST_FRONT_LINES,
     RELEASED,
@@ -51,11 +52,11 @@ NEVER_READ = (
 
 
 class CourseFiles(dict[str, list[Path]]):
-    """The paths of the course's own files by name: those in the folder of stubs come before those in its parent."""
+    """The paths of the course's own files by name: first those in the folder of stubs, last those in its parent."""
 
     def __init__(self, stubs: Path) -> None:
         super().__init__()
-        for folder in (stubs, stubs.parent):
+        for folder in (stubs, stubs / CHECKS, stubs.parent):
             for path in folder.iterdir() if folder.is_dir() else ():
                 if path.is_file():
                     self.setdefault(path.name, []).append(path)

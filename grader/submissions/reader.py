@@ -24,7 +24,9 @@ from grader.submissions.candidates import (
 from grader.submissions.contents import NEVER_READ, SubmissionFiles
 from grader.submissions.file_text import read_text
 from grader.submissions.submission import (
+    CHECKS,
     FOLDER,
+    RELEASED,
     SHEET_LIMIT,
     TIMESTAMP,
     Submission,
@@ -148,7 +150,8 @@ class _Reader:
             for entry in self.tree.entries(folder)[:_MOST_NAMES]:
                 path = joined(folder, entry.name)
                 is_place = path in above or (not folder and entry.name in {FOLDER, *self.files.units})
-                if path in read or is_place or entry.is_junk or entry.name in self.files.course_files:
+                is_the_courses = entry.name in {CHECKS, *self.files.course_files} or RELEASED.fullmatch(entry.name)
+                if path in read or is_place or entry.is_junk or is_the_courses:
                     continue
                 name = intended_name(entry.name, self.files.units)
                 ignored.append(

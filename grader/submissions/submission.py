@@ -22,13 +22,18 @@ TIMESTAMP = "timestamp.txt"
 """Where nbgrader keeps the time of a submission, in the folder of its unit."""
 FOLDER = "exercises"
 """The folder of a student's repository that holds all units."""
+CHECKS = "checks"
+"""The folder in it with the visible tests, the pictures and what they read."""
 
 PUBLISHED_FOLDER = "solutions"
 """The folder of a student's repository in which the instructor publishes solutions."""
 PUBLISHED = "# Published solutions: "
 """How the file of a unit in this folder begins. It is nobody's answer."""
 
-RELEASED = re.compile(r"requirements\.txt|constraints\.txt|machine\.py|timestamp\.txt|.*\.whl")
+RELEASED = re.compile(
+    r"requirements\.txt|constraints\.txt|machine\.py|timestamp\.txt|.*\.whl|pytest\.ini|"
+    r"(expected_values|hints|practice|quizzes|rules|substitutes|worked_examples)\.json"
+)
 """The other files that come with a release of the course, or that nbgrader adds."""
 
 STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -1,4 +1,4 @@
-"""What authors of pictures and questions import: `exercises/pictures_<unit>.py` has those of a unit.
+"""What authors of pictures and questions import: `exercises/checks/pictures_<unit>.py` has those of a unit.
 
 A picture is a function of `student`, as a visible test is. It draws instead of comparing; the expected numbers are
 those that it draws for the solution, which `grader build` writes. Its docstring is its caption. A question is a

@@ -16,7 +16,7 @@ same arguments, does most of what the other asks for. A call of the substitute o
 
 The visible tests use the same substitutes. They have no second implementation to compute the other result with, so
 `grader build` records what the solution gives in each visible test with substitutes for one or two exercises. Students
-receive this in exercises/substitutes.json, with the sources in a form that nobody reads by chance. The sources are no
+receive this in substitutes.json, with the sources in a form that nobody reads by chance. The sources are no
 secret: they show less than the last hint on the same exercise.
 """
 
@@ -144,7 +144,7 @@ def hidden_substitutes(course: Course) -> Substitutes:
 @functools.cache
 def visible_substitutes(course: Course) -> Substitutes:
     """Return the substitutes beside the visible tests, with the values that those compare; none if there is no file."""
-    path = course.exercises / PUBLISHED
+    path = course.checks / PUBLISHED
     if not path.is_file():
         return Substitutes()
     found = json.loads(path.read_bytes())

@@ -175,7 +175,9 @@ def test_problems_of_a_whole_file_come_before_its_exercises(folder: Path, tmp_pa
 def test_the_code_that_is_checked_cannot_decide_what_is_right(folder: Path, tmp_path: Path) -> None:
     forged = shutil.copytree(folder, tmp_path / "forged")
     (forged / "exercises" / "simple_attention.py").write_text(FORGED, encoding="utf-8")
-    (forged / "exercises" / "test_simple_attention.py").write_text("def test_all(): pass\n", encoding="utf-8")
+    (forged / "exercises" / "checks" / "test_simple_attention.py").write_text(
+        "def test_all(): pass\n", encoding="utf-8"
+    )
     (forged / "conftest.py").write_text("raise SystemExit(0)\n", encoding="utf-8")
     (forged / "torch.py").write_text("raise SystemExit(0)\n", encoding="utf-8")
     done = program(forged, "check", "simple_attention")

@@ -75,7 +75,7 @@ def test_without_a_name_something_has_to_be_next(tmp_path: Path, own_small_cours
     course = own_small_course / "autograder.yml"
     course.write_text(course.read_text(encoding="utf-8").replace("    quiz: 1\n", ""), encoding="utf-8")
     tests = "import pytest\n" + "".join(DEFINES.format(name) for name in ("add", "Scale"))
-    (own_small_course / "exercises" / "test_sums.py").write_text(tests, encoding="utf-8")
+    (own_small_course / "exercises" / "checks" / "test_sums.py").write_text(tests, encoding="utf-8")
     folder = tmp_path / "ada"
     folder.mkdir()
     shutil.copy(own_small_course / "solutions" / "sums.py", folder)

@@ -256,7 +256,7 @@ def test_the_file_of_hints_is_removed_with_the_last_hint(tmp_path: Path) -> None
     build(loaded(tmp_path, SOURCE + HINTS))
     (tmp_path / "solutions" / "arithmetic.py").write_text(SOURCE, encoding="utf-8")
     build(load_course(tmp_path))
-    assert not (tmp_path / "exercises" / "hints.json").exists()
+    assert not (tmp_path / "exercises" / "checks" / "hints.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -97,14 +97,14 @@ def test_building_names_what_is_left_out_and_removes_its_files(built: tuple[Path
 def test_students_receive_nothing_that_is_left_out(root: Path) -> None:
     files = received(load_course(root))
     assert {name for name in files if name.endswith((".py", "_quiz.md"))} == {
-        "conftest.py", "checking.py", f"{UNIT}_quiz.md", *(f"{unit}.py" for unit in LISTED),
-        *(f"test_{unit}.py" for unit in LISTED), *(f"pictures_{unit}.py" for unit in LISTED),
+        "checks/conftest.py", "checks/checking.py", f"{UNIT}_quiz.md", *(f"{unit}.py" for unit in LISTED),
+        *(f"checks/test_{unit}.py" for unit in LISTED), *(f"checks/pictures_{unit}.py" for unit in LISTED),
     }  # fmt: skip
     for unit, listed in LISTED.items():
-        tests = files[f"test_{unit}.py"].decode()
+        tests = files[f"checks/test_{unit}.py"].decode()
         assert set(re.findall(r'mark\.example\(\s*"(\w+)"', tests)) == set(listed)
         # An example that calls what is left out goes as well.
-        pictures = files[f"pictures_{unit}.py"].decode()
+        pictures = files[f"checks/pictures_{unit}.py"].decode()
         assert set(re.findall(r'@(?:picture|question)\(\s*"(\w+)"', pictures)) <= set(listed)
         assert not {name for name in LEFT_OUT if f"student.{name}" in tests + pictures}
         ast.parse(tests)
@@ -112,7 +112,7 @@ def test_students_receive_nothing_that_is_left_out(root: Path) -> None:
 
 
 @proof
-@pytest.mark.parametrize("suites", ["grader/suites", "exercises"])
+@pytest.mark.parametrize("suites", ["grader/suites", "exercises/checks"])
 def test_pytest_deselects_tests_of_what_is_left_out(root: Path, suites: str) -> None:
     options = ["--collect-only", "-q", "--continue-on-collection-errors", "-W", "ignore:Module already imported"]
     done = courses.run_forked(forks.PYTEST, suites, *options, folder=root, environment=os.environ)

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 def visible_tests(folder: Path, *units: str) -> tuple[dict[str, int], str]:
     """Run the tests of some units; return how many passed and failed, and the output of pytest."""
     options = ["-W", "ignore:Module already imported"]  # pytest's plugins
-    files = [f"test_{unit}.py" for unit in units]
+    files = [f"checks/test_{unit}.py" for unit in units]
     output = run_forked(forks.PYTEST, *options, *files, folder=folder, environment=os.environ).stdout
     summary = output.splitlines()[-1]
     return {outcome: int(count) for count, outcome in re.findall(r"(\d+) ([a-z]+)", summary)}, output
@@ -106,7 +106,7 @@ def test_the_visible_tests_run_from_the_root_of_the_repository_too(tmp_path: Pat
     shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
     folder = shutil.copytree(REPOSITORY / "exercises", tmp_path / "exercises")
     answer(folder)
-    command = [sys.executable, "-m", "pytest", "exercises"]
+    command = [sys.executable, "-m", "pytest", "exercises/checks"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout
 
@@ -115,7 +115,7 @@ def test_an_error_shows_the_way_from_the_test_to_the_students_line(folder: Path)
     answer(folder, ("return queries, keys, values", "return queires, keys, values"))
     _, output = visible_tests(folder, "self_attention")
     assert re.search(
-        r"^test_self_attention\.py:\d+: in test_project_qkv\n.*\n.*\n"
+        r"^checks/test_self_attention\.py:\d+: in test_project_qkv\n.*\n.*\n"
         r"self_attention\.py:\d+: in project_qkv\n    return queires, keys, values\n.*\n"
         r"E   NameError: name 'queires' is not defined\n"
         r"E   It raised a NameError\. \(self_attention\.py, line \d+\) Did you mean `queries`\?$",
@@ -136,6 +136,6 @@ def test_an_error_shows_the_way_from_the_test_to_the_students_line(folder: Path)
 )
 def test_the_debugger_stops_in_the_students_function(folder: Path, wrong: str, typed: str, shown: str) -> None:
     answer(folder, ("return queries, keys, values", wrong))
-    command = [sys.executable, "-m", "pytest", "--pdb", "test_self_attention.py", "-k", "project_qkv"]
+    command = [sys.executable, "-m", "pytest", "--pdb", "checks/test_self_attention.py", "-k", "project_qkv"]
     output = subprocess.run(command, cwd=folder, input=f"{typed}\nq\n", capture_output=True, text=True).stdout
     assert shown in output

@@ -47,9 +47,9 @@ def test_it_has_the_title_and_nothing_to_do(course: Path) -> None:
     assert (course / ".gitignore").is_file()
 
 
-@pytest.mark.parametrize("name", ["conftest.py", "pytest.ini"])
-def test_exercises_have_the_pytest_setup_of_this_course(course: Path, name: str) -> None:
-    assert (course / "exercises" / name).read_bytes() == (REPOSITORY / "exercises" / name).read_bytes()
+def test_exercises_have_the_pytest_setup_of_this_course(course: Path) -> None:
+    setup = Path("exercises", "checks", "conftest.py")
+    assert (course / setup).read_bytes() == (REPOSITORY / setup).read_bytes()
 
 
 def test_a_course_inside_a_submission_is_refused_before_anything_is_written(course: Path, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_new_exercise_is_in_five_files_marked_with_what_is_to_do(course: Path)
     written = new_exercise(load_course(course), "averages", "spread")
     assert sorted(path.relative_to(course).as_posix() for path in written) == [
         "autograder.yml",
-        "exercises/test_averages.py",
+        "exercises/checks/test_averages.py",
         "solutions/averages.py",
         "suites/averages/accepted_answers/spread.py",
         "suites/averages/test_spread.py",

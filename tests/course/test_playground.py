@@ -37,6 +37,7 @@ def solved(tmp_path: Path) -> Path:
 
 
 def test_students_receive_it_and_it_says_which_exercise_it_waits_for(tmp_path: Path) -> None:
+    (tmp_path / "checks").mkdir()
     for name, content in received(COURSE).items():
         (tmp_path / name).write_bytes(content)
     done = play(tmp_path)

@@ -160,7 +160,7 @@ def test_grader_build_refuses_a_picture_that_the_solution_cannot_draw(
     source.write_text(f"# %%\n{source.read_text(encoding='utf-8')}", encoding="utf-8")
     imports = "from grader.testing.pictures import draw, picture"
     picture = f'{imports}\n\n@picture("add")\ndef sum_of_two(student):\n    {body}\n'
-    (own_small_course / "exercises" / "pictures_sums.py").write_text(picture, encoding="utf-8")
+    (own_small_course / "exercises" / "checks" / "pictures_sums.py").write_text(picture, encoding="utf-8")
     with pytest.raises(GraderError, match=problem):
         visible_files(load_course(own_small_course))
 

@@ -158,7 +158,7 @@ def test_the_instructors_file_keeps_what_suites_raised_in_units_that_are_not_gra
 
 # -- by the commands, as an author would read it ---------------------------------------------------------------------
 
-HIDDEN, VISIBLE, MISTAKES = FILE, "exercises/test_averages.py", "suites/averages/misconceptions.py"
+HIDDEN, VISIBLE, MISTAKES = FILE, "exercises/checks/test_averages.py", "suites/averages/misconceptions.py"
 SOLUTION, ANSWERS = "solutions/averages.py", "suites/averages/accepted_answers/with_the_library.py"
 PROBES, PARAPHRASES = "suites/averages/probes.py", "suites/averages/paraphrases.py"
 PROBE = "from grader.testing.probes import probe\n\n\n@probe('mean')\ndef means(unit, draw):\n    "

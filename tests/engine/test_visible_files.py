@@ -39,14 +39,14 @@ def course(tmp_path: Path) -> Path:
     root = courses.make_small_course(tmp_path)
     source = root / "solutions" / "sums.py"
     source.write_text(f"# %%\n{source.read_text(encoding='utf-8')}", encoding="utf-8")
-    (root / "exercises" / "test_sums.py").write_text(VISIBLE, encoding="utf-8")
+    (root / "exercises" / "checks" / "test_sums.py").write_text(VISIBLE, encoding="utf-8")
     return root
 
 
 def test_the_files_in_exercises_are_those_that_build_writes() -> None:
     texts = visible_files(COURSE)
     assert {path.name for path in texts} == {"rules.json", "expected_values.json", "substitutes.json"}
-    assert {path.name for path in texts} <= received(COURSE).keys()  # so students have them
+    assert {f"checks/{path.name}" for path in texts} <= received(COURSE).keys()  # so students have them
     outdated = [path.name for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
     assert outdated == [], "run `grader build`"
 
@@ -62,9 +62,9 @@ def test_every_exercise_has_rules() -> None:
 def test_build_writes_what_the_solution_gives_and_which_rules_are_tried(course: Path) -> None:
     done = courses.run_grader(course, "build")
     assert done.returncode == 0, done.stderr
-    values = course / "exercises" / "expected_values.json"
+    values = course / "exercises" / "checks" / "expected_values.json"
     assert json.loads(values.read_text(encoding="utf-8")) == {"sums": {"sum": {"the sum": [1.12346, 5.0]}}}
-    rules = json.loads((course / "exercises" / "rules.json").read_text(encoding="utf-8"))
+    rules = json.loads((course / "exercises" / "checks" / "rules.json").read_text(encoding="utf-8"))
     assert rules == {"sums": {"add": {"add adds": True}, "Scale": {"Scale scales": False}}}
     # A value that differs only by rounding stays, and one that differs more is written again.
     values.write_text(values.read_text(encoding="utf-8").replace("1.12346", "1.12344"), encoding="utf-8")
@@ -83,7 +83,7 @@ def test_build_writes_what_the_solution_gives_and_which_rules_are_tried(course: 
     ],
 )
 def test_build_refuses_a_visible_test_that_is_wrong(course: Path, old: str, new: str, sentence: str) -> None:
-    path = course / "exercises" / "test_sums.py"
+    path = course / "exercises" / "checks" / "test_sums.py"
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     done = courses.run_grader(course, "build")
     assert done.returncode != 0

@@ -79,7 +79,7 @@ def test_an_exercise_that_is_wrong_itself_fails_and_does_not_wait(exercise: str,
 
 
 def test_what_students_receive_of_the_substitutes_holds_no_line_of_a_solution() -> None:
-    text = (COURSE.exercises / PUBLISHED).read_text(encoding="utf-8")
+    text = (COURSE.checks / PUBLISHED).read_text(encoding="utf-8")
     assert not [name for name in UNITS if f"def {name}" in text or f"class {name}" in text]
     assert json.loads(text).keys() == {"sources", "values"}
     sources = signs(visible_substitutes(COURSE).source_up_to(list(UNITS)))

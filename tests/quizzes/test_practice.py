@@ -80,7 +80,7 @@ def test_no_two_items_of_the_course_have_the_same_name() -> None:
 
 
 def test_the_items_can_be_printed_in_a_terminal_with_cp1252() -> None:
-    assert (COURSE.exercises / FILENAME).read_text(encoding="utf-8").encode("cp1252")
+    assert (COURSE.checks / FILENAME).read_text(encoding="utf-8").encode("cp1252")
 
 
 # -- the source, and what students receive ----------------------------------------------------------------------------
@@ -106,18 +106,18 @@ def test_an_item_is_for_practice_or_graded_and_never_both(course: Path, changed:
 
 def test_students_receive_the_items_with_their_answers(course: Path) -> None:
     items = loaded(course)
-    path = course / "exercises" / FILENAME
+    path = course / "exercises" / "checks" / FILENAME
     path.write_text(to_json([items]), encoding="utf-8")
     assert read_practice(path) == {"sums": items}
 
 
 def test_the_practice_file_of_this_course_is_built_from_its_sources() -> None:
-    assert read_practice(COURSE.exercises / FILENAME) == PRACTICE
+    assert read_practice(COURSE.checks / FILENAME) == PRACTICE
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"schema": "attention-from-scratch/practice/v1", "units": [3]}'])
 def test_a_damaged_file_is_reported(course: Path, content: str) -> None:
-    path = course / "exercises" / FILENAME
+    path = course / "exercises" / "checks" / FILENAME
     path.write_text(content, encoding="utf-8")
     with pytest.raises(CourseError, match="is damaged: take it again"):
         read_practice(path)
@@ -129,7 +129,7 @@ def test_a_damaged_file_is_reported(course: Path, content: str) -> None:
 @pytest.fixture
 def run(course: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Practises and types these lines."""
-    (course / "exercises" / FILENAME).write_text(to_json([loaded(course)]), encoding="utf-8")
+    (course / "exercises" / "checks" / FILENAME).write_text(to_json([loaded(course)]), encoding="utf-8")
     monkeypatch.chdir(course)
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -196,7 +196,7 @@ def test_a_part_of_the_choices_is_not_right(run: Callable[..., Result]) -> None:
 def test_a_unit_without_items_is_named_with_the_ones_that_have_some(run: Callable[..., Result]) -> None:
     done = run(unit="sum")
     assert done.exit_code == 2
-    assert "There is nothing to practise for 'sum'; exercises/practice.json has sums. Did you mean 'sums'?" in " ".join(
+    assert "There is nothing to practise for 'sum'; the course has sums. Did you mean 'sums'?" in " ".join(
         done.stderr.split()
     )
 

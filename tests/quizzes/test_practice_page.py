@@ -32,7 +32,7 @@ from grader.quizzes.items import (
 from grader.quizzes.practice_items import FILENAME, page_of, read_practice
 from grader.quizzes.quiz_source import QuizSource
 
-PRACTICE = read_practice(COURSE.exercises / FILENAME)
+PRACTICE = read_practice(COURSE.checks / FILENAME)
 ALL = QuizSource("all", "All units", {name: item for unit in PRACTICE.values() for name, item in unit.items.items()})
 
 NO_NUMBERS = ["", "_", ".", "-", "1/0", "1,5", "3e", "7 3", "0x10", "NaN", "٣", "1" * 201]

@@ -23,7 +23,7 @@ from grader.quizzes.quiz_terminal import Screen
 from grader.quizzes.sheet import Sheet, write_sheet
 from grader.quizzes.sheet_reader import read_sheet
 
-COMMAND = courses.grader_command("quiz", "sums")
+COMMAND = courses.grader_command("quiz", "sums", "--course", ".")
 TYPED = ("b", "c a", "false", "-1.00", "6", "2,3", "b c a d", "d")
 WRITTEN = {
     "order_of_terms": "b",
@@ -45,8 +45,11 @@ class Desk:
         self.path = folder / "exercises" / "sums_quiz.md"
         self.questions = quiz.questions
         self.monkeypatch = monkeypatch
-        self.path.parent.mkdir()
-        self.path.with_name("quizzes.json").write_text(to_json([quiz.questions]), encoding="utf-8")
+        self.quizzes = folder / "exercises" / "checks" / "quizzes.json"
+        self.quizzes.parent.mkdir(parents=True)
+        for name in ("autograder.yml", "exercises/sums.py"):
+            (folder / name).write_text(courses.SMALL_COURSE[name], encoding="utf-8")
+        self.quizzes.write_text(to_json([quiz.questions]), encoding="utf-8")
         self.path.write_text(write_sheet(quiz.questions, None, {}), encoding="utf-8")
 
     def put(self, variant: int = 7, /, **answers: str) -> str:
@@ -59,7 +62,7 @@ class Desk:
         self.monkeypatch.chdir(folder or self.folder)
         self.monkeypatch.setenv("COLUMNS", "160")
         typed = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
-        return CliRunner().invoke(app, ["quiz", unit], input=typed)
+        return CliRunner().invoke(app, ["quiz", unit, "--course", str(self.folder)], input=typed)
 
     def text(self) -> str:
         return self.path.read_text(encoding="utf-8")
@@ -278,8 +281,8 @@ def test_changes_that_an_editor_saves_meanwhile_are_kept(desk: Desk, monkeypatch
     [
         ("- [ ] c) 2 + 4\n", "", "the boxes below should be a, b, c and d, each once; there are a, b and d"),
         ("## 2. Even sums", "## 2. Odd sums", "has no heading `## 2. Even sums`"),
-        ("- [ ] c) 2 + 4", "- [ ] c) 2 + 8", "this is not the question of quizzes.json"),
-        ("Which of these sums are even?", "Which sums are even?", "this is not the question of quizzes.json"),
+        ("- [ ] c) 2 + 4", "- [ ] c) 2 + 8", "this is not the course's question"),
+        ("Which of these sums are even?", "Which sums are even?", "this is not the course's question"),
     ],
 )
 def test_a_damaged_or_outdated_item_is_reported_and_left_unchanged(
@@ -336,7 +339,7 @@ def test_a_failed_write_leaves_the_sheet_unchanged(desk: Desk) -> None:
     assert done.exit_code == 3
     assert done.stderr == "exercises/sums_quiz.md could not be written (File too large). It is as it was before.\n"
     assert desk.text() == before
-    assert {file.name for file in desk.path.parent.iterdir()} == {"quizzes.json", "sums_quiz.md"}
+    assert {file.name for file in desk.path.parent.iterdir()} == {"checks", "sums.py", "sums_quiz.md"}
 
 
 # -- what it needs --------------------------------------------------------------------------------------------
@@ -346,20 +349,18 @@ def test_an_unknown_unit_is_reported_with_the_nearest(desk: Desk) -> None:
     before = desk.path.read_bytes()
     done = desk.take("b", unit="sum")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "There is no quiz 'sum'; exercises/quizzes.json has sums. Did you mean 'sums'?\n"
+    assert done.stderr == "There is no quiz 'sum'; the course has sums. Did you mean 'sums'?\n"
     assert desk.path.read_bytes() == before
 
 
 def test_missing_and_damaged_questions_are_reported_with_where_to_go(desk: Desk) -> None:
-    questions = desk.path.parent / "quizzes.json"
-    questions.write_text("{", encoding="utf-8")
+    desk.quizzes.write_text("{", encoding="utf-8")
     done = desk.take("b")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "exercises/quizzes.json is damaged: take it again from the course's repository.\n"
-    questions.unlink()
+    assert done.stderr == f"{desk.quizzes} is damaged: take it again from the course's repository.\n"
+    desk.quizzes.unlink()
     done = desk.take("b")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"There is no quizzes.json in {desk.path.parent.parent} or its exercises/: go to")
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", "There is no quiz 'sums'.\n")
 
 
 @pytest.mark.proof(part="quizzes")
@@ -378,7 +379,7 @@ def test_the_quiz_works_in_a_terminal_without_unicode(desk: Desk) -> None:
 @pytest.mark.parametrize("unit", [name for name, unit in COURSE.units.items() if unit.quiz])
 def test_every_question_of_the_course_is_shown_in_full(desk: Desk, tmp_path: Path, unit: str) -> None:
     questions = load_quiz(REPOSITORY / "solutions" / f"{unit}_quiz.yml").questions
-    (tmp_path / "quizzes.json").write_text(to_json([questions]), encoding="utf-8")
+    desk.quizzes.write_text(to_json([questions]), encoding="utf-8")
     (tmp_path / questions.filename).write_text(write_sheet(questions, 3, {}), encoding="utf-8")
     shown = desk.take(*[""] * len(questions.items), folder=tmp_path, unit=unit).stdout
     items = shown.split(f" of {len(questions.items)} · ")[1:]

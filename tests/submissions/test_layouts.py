@@ -40,7 +40,7 @@ submission_102:
 @pytest.fixture(autouse=True)
 def stubs(tmp_path: Path) -> Path:
     """The course's own files, which every repository contains."""
-    return write(tmp_path / "course" / "exercises", {UNIT: STUB, "test_self_attention.py": "", "README.md": ""})
+    return write(tmp_path / "course" / "exercises", {UNIT: STUB, "checks/test_self_attention.py": "", "README.md": ""})
 
 
 def read(stubs: Path, student: str, source: object, units: list[str] = UNITS) -> Submission:
@@ -55,7 +55,7 @@ def text_of(stubs: Path, student: str, source: object) -> str:
 
 
 NOTEBOOK = '{"cells": [{"cell_type": "code", "source": "def f(x): return x"}]}'
-REPOSITORY = {f"exercises/{UNIT}": A, "exercises/test_self_attention.py": "", "README.md": ""}
+REPOSITORY = {f"exercises/{UNIT}": A, "exercises/checks/test_self_attention.py": "", "README.md": ""}
 
 
 def below(name: str, tree: Mapping[str, Content]) -> dict[str, Content]:
@@ -449,7 +449,10 @@ def test_ignored_files_are_listed_with_advice_for_possible_answers(tmp_path: Pat
             "ada/self_attention (1).py": B,
             f"ada/old/{UNIT}": C,
             "ada/hw.zip": b"",
-            "ada/exercises/test_self_attention.py": "",
+            "ada/exercises/checks/test_self_attention.py": "",
+            "ada/exercises/test_self_attention.py": "",  # as in earlier releases
+            "ada/exercises/hints.json": "",
+            "ada/exercises/pytest.ini": "",
             "ada/README.md": "",
             "ada/exercises/data.bin": "",
             "ada/.git/HEAD": "",
@@ -498,7 +501,7 @@ def test_a_folder_with_nothing_but_an_export_of_a_unit_is_one_submission(tmp_pat
 
 
 def test_the_only_file_is_graded_under_any_name_if_one_unit_is_graded(tmp_path: Path, stubs: Path) -> None:
-    write_notebook(write(tmp_path / "ada", {"exercises/test_self_attention.py": ""}) / "Homework.ipynb", code(A))
+    write_notebook(write(tmp_path / "ada", {"exercises/checks/test_self_attention.py": ""}) / "Homework.ipynb", code(A))
     assert read(stubs, "ada", tmp_path / "ada").sources["self_attention"].cells == (A,)
     write(tmp_path / "ada", {"more.py": "import torch\n"})  # defines no exercise
     assert read(stubs, "ada", tmp_path / "ada").sources["self_attention"].cells == (A,)

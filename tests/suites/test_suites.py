@@ -125,7 +125,7 @@ def test_the_hidden_tests_share_no_statement_with_the_visible_ones(suite: Suite)
         assert tests
         return {ast.unparse(statement) for node in tests for statement in node.body}
 
-    assert statements(suite.path) & statements(REPOSITORY / "exercises" / suite.path.name) == set()
+    assert statements(suite.path) & statements(COURSE.checks / suite.path.name) == set()
 
 
 def test_released_criteria_keep_their_names_and_points() -> None:

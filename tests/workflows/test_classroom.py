@@ -33,8 +33,8 @@ FORGED = b'{"points": 1000000, "forged": true}\n'
 
 # A visible test, a workflow and autograder.yml that favour the student, and forged output files.
 TAMPERING = {
-    "exercises/test_self_attention.py": b"def test_all_is_well():\n    pass\n",
-    "exercises/conftest.py": b"raise SystemExit(0)\n",
+    "exercises/checks/test_self_attention.py": b"def test_all_is_well():\n    pass\n",
+    "exercises/checks/conftest.py": b"raise SystemExit(0)\n",
     "autograder.yml": b"units: {}\n",
     ".github/workflows/helper.yml": b"on: push\njobs: {}\n",
     "grader/__init__.py": b"raise SystemExit(0)\n",

@@ -26,7 +26,7 @@ RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
 WRONG = RIGHT.replace("a + b", "a - b")
 ODD = "$(touch pwned)`touch pwned`|<img src=x>\n::error::from a message"
 HOSTILE = WRONG + "print('::error::from an answer')\nprint('::stop-commands::x')\n"
-WORKFLOW, VISIBLE_TEST = ".github/workflows/classroom.yml", "exercises/test_sums.py"
+WORKFLOW, VISIBLE_TEST = ".github/workflows/classroom.yml", "exercises/checks/test_sums.py"
 HANDED_OUT = {
     WORKFLOW: "on: push\n",
     ".course.json": json.dumps({WORKFLOW: hashlib.sha256(b"on: push\n").hexdigest()}),

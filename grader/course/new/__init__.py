@@ -17,6 +17,7 @@ from grader.course.modules import shown
 from grader.errors import GraderError
 from grader.files import temporary_folder, write_atomically
 from grader.machine import RUNNING
+from grader.submissions.submission import FOLDER
 
 TO_DO = "TODO (author)"
 """Marks a place in a course's source that its author must still write."""
@@ -88,7 +89,7 @@ def new_exercise(course: Course, unit: str, exercise: str) -> list[Path]:
     """
     _require_new(course, exercise)
     existing = {}
-    for path in (course.solutions / f"{unit}.py", course.exercises / f"test_{unit}.py"):
+    for path in (course.solutions / f"{unit}.py", course.checks / f"test_{unit}.py"):
         if not path.is_file():
             raise NewError(f"{shown(path)} is missing: the unit {unit} needs it.")
         existing[path] = path.read_text(encoding="utf-8").rstrip("\n") + "\n"
@@ -132,7 +133,7 @@ def _filled(template: str, **values: str) -> dict[str, str]:
 
 def _located(course: Course, files: Mapping[str, str]) -> dict[Path, str]:
     """Return files by their paths in the course."""
-    folders = {"solutions": course.solutions, "exercises": course.exercises, "suites": course.suites}
+    folders = {"solutions": course.solutions, FOLDER: course.exercises, "suites": course.suites}
     parts = {path: path.split("/", 1) for path in files}
     return {folders[folder] / relative: files[path] for path, (folder, relative) in parts.items()}
 

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -35,7 +35,7 @@ from grader.integrations.github.api import GitHub, GitHubError, NotKept
 from grader.integrations.github.git_repositories import FetchError, Store
 from grader.integrations.github.github_release import RECORD, checksum, course_files, of_students
 from grader.integrations.github.history import History, Snapshot, anomalies, late_work, read_snapshots
-from grader.submissions.submission import SHEET_SUFFIX
+from grader.submissions.submission import CHECKS, FOLDER, SHEET_SUFFIX
 from grader.submissions.tree import MEGABYTE
 
 AT_ONCE = 8
@@ -43,7 +43,7 @@ AT_ONCE = 8
 _PARTIAL = ".collecting-"
 _WORKFLOWS = ".github/workflows"
 # The files that decide how a student's repository checks itself. Others are the student's.
-_CHECKED = (".github/", "course/", "exercises/", "requirements", "constraints", FILENAME)
+_CHECKED = (".github/", "course/", f"{FOLDER}/", "requirements", "constraints", FILENAME)
 _OWNED_LIMIT = 16 * MEGABYTE
 _RECORD_LIMIT = MEGABYTE
 _MOST_FILES = 1000
@@ -63,7 +63,7 @@ def times(course: Course, units: Sequence[str] | None, now: datetime.datetime) -
 def folders(course: Course) -> set[str]:
     """Return the names that no student can have, because `grader grade` would read their folders as a submission."""
     files = {f"{name}{ending}" for name in course.units for ending in (".py", ".ipynb", SHEET_SUFFIX)}
-    return {"exercises", *course.units, *files}
+    return {FOLDER, *course.units, *files}
 
 
 def collect(
@@ -249,7 +249,10 @@ class _Job:
         should_be = expected | self.owned
         content = store.read(commit, should_be, _OWNED_LIMIT)
         changed = [path for path in content if checksum(content[path]) != should_be[path]]
-        changed += [f"{path} (gone)" for path in expected.keys() - content.keys()]
+        # Until November 2026, releases had the tests beside the answers. An update moves them.
+        is_moved = any(path.startswith(f"{FOLDER}/{CHECKS}/") for path in content)
+        gone = expected.keys() - content.keys()
+        changed += [f"{path} (gone)" for path in gone if not (is_moved and PurePosixPath(path).parent.name == FOLDER)]
         if expected:
             workflows = [f"{_WORKFLOWS}/{name}" for name in store.names(commit, _WORKFLOWS)]
             changed += [f"{path} (new)" for path in workflows if path not in expected]

@@ -24,6 +24,7 @@ from grader.git import Done, run_git
 from grader.integrations.github.api import TOKEN
 from grader.integrations.release import ReleaseError
 from grader.submissions.reader import COMMIT
+from grader.submissions.submission import FOLDER
 from grader.submissions.tree import MEGABYTE
 
 BRANCH = "main"
@@ -238,7 +239,7 @@ class Store:
         They are in the root, exercises/ and a folder named after each unit. Links and large files are written, too, so
         that the grader reports them, but the links lead nowhere and the files are empty.
         """
-        folders = ["exercises", *units]
+        folders = [FOLDER, *units]
         files: dict[str, list[Path]] = {}
         total = 0
         there = [""]

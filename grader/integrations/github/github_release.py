@@ -24,7 +24,7 @@ from grader.integrations.release import GradingMode, ReleaseError
 from grader.integrations.release.folder_releases import replaced, require_built, require_over
 from grader.integrations.release.leaks import require_none
 from grader.integrations.release.wheel import build_wheel, pins, received
-from grader.submissions.submission import SHEET_SUFFIX
+from grader.submissions.submission import FOLDER, SHEET_SUFFIX
 
 RECORD = ".course.json"
 """The file with the SHA-256 of each file as a release wrote it. If a file differs, somebody has changed it."""
@@ -53,7 +53,7 @@ class ReleasedRepository:
         is_committed: Whether there is a new commit.
         written: Files that were written.
         overwritten: Files of the course that somebody had changed.
-        kept: Files that the student has worked on.
+        kept: Files that the student has worked on, also if the course no longer has them.
         removed: Files that the course no longer has.
         push: The command that pushes the new commit of an earlier release.
     """
@@ -89,7 +89,7 @@ def released_mode(directory: Path) -> GradingMode:
 
 def of_students(course: Course) -> set[str]:
     """Return the files that students write in."""
-    return {"README.md", *(f"exercises/{unit}{suffix}" for unit in course.units for suffix in (".py", SHEET_SUFFIX))}
+    return {"README.md", *(f"{FOLDER}/{unit}{suffix}" for unit in course.units for suffix in (".py", SHEET_SUFFIX))}
 
 
 def update_release(
@@ -172,7 +172,10 @@ def _plan(places: Mapping[str, _Place], of_students: set[str]) -> tuple[Released
     released, sums = ReleasedRepository(), {}
     changes: dict[str, _Place] = {}
     for path, place in places.items():
-        if path == RECORD or (place.new is None and not place.is_untouched()):
+        if path == RECORD:
+            continue
+        if place.new is None and not place.is_untouched():
+            released.kept += [path] if place.present is not None else []
             continue
         if path in of_students and not place.is_untouched():
             if place.present != place.new:
@@ -307,7 +310,7 @@ def _prepare(folder: Path, course: Course, mode: GradingMode, author: Mapping[st
 
 def course_files(course: Course) -> dict[str, bytes]:
     """Return the files of the course's own repository that students receive, with the same line ends everywhere."""
-    files = {f"exercises/{name}": content for name, content in received(course).items()}
+    files = {f"{FOLDER}/{name}": content for name, content in received(course).items()}
     files[FILENAME] = (course.root / FILENAME).read_bytes()
     return {path: content.replace(b"\r\n", b"\n") for path, content in files.items()}
 

@@ -27,7 +27,7 @@ from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, digest, temporary_folder, write_atomically
 from grader.integrations.release import ReleaseError
 from grader.quizzes.questions import FILENAME as QUESTIONS
-from grader.submissions.submission import SHEET_SUFFIX
+from grader.submissions.submission import CHECKS, FOLDER, SHEET_SUFFIX
 
 if TYPE_CHECKING:
     from grader.engine.failure_matrix import Signature  # imports torch, as do those in functions below
@@ -119,27 +119,29 @@ def build_wheel(into: Path, course: Course) -> Path:
 
 
 def received(course: Course) -> dict[str, bytes]:
-    """Return the files of exercises/ that students receive, by name, sorted, without what the course leaves out.
+    """Return the files of exercises/ that students receive, by their paths in it, without what the course leaves out.
 
     Raises:
         ReleaseError: A file there is none of the course, or a link, or there is a folder.
     """
     missing = left_out(course)
-    wanted = {"conftest.py", "checking.py", *_playground(course, missing), *_of_units(course.units)}
+    shared = (f"{CHECKS}/{name}" for name in ("conftest.py", "checking.py"))
+    wanted = {*shared, *_playground(course, missing), *_of_units(course.units)}
+    questions = f"{CHECKS}/{QUESTIONS}"
     if course.quizzes:
-        wanted |= {QUESTIONS, *(f"{name}{SHEET_SUFFIX}" for name in course.quizzes)}
-    withheld = {QUESTIONS, *PLAYGROUND, *_of_units(missing)}
+        wanted |= {questions, *(f"{name}{SHEET_SUFFIX}" for name in course.quizzes)}
+    withheld = {questions, *PLAYGROUND, *_of_units(missing)}
     withheld |= {f"{name}{SHEET_SUFFIX}" for name in (*course.units, *missing)}
     files = {}
-    for path in sorted(course.exercises.iterdir()):
-        name = path.name
+    for path in sorted([*course.exercises.iterdir(), *course.checks.glob("*")]):
+        name = path.relative_to(course.exercises).as_posix()
         is_data = path.suffix in _DATA and not name.endswith(SHEET_SUFFIX)
-        if name.startswith(".") or name == "__pycache__":
+        if path.name.startswith(".") or path.name == "__pycache__" or path == course.checks:
             continue
         if path.is_symlink() or path.is_dir():
             raise ReleaseError(f"exercises/{name} is a link or a folder, so nothing was released: put a file there.")
         if name in wanted or (is_data and name not in withheld):
-            unit = next((path.stem.removeprefix(one) for one in CHECKED if name.startswith(one)), "")
+            unit = next((path.stem.removeprefix(one) for one in CHECKED if path.name.startswith(one)), "")
             files[name] = _without_tests(path.read_bytes(), missing.get(unit, []))
         elif name not in withheld:
             raise ReleaseError(
@@ -151,7 +153,7 @@ def received(course: Course) -> dict[str, bytes]:
 
 def _of_units(units: Iterable[str]) -> set[str]:
     """Return the names of what students receive of these units: stubs, visible tests and pictures."""
-    return {f"{prefix}{name}.py" for name in units for prefix in ("", *CHECKED)}
+    return {f"{prefix}{name}.py" for name in units for prefix in ("", *(f"{CHECKS}/{one}" for one in CHECKED))}
 
 
 def _playground(course: Course, missing: dict[str, list[str]]) -> tuple[str, ...]:
@@ -183,14 +185,14 @@ def _stage(package: Path, course: Course) -> None:
             target = package / relative
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-    exercises = package / "received" / "exercises"
-    exercises.mkdir(parents=True)
+    exercises = package / "received" / FOLDER
+    (exercises / CHECKS).mkdir(parents=True)
     for name, content in received(course).items():
         (exercises / name).write_bytes(content)
     if course.feedback.before_due == "misconception":
         from grader.engine.failure_matrix import FILENAME as SIGNATURES
 
-        (exercises / SIGNATURES).write_bytes(signatures_of(course))
+        (exercises / CHECKS / SIGNATURES).write_bytes(signatures_of(course))
     shutil.copyfile(course.root / FILENAME, package / "received" / FILENAME)
 
 
@@ -220,7 +222,7 @@ def _start_worker(course: Course) -> None:
     from grader.engine.failure_matrix import start_worker
 
     start_worker()
-    sys.path.insert(0, str(course.exercises))  # before the folders of other courses that this process inherits
+    sys.path.insert(0, str(course.checks))  # before the folders of other courses that this process inherits
 
 
 def _signatures_of_unit(course: Course, unit: str) -> list[Signature]:
@@ -247,7 +249,7 @@ def _digest_for_signatures(course: Course) -> str:
     for folder, patterns in (
         (course.suites, ["**/*.py"]),
         (course.solutions, ["*.py"]),
-        (course.exercises, ["*.py", "*.json"]),
+        (course.checks, ["*.py", "*.json"]),
         (PACKAGE, ["engine/*.py", "sandbox/*.py", "testing/*.py"]),
     ):
         total.update(digest(sorted(path for pattern in patterns for path in folder.glob(pattern)), folder))

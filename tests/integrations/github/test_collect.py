@@ -41,7 +41,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "autograder.yml").write_text(f"{text.partition('units:')[0]}units:\n{units}", encoding="utf-8")
     for folder, name in [(folder, name) for folder in ("solutions", "exercises") for name in DUE]:
         (root / folder / f"{name}.py").write_text(f"def add_{name}(a, b):\n    ...\n", encoding="utf-8")
-    (root / "exercises" / "test_sums.py").write_text("def test_add():\n    ...\n", encoding="utf-8")
+    (root / "exercises" / "checks" / "test_sums.py").write_text("def test_add():\n    ...\n", encoding="utf-8")
     return root
 
 
@@ -52,7 +52,7 @@ def course(root: Path) -> Course:
 
 def handed_out(root: Path) -> dict[str, str]:
     """The first content of a student's repository."""
-    paths = [root / "autograder.yml", root / "exercises" / "sums.py", root / "exercises" / "test_sums.py"]
+    paths = [root / "autograder.yml", root / "exercises" / "sums.py", root / "exercises" / "checks" / "test_sums.py"]
     files = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
     files |= {".github/workflows/classroom.yml": WORKFLOW, "course/grader-1+r2.whl": "a wheel", ".gitignore": "x\n"}
     record = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in files.items()}
@@ -89,7 +89,7 @@ def pushed(hub: LocalGitHub, root: Path) -> dict[str, dict[str, str]]:
     tampered = {
         ".github/workflows/classroom.yml": "on: never\n",
         ".github/workflows/mine.yml": WORKFLOW,
-        "exercises/test_sums.py": "",
+        "exercises/checks/test_sums.py": "",
         "autograder.yml": "units: {}\n",
         "course/grader-1+r2.whl": None,
         ".gitignore": "y\n",
@@ -99,6 +99,14 @@ def pushed(hub: LocalGitHub, root: Path) -> dict[str, dict[str, str]]:
     record[".github/workflows/classroom.yml"] = hashlib.sha256(b"on: never\n").hexdigest()
     forged = {".github/workflows/classroom.yml": "on: never\n", ".course.json": json.dumps(record)}
     pushed["forged"]["in time"] = repository["forged"].push(forged, IN_TIME)
+    # An earlier release had the tests beside the answers. An update has moved them for one of two students.
+    flat = {path: text.replace("checks/", "") for path, text in handed_out(root).items()}
+    flat["exercises/test_sums.py"] = flat.pop("exercises/checks/test_sums.py")
+    moved = {"exercises/test_sums.py": None, "exercises/checks/test_sums.py": "pass\n"}
+    for student, changes in (("earlier", {"exercises/test_sums.py": "pass\n"}), ("moved", moved)):
+        repository[student] = hub.create(f"our-course/{student}")
+        repository[student].push(flat, HANDED_OUT, by="teacher")
+        pushed[student] = {"in time": repository[student].push({**answers(2), **changes}, IN_TIME)}
 
     hub.create("our-course/empty")
     hub.create("our-course/nothing").push(answers(1), LATER)
@@ -207,9 +215,18 @@ def test_changes_of_the_courses_own_files_are_reported(collected: dict[str, Coll
         ".github/workflows/mine.yml (new)",
         "autograder.yml",
         "course/grader-1+r2.whl (gone)",
-        "exercises/test_sums.py",
+        "exercises/checks/test_sums.py",
     ]
     assert "sums, means: these files differ from the course's own: .github/workflows/" in noticed(collected["changed"])
+
+
+def test_a_changed_test_is_reported_in_the_place_of_earlier_releases_and_in_the_new_one(
+    collected: dict[str, CollectedStudent],
+) -> None:
+    assert {student: collected[student].units["sums"].changed for student in ("earlier", "moved")} == {
+        "earlier": ["exercises/test_sums.py"],
+        "moved": ["exercises/checks/test_sums.py"],
+    }
 
 
 def test_a_forged_record_of_what_was_handed_out_hides_nothing(collected: dict[str, CollectedStudent]) -> None:

@@ -29,9 +29,9 @@ from grader.integrations.github.github_release import (
 )
 from grader.integrations.release import ReleaseError
 
-STUB, SHEET, CHECKING = "exercises/sums.py", "exercises/sums_quiz.md", "exercises/checking.py"
+STUB, SHEET, CHECKING = "exercises/sums.py", "exercises/sums_quiz.md", "exercises/checks/checking.py"
 
-CONFTEST, MORE = "exercises/conftest.py", "exercises/more.py"
+CONFTEST, MORE = "exercises/checks/conftest.py", "exercises/more.py"
 
 SOURCE = courses.BUILDABLE.replace(
     "return a + b\n", "hidden_in_the_solution = a + b\n    return hidden_in_the_solution\n"
@@ -59,8 +59,8 @@ def first_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(REPOSITORY / name, root)
     courses.leave_out_signatures(root)
     (root / "solutions" / "sums.py").write_text(SOURCE, encoding="utf-8")
-    (root / "exercises" / "checking.py").write_text("TOLERANCE = 1e-4\n", encoding="utf-8")
-    (root / "exercises" / "test_sums.py").write_text("from checking import TOLERANCE\n", encoding="utf-8")
+    (root / "exercises" / "checks" / "checking.py").write_text("TOLERANCE = 1e-4\n", encoding="utf-8")
+    (root / "exercises" / "checks" / "test_sums.py").write_text("from checking import TOLERANCE\n", encoding="utf-8")
     build(load_course(root))
     return root
 
@@ -70,7 +70,7 @@ def next_course(first_course: Path) -> Path:
     """The same course later: another stub, another visible test, another wheel."""
     root = shutil.copytree(first_course, first_course.with_name("next"))
     courses.replace(root / "solutions" / "sums.py", '"""Add."""', '"""Add two tensors."""')
-    courses.replace(root / "exercises" / "checking.py", "1e-4", "1e-5")
+    courses.replace(root / "exercises" / "checks" / "checking.py", "1e-4", "1e-5")
     courses.replace(root / "autograder.yml", 'version: "1"', 'version: "2"')
     build(load_course(root))
     return root
@@ -106,7 +106,7 @@ def test_a_release_is_one_commit_of_all_that_students_receive(first_release: Pat
         [
             ".course.json", ".devcontainer/devcontainer.json", ".gitattributes", ".github/workflows/classroom.yml",
             ".gitignore", "README.md", "autograder.yml", "constraints.txt", f"course/{wheel}", "course/machine.py",
-            CHECKING, "exercises/quizzes.json", STUB, SHEET, "exercises/test_sums.py", "requirements.txt",
+            CHECKING, "exercises/checks/quizzes.json", STUB, SHEET, "exercises/checks/test_sums.py", "requirements.txt",
         ]
     )  # fmt: skip
     assert json.loads((first_release / ".devcontainer" / "devcontainer.json").read_bytes())["name"] == "A small course"
@@ -292,7 +292,7 @@ def test_a_release_with_a_leak_changes_nothing(next_course: Path, released: Path
         file.write('ANSWER = "hidden_in_the_solution = a + b"\n')
     before = state(released)
     for place in (tmp_path / "new", released):
-        with pytest.raises(ReleaseError, match=r"exercises/checking\.py:2: .* solutions/sums\.py:15") as leak:
+        with pytest.raises(ReleaseError, match=r"exercises/checks/checking\.py:2: .* solutions/sums\.py:15") as leak:
             release_github(place, load_course(root))
         assert "hidden_in_the_solution" not in str(leak.value)
     assert state(released) == before
@@ -443,7 +443,9 @@ def test_an_uncommitted_change_of_a_visible_test_is_not_lost(how: str, repositor
     if how == "staged alone":
         (repository / CHECKING).write_bytes(FIRST[CHECKING])
     before = state(repository)
-    with pytest.raises(ReleaseError, match=r"in no commit: exercises/checking\.py: commit them, or discard") as refusal:
+    with pytest.raises(
+        ReleaseError, match=r"in no commit: exercises/checks/checking\.py: commit them, or discard"
+    ) as refusal:
         update(repository, NEXT)
     assert state(repository) == before
     [discard] = re.findall(r"`git (.*)`", str(refusal.value))
@@ -457,7 +459,7 @@ def test_a_students_file_is_not_replaced_by_a_new_file_of_the_course(is_committe
     if is_committed:
         commit(repository, CONFTEST, "mine = 1\n")
     before = state(repository)
-    with pytest.raises(ReleaseError, match=r"exercises/conftest\.py: rename them or move them aside"):
+    with pytest.raises(ReleaseError, match=r"exercises/checks/conftest\.py: rename them or move them aside"):
         update(repository, WITH_A_NEW_FILE)
     assert state(repository) == before
     (repository / CONFTEST).rename(repository / "mine.py")
@@ -478,6 +480,18 @@ def test_a_students_file_is_not_replaced_by_a_new_stub(repository: Path) -> None
     assert (repository / MORE).read_text(encoding="utf-8") == "mine = 1\n"
 
 
+def test_the_tests_of_an_earlier_release_move_and_a_changed_one_is_kept_and_named(tmp_path: Path) -> None:
+    flat = {f"exercises/{name}": name for name in ("conftest.py", "hints.json", "pytest.ini", "test_sums.py")}
+    write(tmp_path, release(**{CHECKING: None}, **flat))
+    Repository(tmp_path, AUTHOR).create("The course")
+    commit(tmp_path, "exercises/test_sums.py", "print(1)\n")
+    done = update(tmp_path, release(**{CONFTEST: "conftest.py"}))
+    assert done.written == [CHECKING, CONFTEST, RECORD]
+    assert done.removed == ["exercises/conftest.py", "exercises/hints.json", "exercises/pytest.ini"]
+    assert done.kept == ["exercises/test_sums.py"]
+    assert git(tmp_path, "status", "--porcelain") == ""
+
+
 # -- refusals --------------------------------------------------------------------------------------------------------
 
 
@@ -485,10 +499,11 @@ def test_a_link_in_place_of_a_folder_is_not_followed(repository: Path, tmp_path:
     outside = tmp_path / "outside"
     shutil.move(repository / "exercises", outside)
     (repository / "exercises").symlink_to(outside)
-    before, head = {path: path.read_bytes() for path in outside.iterdir()}, git(repository, "rev-parse", "HEAD")
+    files = [path for path in outside.rglob("*") if path.is_file()]
+    before, head = {path: path.read_bytes() for path in files}, git(repository, "rev-parse", "HEAD")
     with pytest.raises(ReleaseError, match="exercises is not a folder"):
         update(repository, NEXT)
-    assert {path: path.read_bytes() for path in outside.iterdir()} == before
+    assert {path: path.read_bytes() for path in files} == before
     assert git(repository, "rev-parse", "HEAD") == head
 
 

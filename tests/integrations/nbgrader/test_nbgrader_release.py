@@ -140,7 +140,7 @@ def items_of(unit: str) -> dict[str, Any]:
 
 def secrets_of(unit: str) -> set[str]:
     """The solutions' lines and the quiz's feedback after the due date, without texts that students have anyway."""
-    files = [path for path in (REPOSITORY / "exercises").iterdir() if path.is_file()]
+    files = [path for path in (REPOSITORY / "exercises").rglob("*") if path.suffix != ".pyc" and path.is_file()]
     received = normalised("\n".join(path.read_text(encoding="utf-8") for path in files))
     secret = []
     for source in (REPOSITORY / "solutions").glob("*.py"):

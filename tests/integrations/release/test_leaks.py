@@ -147,7 +147,9 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "innocent/quiz.md": f"{choices.question}\n{choices.choices[0].text}\n",
         "innocent/stub.py": (REPOSITORY / "exercises" / "simple_attention.py").read_text(encoding="utf-8"),
         "innocent/imports.py": "from grader.testing.misconceptions import misconception\n",
-        "innocent/test.py": (REPOSITORY / "exercises" / "test_self_attention.py").read_text(encoding="utf-8"),
+        "innocent/test.py": (REPOSITORY / "exercises" / "checks" / "test_self_attention.py").read_text(
+            encoding="utf-8"
+        ),
         "innocent/sheet.md": write_sheet(QUIZ.questions, None, dict(list(KEY.items())[:2])),
         "innocent/points.json": json.dumps({name: item.points for name, item in QUIZ.items.items()}),
         "innocent/two.json": json.dumps(dict(list(KEY.items())[:2])),
@@ -268,7 +270,7 @@ def test_lines_that_visible_tests_share_with_hidden_ones_are_no_secret_unless_ma
     lines = [f"    assert total([{number}, {number}]) == {2 * number}" for number in range(100, 100 + COPIED)]
     hidden = own_small_course / "suites" / "sums" / "test_sums.py"
     hidden.write_text("\n".join(lines), encoding="utf-8")
-    visible = own_small_course / "exercises" / "test_sums.py"
+    visible = own_small_course / "exercises" / "checks" / "test_sums.py"
     folder = tmp_path / "released"
     folder.mkdir()
     commented = [f"# {line}" for line in lines]
@@ -348,7 +350,7 @@ def test_another_file_in_a_bundle_for_instructors_is_refused_by_name(
 
 
 def test_the_explanation_of_a_graded_item_in_a_practice_item_is_a_leak(tmp_path: Path) -> None:
-    practice = read_practice(COURSE.exercises / "practice.json")["self_attention"]
+    practice = read_practice(COURSE.checks / "practice.json")["self_attention"]
     item = practice.items["only_one_key"].model_copy(update={"explanation": EXPLANATION})
     (tmp_path / "practice.json").write_text(to_json([practice]), encoding="utf-8")
     (tmp_path / "graded.json").write_text(to_json([QuizSource("u", "t", {"only_one_key": item})]), encoding="utf-8")
@@ -408,7 +410,7 @@ def test_hints_are_public_and_with_them_only_what_they_quote(own_small_course: P
     build(course)
     folder = tmp_path / "released"
     folder.mkdir()
-    shutil.copy(course.exercises / "hints.json", folder)
+    shutil.copy(course.checks / "hints.json", folder)
     assert scan(folder, course) == []
     (folder / "notes.txt").write_text(f"{quoted}\n{secret}\n", encoding="utf-8")
     assert {leak.place for leak in scan(folder, course)} == {"notes.txt:2"}

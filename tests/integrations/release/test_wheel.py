@@ -80,7 +80,7 @@ def test_the_same_sources_make_the_same_bytes(wheel: Path, tmp_path: Path) -> No
 
 def test_other_sources_have_another_version_so_that_pip_replaces_the_old_one(wheel: Path, tmp_path: Path) -> None:
     root = copy_with_project(tmp_path / "course")
-    with open(root / "exercises" / "checking.py", "a", encoding="utf-8") as file:
+    with open(root / "exercises" / "checks" / "checking.py", "a", encoding="utf-8") as file:
         file.write("# One more line.\n")
     assert build_wheel(tmp_path / "one", COURSE).name.startswith("attention_from_scratch_student-2026.2+")
     assert build_wheel(tmp_path / "two", load_course(root)).name != wheel.name
@@ -118,7 +118,7 @@ def test_it_holds_the_names_of_mistakes_only_if_students_may_read_them_before_th
     held = []
     for path in (wheel, without):
         with zipfile.ZipFile(path) as archive:
-            held.append("grader/received/exercises/signatures.json" in archive.namelist())
+            held.append("grader/received/exercises/checks/signatures.json" in archive.namelist())
     assert held == [True, False]
 
 
@@ -184,7 +184,9 @@ def test_with_it_alone_a_student_reads_what_the_mistake_is(
 
 def test_with_it_alone_a_student_runs_pytest(programs: Path, checkout: Path) -> None:
     shutil.copy(REPOSITORY / "solutions" / "simple_attention.py", checkout / "exercises")
-    done = run(programs / "python", "-m", "pytest", "-q", "test_simple_attention.py", folder=checkout / "exercises")
+    done = run(
+        programs / "python", "-m", "pytest", "-q", "checks/test_simple_attention.py", folder=checkout / "exercises"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -212,6 +214,6 @@ def test_every_released_file_and_git_object_is_free_of_secrets(released: Path) -
 
 
 def test_students_receive_the_answers_of_practice_items(released: Path) -> None:
-    content = (released / "exercises" / "practice.json").read_bytes()
-    assert content == (COURSE.exercises / "practice.json").read_bytes()
-    assert read_practice(released / "exercises" / "practice.json")["self_attention"].items["only_one_key"].explanation
+    path = released / "exercises" / "checks" / "practice.json"
+    assert path.read_bytes() == (COURSE.checks / "practice.json").read_bytes()
+    assert read_practice(path)["self_attention"].items["only_one_key"].explanation

@@ -93,7 +93,7 @@ def unit_of(assignment: str, wheel: Path) -> list[str]:
     unit = assignment.replace("-", "_")
     with zipfile.ZipFile(wheel) as archive:
         # The wheel has the visible tests of each unit.
-        return [unit] if f"grader/received/exercises/test_{unit}.py" in archive.namelist() else []
+        return [unit] if f"grader/received/exercises/checks/test_{unit}.py" in archive.namelist() else []
 
 
 def install(wheel: Path, work: Path, end: float) -> Path:
