@@ -1,4 +1,4 @@
-"""Atomic writes, temporary folders and folder locks; digests of files and texts that nobody reads by chance.
+"""Atomic writes, temporary folders and folder locks; JSON by lines, digests, and texts that nobody reads by chance.
 
 Also the package as a program.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -16,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from grader.errors import GraderError
 
@@ -178,6 +180,16 @@ def digest(paths: Iterable[Path], root: Path) -> bytes:
     for path in paths:
         total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return total.digest()
+
+
+def json_lines(value: Any, depth: int) -> str:
+    """Return a value as JSON, with a line for each entry of the lists and dicts down to this depth."""
+    if depth == 0 or not value or not isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(json_lines(one, depth - 1) for one in value) + "\n]"
+    entries = (f"{json.dumps(name)}: {json_lines(one, depth - 1)}" for name, one in value.items())
+    return "{\n" + ",\n".join(entries) + "\n}"
 
 
 def mixed(text: bytes, key: bytes) -> bytes:

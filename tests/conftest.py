@@ -13,6 +13,7 @@ import pytest
 from courses import COURSE, REPOSITORY
 from example_class import make_class
 
+from grader.course import generated
 from grader.engine import engine_server
 from grader.engine.engine_client import Engine
 from grader.engine.engine_messages import EngineHandshake
@@ -48,10 +49,11 @@ def forgotten_courses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 @pytest.fixture(scope="session", autouse=True)
 def forked_engines() -> Iterator[None]:
-    """Fork the engines of tests from a process that has imported torch, where processes can be forked."""
+    """Fork engines and builders of tests from a process that has imported torch, where processes can be forked."""
     with pytest.MonkeyPatch.context() as patch:
         if sys.platform == "linux":
             patch.setattr(engine_server, "start_module", forks.engine_process)
+            patch.setattr(generated, "run_builder", forks.builder_process)
         yield
 
 

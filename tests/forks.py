@@ -32,6 +32,7 @@ MESSAGE_BYTES = 2**17
 # The environment variable with the path of the socket that takes orders to fork.
 ADDRESS = "GRADER_TESTS_FORKS"
 COMMAND, ENGINE, PYTEST = "grader.__main__", "grader.engine.engine_server", "pytest"
+BUILDER = "grader.engine.visible_files"
 # Not the command line itself, which reads the environment when it is imported.
 IMPORTED = (
     "torch", "pytest", "typer", "rich.console", "rich.progress", "rich.table", "yaml", "pydantic", "jinja2", "nbformat",
@@ -87,6 +88,14 @@ def engine_process(module: str, **_pipes: int) -> Forked:
     return fork(module, environment=ENVIRONMENT, folder="/")
 
 
+def builder_process(root: Path) -> subprocess.CompletedProcess[str]:
+    """Build what a course generates, in place of `grader.course.generated.run_builder`."""
+    with fork(BUILDER, root, environment=os.environ, folder="/") as process:
+        assert process.stderr
+        problems = process.stderr.read().decode()
+    return subprocess.CompletedProcess([BUILDER], process.wait(), "", problems)
+
+
 def fork(
     module: str,
     *arguments: object,
@@ -94,7 +103,7 @@ def fork(
     folder: str | Path,
     streams: Mapping[str, int] | None = None,
 ) -> Forked:
-    """Run COMMAND, ENGINE or PYTEST in a new process. Its standard streams are these open files, or else pipes."""
+    """Run COMMAND, ENGINE, PYTEST or BUILDER in a new process. Its streams are these open files, or else pipes."""
     theirs, pipes = dict(streams or {}), {}
     for name in STREAMS:
         if name not in theirs:
@@ -141,6 +150,7 @@ def serve(address: str) -> None:
     for module in IMPORTED:
         importlib.import_module(module)
     vars(importlib.import_module(ENGINE))["start_module"] = engine_process
+    vars(importlib.import_module("grader.course.generated"))["run_builder"] = builder_process
     # Pools of processes are forked too: like their parent, they have one thread.
     vars(importlib.import_module("grader.engine.failure_matrix"))["STARTS"] = multiprocessing.get_context("fork")
     gc.freeze()

@@ -149,6 +149,8 @@ def _prepare(root: Path) -> Callable[[Message], Message]:
     received_code(course)  # most files of a student are still as they were received, and are not parsed again
 
     def reply_to(message: Message) -> Message:
+        if not course.generated.are_up_to_date():
+            raise ValueError("another process has to do this, with what is built anew")
         command, terminal = Command(**message["command"]), Terminal(**message["terminal"])
         file = TextIOWrapper(BytesIO(), encoding=terminal.encoding, errors=PLAIN)
         console = Console(

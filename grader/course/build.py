@@ -43,14 +43,14 @@ def build(course: Course) -> list[Path]:
 
     Raises:
         BuildError: A unit's source is malformed, or nbgrader is missing. Nothing was written.
-        CourseError: A quiz is malformed, or an item is both graded and for practice. Nothing was written.
+        CourseError: A quiz is malformed. Nothing was written.
     """
     files = _files(course)
     for path, text in files.items():
         if text is None:
             path.unlink()
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(exist_ok=True)
             write_atomically(path, text)
     return list(files)
 
@@ -102,24 +102,33 @@ def _files(course: Course) -> dict[Path, str | None]:
     sheets = _sheets(course)  # first, because this finds mistakes fast
     sources = {f"{unit}.py": course.solutions / f"{unit}.py" for unit in sorted(course.units)}
     files = {course.exercises / name: stub(source, course) for name, source in sources.items()} | sheets
-    if found := _all_hints(course):
-        files[course.checks / guidance.HINTS] = guidance.to_json(found)
     names = [path.name for path in course.solutions.glob("*.py")]
     names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in course.solutions.glob(f"*{QUIZ_SUFFIX}")]
-    data = (FILENAME, guidance.HINTS, practice_items.FILENAME)
-    possible = [*(course.exercises / name for name in sorted(names)), *(course.checks / name for name in data)]
+    possible = [course.exercises / name for name in sorted(names)]
     return {**files, **{path: None for path in possible if path not in files and path.exists()}}
 
 
 def _sheets(course: Course) -> dict[Path, str]:
-    """Return a sheet for each quiz, the file from which `grader quiz` writes other variants, and the practice items."""
+    """Return a sheet for each quiz."""
+    questions = [quiz.questions for quiz in load_quizzes(course.solutions, sorted(course.quizzes)).values()]
+    return {course.exercises / one.filename: write_sheet(one, None, {}) for one in questions}
+
+
+def data_files(course: Course) -> dict[str, str]:
+    """Return the text of each file with the quizzes' questions, the practice items and the hints, by name.
+
+    Raises:
+        BuildError: Hints are malformed.
+        CourseError: A quiz is malformed, or an item is both graded and for practice.
+    """
     quizzes = load_quizzes(course.solutions, sorted(course.quizzes))
-    questions = [quiz.questions for quiz in quizzes.values()]
-    sheets = {course.exercises / quiz.filename: write_sheet(quiz, None, {}) for quiz in questions}
-    files = {**sheets, course.checks / FILENAME: to_json(questions)} if sheets else {}
-    if items := load_practice(course.solutions, course.units, quizzes.values()):
-        files[course.checks / practice_items.FILENAME] = practice_items.to_json(items.values())
-    return files
+    practice = load_practice(course.solutions, course.units, quizzes.values())
+    hints = _all_hints(course)
+    return {
+        **({FILENAME: to_json(quiz.questions for quiz in quizzes.values())} if quizzes else {}),
+        **({practice_items.FILENAME: practice_items.to_json(practice.values())} if practice else {}),
+        **({guidance.HINTS: guidance.to_json(hints)} if hints else {}),
+    }
 
 
 def stub(path: Path, course: Course) -> str:

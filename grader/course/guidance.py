@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from grader.course.model import Course
+from grader.files import json_lines
 
 EFFORT = re.compile(r"Time: (?P<minutes>\d+) minutes\. Difficulty: (?P<level>easy|medium|hard)\.")
 """The line at the end of an exercise's docstring that says how long it takes a beginner, and how difficult it is."""
@@ -74,7 +75,7 @@ def parse_list(lines: Sequence[str]) -> list[str] | None:
 
 def to_json(guidance: Hints | Rules) -> str:
     """Return the text of a file of hints or rules."""
-    return json.dumps(guidance, indent=1, ensure_ascii=False) + "\n"
+    return json_lines(guidance, depth=2) + "\n"
 
 
 def read_rules(course: Course) -> Rules:

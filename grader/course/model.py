@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import math
 import zoneinfo
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, PrivateAttr, field_va
 from pydantic_core import PydanticCustomError
 
 from grader import machine
+from grader.course.generated import Generated
 from grader.course.root import FILENAME as FILENAME
 from grader.course.root import find_root
 from grader.documents import CourseError, Document, Location, Model, nearest
@@ -143,6 +145,7 @@ class Course(Model):
     late: Late = Late(percent_per_day=0, most_percent=0)
     units: Annotated[dict[str, UnitSettings], Field(min_length=1)]
     _root: Path = PrivateAttr(default=Path())
+    _is_up_to_date: bool = PrivateAttr(default=False)
 
     def __hash__(self) -> int:
         return hash(self._root)
@@ -169,8 +172,27 @@ class Course(Model):
 
     @property
     def checks(self) -> Path:
-        """The folder in it with the visible tests, the pictures and what they read."""
+        """The folder in it with the visible tests, the pictures and what they read. In a checkout, that is built first.
+
+        Raises:
+            GraderError: It is outdated, and cannot be built.
+        """
+        if not self._is_up_to_date:
+            self.generated.bring_up_to_date()
+            if not (self.exercises / CHECKS).is_dir():
+                raise CourseError(
+                    f"{self.exercises} is from an earlier release: run `pip install -r requirements.txt` in the "
+                    "students' repository, and leave out --course."
+                )
+            self._is_up_to_date = True
         return self.exercises / CHECKS
+
+    @property
+    def generated(self) -> Generated:
+        """The files in `checks` that are built, and when that is needed."""
+        units = {name: [list(unit.exercises), unit.quiz is not None] for name, unit in self.units.items()}
+        settings = json.dumps([self.version, self.suites_folder, units])
+        return Generated(self._root, self.suites, settings)
 
     @property
     def suites(self) -> Path:
@@ -215,8 +237,12 @@ class Course(Model):
         return now > self.units[unit_name].due
 
 
-def load_course(root: Path) -> Course:
+def load_course(root: Path, is_building: bool = False) -> Course:
     """Read `root`/autograder.yml and compare it with `root`/solutions.
+
+    Args:
+        root: The course's folder.
+        is_building: Whether the caller builds what `checks` has, so that nobody else has to.
 
     Raises:
         CourseError: Every problem found, each with its line and column and what to do about it.
@@ -235,7 +261,7 @@ def load_course(root: Path) -> Course:
     _check_names(document)
     document.require_sound()
     assert course
-    course._root = root
+    course._root, course._is_up_to_date = root, is_building
     return course
 
 

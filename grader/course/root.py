@@ -34,7 +34,7 @@ def find_root(named: Path | None = None, around: Path | None = None) -> Path:
         return RECEIVED
     here = (around or current_folder()).resolve()
     for folder in (here, *here.parents, PACKAGE.parent):
-        if (folder / FILENAME).is_file() and _has_sources(folder / "solutions"):
+        if (folder / FILENAME).is_file() and has_sources(folder / "solutions"):
             return folder
     if (here / FILENAME).is_file():
         raise CourseError(
@@ -47,7 +47,7 @@ def find_root(named: Path | None = None, around: Path | None = None) -> Path:
     )
 
 
-def _has_sources(solutions: Path) -> bool:
+def has_sources(solutions: Path) -> bool:
     """Return whether this is the folder of a course's sources. A student's repository has none, or published ones."""
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in solutions.glob("*.py")]
     return solutions.is_dir() and not (texts and all(map(is_published, texts)))

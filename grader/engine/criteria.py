@@ -301,8 +301,9 @@ def visible_criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
 
 def _known(course: Course, criteria: list[Criterion]) -> list[Criterion]:
     """Return these criteria if each is of an exercise of its unit, also of one that is left out. Raises SuiteError."""
+    missing = left_out(course)
     for one in criteria:
-        names = [*course.units[one.unit].exercises, *left_out(course).get(one.unit, ())]
+        names = [*course.units[one.unit].exercises, *missing.get(one.unit, ())]
         if one.exercise not in names:
             raise SuiteError(
                 f"{shown(one.file)}:{one.line}: {one.name} belongs to {one.exercise!r}, which autograder.yml does not "

@@ -7,6 +7,7 @@ failure shows the way from the test to the student's line that raised, and `pyte
 from __future__ import annotations
 
 import importlib
+import shutil
 import sys
 import traceback
 from collections.abc import Generator, Iterator
@@ -22,6 +23,7 @@ from grader.engine.criteria import criteria_of
 from grader.engine.explanations import advice, explained
 from grader.engine.outcomes import Outcome, judge
 from grader.engine.source_lines import SourceLines
+from grader.errors import GraderError
 from grader.sandbox.failures import Failure, Raised
 from grader.sandbox.protocol import Error
 from grader.sandbox.sandbox_client import Source
@@ -29,7 +31,7 @@ from grader.sandbox.units import students_places
 from grader.sandbox.worker import Worker
 from grader.submissions.submission import CHECKS
 from grader.testing.checks import CheckFailed
-from grader.testing.running_test import Recorder
+from grader.testing.running_test import FILENAME, Recorder
 from grader.testing.student import InProcessBackend, Student
 from grader.text import ended
 
@@ -37,8 +39,14 @@ __all__ = ["prepare", "pytest_collection_modifyitems", "pytest_configure", "pyte
 
 
 def prepare(folder: Path) -> None:
-    """Let the tests in this folder import the student's files. Their conftest.py calls this."""
+    """Let the tests in this folder import the student's files and find what they read; conftest.py calls this."""
     sys.path.insert(1, str(_answers(folder)))  # after the folder itself
+    try:
+        values = find_course(around=folder).checks / FILENAME
+    except GraderError as error:
+        raise SystemExit(str(error)) from None
+    if values.is_file() and not (folder / FILENAME).is_file():  # a copy that was made before they were built
+        shutil.copyfile(values, folder / FILENAME)
 
 
 def _answers(folder: Path) -> Path:

@@ -1,44 +1,66 @@
-"""The files that `grader build` writes beside the visible tests: rules, and the values that the solution gives."""
+"""The files beside the visible tests: rules, and the values that the solution gives.
+
+As a program it builds these and the others that `grader.course.generated` lists, for the course in a folder.
+"""
 
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from grader.course import guidance
-from grader.course.model import Course
+from grader.course.build import data_files
+from grader.course.model import Course, load_course
 from grader.course.modules import shown
 from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
 from grader.engine.failure_matrix import failed_by_solution, solution_names
 from grader.engine.outcomes import Outcome
 from grader.engine.runner import pictures_of_unit
-from grader.errors import GraderError
+from grader.errors import BAD_INPUT, GraderError
+from grader.files import json_lines
 from grader.testing import running_test, substitutes
 from grader.testing.pictures import Collected, collecting
-from grader.testing.running_test import Values, json_lines, read_values, unchanged
+from grader.testing.running_test import Values, unchanged
 from grader.testing.student import InProcessBackend
 
 
-def visible_files(course: Course) -> dict[Path, str]:
-    """Return the text of each file: the rules of all exercises and the values that the visible tests expect.
+def main() -> int:
+    """Build the files of the course in the folder that is named. Print what is wrong, and return the exit code."""
+    torch.set_num_threads(1)  # so that no sum depends on how many processors there are
+    try:
+        course = load_course(Path(sys.argv[1]), is_building=True)
+        sources = course.generated.digest_of_sources()
+        course.generated.write({**data_files(course), **visible_files(course)}, sources)
+    except GraderError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except OSError as error:
+        print(f"A file could not be written: {error}.", file=sys.stderr)
+        return BAD_INPUT
+    return 0
+
+
+def visible_files(course: Course) -> dict[str, str]:
+    """Return the text of each file, by name: the rules of all exercises and the values that the visible tests expect.
 
     Raises:
         GraderError: The solution fails a visible test, or a visible test names a rule that its exercise has not.
     """
     visible = {unit: visible_criteria_of_unit(course, unit) for unit in course.units}
-    path = course.checks / running_test.FILENAME
-    known = read_values(path)
-    values = {unit: _values(course, unit, criteria, known.get(unit, {})) for unit, criteria in visible.items()}
+    values = {unit: _values(course, unit, criteria) for unit, criteria in visible.items()}
     rules = {unit: _rules(course, unit, criteria) for unit, criteria in visible.items()}
-    texts = {course.checks / guidance.RULES: guidance.to_json(rules)}
-    if any(values.values()) or path.is_file():
-        texts[path] = json_lines(values, depth=3, step=1) + "\n"
+    texts = {guidance.RULES: guidance.to_json(rules)}
+    if any(values.values()):
+        texts[running_test.FILENAME] = json_lines(values, depth=2) + "\n"
     if any(substitutes.hidden_substitutes(course)):
         made = {unit: _with_substitutes(course, unit, criteria, values[unit]) for unit, criteria in visible.items()}
-        texts[course.checks / substitutes.PUBLISHED] = substitutes.published(course, made)
+        texts[substitutes.PUBLISHED] = substitutes.published(course, made)
     return texts
 
 
@@ -96,8 +118,8 @@ def _rules(course: Course, unit: str, visible: Sequence[Criterion]) -> dict[str,
 # -- the values that the solution gives --------------------------------------------------------------------------
 
 
-def _values(course: Course, unit: str, visible: Sequence[Criterion], known: Mapping[str, Values]) -> dict[str, Values]:
-    """Return what the solution gives in each visible test. Values that differ only by rounding stay as they are."""
+def _values(course: Course, unit: str, visible: Sequence[Criterion]) -> dict[str, Values]:
+    """Return what the solution gives in each visible test."""
     backend = InProcessBackend(unit, solution_names(course, unit))
     found = {}
     for criterion in [*visible, *pictures_of_unit(course, unit)]:
@@ -105,12 +127,8 @@ def _values(course: Course, unit: str, visible: Sequence[Criterion], known: Mapp
             outcome = criterion.run(backend)
         if not outcome.passed:
             raise GraderError(failed_by_solution(criterion, outcome))
-        old = known.get(criterion.name, {})
         if values := values | _drawn(course, criterion, collected):
-            found[criterion.name] = {
-                name: old[name] if name in old and unchanged(old[name], value) else value
-                for name, value in values.items()
-            }
+            found[criterion.name] = values
     return found
 
 
@@ -136,10 +154,8 @@ def _with_substitutes(
     """Return what each visible test compares if the solution gets substitutes for other exercises that it calls.
 
     A test that the solution fails with them, or whose numbers are random, has none: it waits for those exercises.
-    Values of the file that differ only by rounding stay as they are.
     """
-    known, available = substitutes.visible_substitutes(course), substitutes.hidden_substitutes(course)
-    # Those that the file has may be outdated.
+    available = substitutes.hidden_substitutes(course)
     criteria = [replace(one, substitutes=available) for one in visible]
     backend = InProcessBackend(unit, solution_names(course, unit))
     order = [exercise for one in course.units.values() for exercise in one.exercises]
@@ -163,9 +179,7 @@ def _with_substitutes(
                 continue
             if outcome.is_in_training and not _same(run(replace(one, version="other draws"), group)[1], compared):
                 continue
-            exercises, old = known.recorded(unit, one.name, group)
-            is_old = exercises == group and _same(old, compared)
-            made.setdefault(one.name, {})[substitutes.BETWEEN.join(group)] = list(old) if is_old else compared
+            made.setdefault(one.name, {})[substitutes.BETWEEN.join(group)] = compared
     return made
 
 
@@ -174,3 +188,7 @@ def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
     return len(one) == len(other) and all(
         mine is theirs is None or unchanged(mine, theirs) for mine, theirs in zip(one, other, strict=True)
     )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

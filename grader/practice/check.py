@@ -70,7 +70,8 @@ def visible_grading(course: Course, units: Iterable[str] = ()) -> Grading:
     """Return a grading by the visible tests of these units, by default of all."""
     from grader.engine.grading import Grading  # slow to import, and other commands need only the names here
 
-    questions = read_questions(course.checks / FILENAME) if course.quizzes else {}
+    source = course.checks / FILENAME
+    questions = read_questions(source) if course.quizzes else {}
     quizzes = {unit: questions[unit] for unit in course.quizzes if unit in questions}
     # A student's own code on their own machine is isolated if possible, and run in any case.
     return Grading(course, quizzes, allow_unisolated=True, suites="visible", units=units)

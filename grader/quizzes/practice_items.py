@@ -20,6 +20,7 @@ from rich.console import Console
 
 from grader.documents import nearest
 from grader.errors import GraderError
+from grader.files import json_lines
 from grader.quizzes.answers import AnswerError
 from grader.quizzes.items import (
     BugItem,
@@ -57,7 +58,7 @@ def to_json(practice: Iterable[QuizSource]) -> str:
         {"unit": of.unit, "title": of.title, "items": _ITEMS.dump_python(of.items, mode="json", exclude_defaults=True)}
         for of in practice
     ]
-    return json.dumps({"schema": SCHEMA, "units": units}, indent=1, ensure_ascii=False) + "\n"
+    return json_lines({"schema": SCHEMA, "units": units}, depth=4) + "\n"
 
 
 def read_practice(path: Path) -> dict[str, QuizSource]:

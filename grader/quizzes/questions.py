@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from grader.documents import CourseError, Model
+from grader.files import json_lines
 from grader.submissions.submission import SHEET_SUFFIX
 
 Kind = Literal["one_choice", "several_choices", "true_false", "number", "shape", "order", "bug"]
@@ -108,7 +109,7 @@ class Questions(Model):
 def to_json(quizzes: Iterable[Questions]) -> str:
     """Return the text of quizzes.json."""
     data = {"schema": SCHEMA, "quizzes": [quiz.model_dump(exclude_defaults=True) for quiz in quizzes]}
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    return json_lines(data, depth=4) + "\n"
 
 
 def read_questions(path: Path) -> dict[str, Questions]:

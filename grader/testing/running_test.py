@@ -154,17 +154,6 @@ def read_values(path: Path) -> dict[str, dict[str, Values]]:
     return known
 
 
-def json_lines(values: Any, depth: int, indent: int = 0, step: int = 0) -> str:
-    """Return values as JSON with a line for each entry of the dicts down to this depth."""
-    if depth == 0 or not values:
-        return json.dumps(values)
-    entries = [
-        f"{' ' * (indent + step)}{json.dumps(name)}: {json_lines(one, depth - 1, indent + step, step)}"
-        for name, one in values.items()
-    ]
-    return "{\n" + ",\n".join(entries) + f"\n{' ' * indent}}}"
-
-
 def solution_value(known: dict[str, dict[str, Values]], name: str, yours: Any) -> torch.Tensor:
     """Return what the solution gives under this name in the running test.
 

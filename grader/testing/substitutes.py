@@ -34,8 +34,7 @@ from typing import Any
 
 from grader.course.model import Course
 from grader.course.modules import SuiteError, described
-from grader.files import mixed
-from grader.testing.running_test import json_lines
+from grader.files import json_lines, mixed
 
 FILENAME = "substitutes.py"
 PUBLISHED = "substitutes.json"
@@ -156,9 +155,8 @@ def published(course: Course, values: Values) -> str:
     """Return the text of the file beside the visible tests. values: what these compare with substitutes."""
     files = {unit: course.suites / unit / FILENAME for unit in course.units}
     sources = [
-        json.dumps([unit, base64.b64encode(mixed(file.read_bytes(), unit.encode())).decode()])
+        [unit, base64.b64encode(mixed(file.read_bytes(), unit.encode())).decode()]
         for unit, file in files.items()
         if file.is_file()
     ]
-    listed = ",\n".join(sources)
-    return f'{{"sources": [\n{listed}\n],\n"values": {json_lines(values, depth=2)}}}\n'
+    return json_lines({"sources": sources, "values": values}, depth=3) + "\n"

@@ -14,7 +14,7 @@ from grader.cli.instructor import app
 
 # A visible test of an exercise in the small course.
 DEFINES = """
-@pytest.mark.example("{0}", rule="")
+@pytest.mark.example("{0}")
 def test_{0}(student):
     '''It is there.'''
     assert callable(student.{0})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -9,11 +10,10 @@ from pathlib import Path
 import pytest
 from courses import COURSE, REPOSITORY, SMALL_COURSE
 
-from grader.course.build import BuildError, build, check
-from grader.course.guidance import read_hints
+from grader.course.build import BuildError, build, check, data_files
 from grader.course.model import Course, load_course
 from grader.documents import CourseError
-from grader.quizzes.questions import read_questions
+from grader.quizzes.questions import to_json
 from grader.quizzes.quiz_source import load_quiz
 from grader.quizzes.sheet import write_sheet
 
@@ -94,13 +94,12 @@ def test_the_sheet_and_the_questions_of_a_quiz_are_built(tmp_path: Path) -> None
     source = root / "solutions" / "arithmetic_quiz.yml"
     source.write_text(SMALL_COURSE["solutions/sums_quiz.yml"], encoding="utf-8")
     written = build(load_course(root))
-    assert [path.name for path in written] == ["arithmetic.py", "arithmetic_quiz.md", "quizzes.json"]
+    assert [path.name for path in written] == ["arithmetic.py", "arithmetic_quiz.md"]
     questions = load_quiz(source).questions
     assert written[1].read_text(encoding="utf-8") == write_sheet(questions, None, {})
-    assert read_questions(written[2]) == {"arithmetic": questions}
+    assert data_files(load_course(root)) == {"quizzes.json": to_json([questions])}
     written[1].write_text("edited", encoding="utf-8")
-    written[2].unlink()
-    assert check(load_course(root)) == ["arithmetic_quiz.md", "quizzes.json"]
+    assert check(load_course(root)) == ["arithmetic_quiz.md"]
 
 
 def test_a_malformed_quiz_changes_no_file(tmp_path: Path) -> None:
@@ -239,24 +238,18 @@ HINTS = """
 
 def test_hints_are_taken_out_of_the_stub_and_written_to_a_file_of_their_own(tmp_path: Path) -> None:
     course = loaded(tmp_path, SOURCE + HINTS)
-    stub, hints = build(course)
+    [stub] = build(course)
     assert stub.read_text(encoding="utf-8") == STUB
-    assert hints.name == "hints.json"
-    assert read_hints(course) == {
+    assert json.loads(data_files(course)["hints.json"]) == {
         "arithmetic": {"double": ["Take it once, and once more.", "3 gives 6.", "One way: `2 *`."]}
     }
 
 
 def test_hints_of_an_exercise_that_is_left_out_are_left_out(tmp_path: Path) -> None:
-    (written,) = build(loaded(tmp_path, f"{SOURCE}\n\n# %% [markdown]\n# ## Triple\n\n\n{TRIPLE}{HINTS}"))
+    course = loaded(tmp_path, f"{SOURCE}\n\n# %% [markdown]\n# ## Triple\n\n\n{TRIPLE}{HINTS}")
+    [written] = build(course)
     assert written.read_text(encoding="utf-8") == STUB
-
-
-def test_the_file_of_hints_is_removed_with_the_last_hint(tmp_path: Path) -> None:
-    build(loaded(tmp_path, SOURCE + HINTS))
-    (tmp_path / "solutions" / "arithmetic.py").write_text(SOURCE, encoding="utf-8")
-    build(load_course(tmp_path))
-    assert not (tmp_path / "exercises" / "checks" / "hints.json").exists()
+    assert data_files(course) == {}
 
 
 @pytest.mark.parametrize(

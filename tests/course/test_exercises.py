@@ -13,14 +13,17 @@ import forks
 import pytest
 from courses import REPOSITORY, run_forked
 
+from grader.course.generated import FILES, STAMP
+
 proof = pytest.mark.proof(part="exercises")
 UNITS = sorted(path.stem for path in (REPOSITORY / "solutions").glob("*.py"))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A student's copy of exercises/."""
-    return shutil.copytree(REPOSITORY / "exercises", tmp_path / "exercises")
+    """A student's copy of exercises/ in a new clone, in which nothing was built before."""
+    built = shutil.ignore_patterns(*FILES, STAMP)
+    return shutil.copytree(REPOSITORY / "exercises", tmp_path / "exercises", ignore=built)
 
 
 def visible_tests(folder: Path, *units: str) -> tuple[dict[str, int], str]:

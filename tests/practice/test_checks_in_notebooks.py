@@ -22,7 +22,7 @@ WRONG = "def normalize_by_sum(scores):\n    return scores / scores.abs().sum()"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with the notebook of unit 3. The instructor's grader needs the course around it, so it is a link."""
-    for name in ("autograder.yml", "solutions", "exercises"):
+    for name in ("autograder.yml", "solutions", "exercises", "grader"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
     return tmp_path
 

@@ -70,7 +70,7 @@ def test_a_unit_or_an_unknown_name_is_refused_with_the_names_to_use(ada: Path) -
 
 def test_a_course_without_hints_says_so(ada: Path, tmp_path: Path) -> None:
     root = tmp_path / "course"
-    (root / "exercises").mkdir(parents=True)
+    (root / "exercises" / "checks").mkdir(parents=True)
     shutil.copy(COURSE.root / "autograder.yml", root)
     for unit in COURSE.units:
         shutil.copy(COURSE.exercises / f"{unit}.py", root / "exercises")

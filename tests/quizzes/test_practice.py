@@ -13,7 +13,7 @@ from courses import COURSE
 from typer.testing import CliRunner, Result
 
 from grader.cli.student_cli import app
-from grader.course.build import build
+from grader.course.build import data_files
 from grader.course.model import load_course
 from grader.documents import CourseError
 from grader.quizzes.items import NumberItem, ShapeItem
@@ -97,7 +97,7 @@ def test_an_item_is_for_practice_or_graded_and_never_both(course: Path, changed:
     assert SUMS.count(changed[0]) == 1
     (course / "solutions" / "sums_practice.yml").write_text(SUMS.replace(*changed), encoding="utf-8")
     with pytest.raises(CourseError) as problem:
-        build(load_course(course))
+        data_files(load_course(course))
     assert str(problem.value) == (
         f"solutions/sums_practice.yml:17: {what} is also in solutions/sums_quiz.yml:12, where it is graded: an item is "
         "for practice or graded, never both. Change one of them."
@@ -109,10 +109,6 @@ def test_students_receive_the_items_with_their_answers(course: Path) -> None:
     path = course / "exercises" / "checks" / FILENAME
     path.write_text(to_json([items]), encoding="utf-8")
     assert read_practice(path) == {"sums": items}
-
-
-def test_the_practice_file_of_this_course_is_built_from_its_sources() -> None:
-    assert read_practice(COURSE.checks / FILENAME) == PRACTICE
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"schema": "attention-from-scratch/practice/v1", "units": [3]}'])
@@ -129,7 +125,7 @@ def test_a_damaged_file_is_reported(course: Path, content: str) -> None:
 @pytest.fixture
 def run(course: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Practises and types these lines."""
-    (course / "exercises" / "checks" / FILENAME).write_text(to_json([loaded(course)]), encoding="utf-8")
+    _ = load_course(course).checks
     monkeypatch.chdir(course)
     monkeypatch.setenv("COLUMNS", "80")
 

@@ -518,7 +518,7 @@ def test_text_that_continued_an_answer_stays_below_the_new_one(quiz: QuizSource,
         (
             "What is the mean of 1 and 2.25?",
             "What is the mean of 3 and -4?",
-            "this is not the question of quizzes.json",
+            "this is not the course's question",
         ),
         ("Answer: 1.625", "", "the line `Answer:` below this heading is missing"),
         ("## 5.", "Answer: 2\n\n## 5.", "there is an answer on line"),

@@ -37,10 +37,10 @@ def build(course: CourseFolder = None) -> None:
         say(*(f"{'wrote' if path.exists() else 'removed'} {path}" for path in written))
         from grader.audit.quiz_proofs import problems as quiz_problems
         from grader.engine import failure_matrix
-        from grader.engine.visible_files import unmatched_rules, visible_files
-        from grader.files import write_outdated
+        from grader.engine.visible_files import unmatched_rules
 
-        say_written(write_outdated(visible_files(found)))
+        if found.generated.bring_up_to_date():
+            say(f"wrote {found.checks}")
         if wrong := [one for name in found.units for one in quiz_problems(found, name)]:
             raise GraderError("\n".join(wrong))
         missing = failure_matrix.outdated(found, found.units)

@@ -17,7 +17,7 @@ from grader.course.modules import shown
 from grader.errors import GraderError
 from grader.files import temporary_folder, write_atomically
 from grader.machine import RUNNING
-from grader.submissions.submission import FOLDER
+from grader.submissions.submission import CHECKS, FOLDER
 
 TO_DO = "TODO (author)"
 """Marks a place in a course's source that its author must still write."""
@@ -89,7 +89,7 @@ def new_exercise(course: Course, unit: str, exercise: str) -> list[Path]:
     """
     _require_new(course, exercise)
     existing = {}
-    for path in (course.solutions / f"{unit}.py", course.checks / f"test_{unit}.py"):
+    for path in (course.solutions / f"{unit}.py", course.exercises / CHECKS / f"test_{unit}.py"):
         if not path.is_file():
             raise NewError(f"{shown(path)} is missing: the unit {unit} needs it.")
         existing[path] = path.read_text(encoding="utf-8").rstrip("\n") + "\n"

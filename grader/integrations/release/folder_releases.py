@@ -70,9 +70,13 @@ def replaced(directory: Path, course: Course, ours: Collection[str]) -> Iterator
 
 
 def require_built(course: Course) -> None:
-    """Raise ReleaseError if exercises/ holds something that `grader build` did not write, such as an answer."""
+    """Raise ReleaseError if exercises/ holds something that `grader build` did not write, such as an answer.
+
+    What is not committed is built, if it is outdated.
+    """
     if stale := check(course):
         raise ReleaseError(f"exercises/{stale[0]} is not what `grader build` makes of its source: run that first.")
+    course.generated.bring_up_to_date()
 
 
 def copy(source: Path, target: Path, *left_out: str) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
+from grader.course.generated import STAMP
 from grader.course.left_out import left_out, tests_left_out
 from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE, digest, temporary_folder, write_atomically
@@ -130,7 +131,7 @@ def received(course: Course) -> dict[str, bytes]:
     questions = f"{CHECKS}/{QUESTIONS}"
     if course.quizzes:
         wanted |= {questions, *(f"{name}{SHEET_SUFFIX}" for name in course.quizzes)}
-    withheld = {questions, *PLAYGROUND, *_of_units(missing)}
+    withheld = {questions, f"{CHECKS}/{STAMP}", *PLAYGROUND, *_of_units(missing)}
     withheld |= {f"{name}{SHEET_SUFFIX}" for name in (*course.units, *missing)}
     files = {}
     for path in sorted([*course.exercises.iterdir(), *course.checks.glob("*")]):
