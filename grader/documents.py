@@ -103,7 +103,9 @@ class Document:
         self._report(self._keys.get(location, self._values[location]), sentence)
 
     def report(self, location: Location, sentence: str) -> None:
-        """Report a problem with a value."""
+        """Report a problem with a value, or, if the file does not have it, with what should contain it."""
+        while location not in self._values:
+            location = location[:-1]
         self._report(self._values[location], sentence)
 
     def line_of(self, location: Location) -> int:

@@ -739,6 +739,10 @@ BREAKAGES = {
             "return tuple(sorted(set(letters)))", "return tuple(sorted(letters))",
             "tests/quizzes/test_answers.py::test_several_choices_take_letters_in_any_order"),
         Change(
+            "half of the last decimal is rounded down", "grader/quizzes/arithmetic.py",
+            "10**decimals + Fraction(1, 2))", "10**decimals)",
+            "tests/quizzes/test_arithmetic.py"),
+        Change(
             "a part of the right choices is called right in practice", "grader/quizzes/practice_items.py",
             "is_right = marked.points == item.points", "is_right = marked.points > 0",
             "tests/quizzes/test_practice.py::test_a_part_of_the_choices_is_not_right"),

@@ -21,7 +21,7 @@ from grader.quizzes.quiz_source import load_practice, load_quizzes
 from grader.text import ended
 
 FILENAME = "quiz_oracles.py"
-"""In the folder of a unit's suite: a function for each number and shape. `SLIPS` has the formulas of slips, by item."""
+"""In the folder of a unit's suite: a function for each number and shape, which computes the answer."""
 MARGIN = Fraction(1, 10**9)
 
 
@@ -40,7 +40,7 @@ def problems(course: Course, unit: str, needs_all: bool = False) -> list[str]:
     for name, oracle in oracles.items():
         place, item = items.get(name, ("", None))
         if isinstance(item, NumberItem | ShapeItem):
-            found += [f"{place}: {name} {problem}" for problem in _of_item(item, name, module, path)]
+            found += [f"{place}: {name} {problem}" for problem in _of_item(item, oracle, path)]
         else:
             line = inspect.unwrap(oracle).__code__.co_firstlineno
             found.append(f"{shown(path)}:{line}: no number or shape of {unit} is named {name}: correct it.")
@@ -68,22 +68,19 @@ def _oracles(module: ModuleType | None) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _of_item(item: NumberItem | ShapeItem, name: str, module: ModuleType | None, path: Path) -> Iterator[str]:
-    """Yield what is wrong with the answers and slips of an item, for which the module has an oracle."""
-    oracle, slips = getattr(module, name), getattr(module, "SLIPS", {}).get(name, {})
-    for unknown in slips.keys() - item.slips.keys():
-        yield f"has no slip {unknown!r}, which SLIPS in {path.name} computes: correct one of them."
+def _of_item(item: NumberItem | ShapeItem, oracle: Callable[..., Any], path: Path) -> Iterator[str]:
+    """Yield what is wrong with the answers of an item."""
     parameters = item.parameters() or [{}] * len(item.variants)
     for number, (asked, row) in enumerate(zip(parameters, item.variants, strict=True)):
         try:
-            computed = {"answer": oracle(**asked)} | {name: slip(row) for name, slip in slips.items() if name in row}
-            wrong = [name for name, value in computed.items() if not _is_close(item, value, row[name])]
+            computed = oracle(**asked)
+            is_right = _is_close(item, computed, row["answer"])
         except Exception as error:  # noqa: BLE001 - the author's code can raise anything
             problem = described(error, path, inspect.unwrap(oracle).__code__.co_firstlineno)
             yield f"has an oracle that raises: {problem}"
             return
-        for name in wrong:
-            yield f"has the {name} {row[name]} in variant {number}; {path.name} computes {computed[name]}: correct one."
+        if not is_right:
+            yield f"has the answer {row['answer']} in variant {number}; {path.name} computes {computed}: correct one."
 
 
 def _is_close(item: NumberItem | ShapeItem, found: Any, written: Any) -> bool:

@@ -106,9 +106,13 @@ class ChoiceItem(VariedItem):
 
 
 class WrittenItem(VariedItem):
-    """An item whose answer is written out. Each variant has one, and columns of known wrong ones, the slips."""
+    """An item whose answer is written out. Each variant has one, and columns of known wrong ones, the slips.
+
+    A source gives formulas for columns, and has none once it is read: then every variant has the results.
+    """
 
     variants: Annotated[list[Columns], Field(min_length=5)]
+    formulas: dict[str, Text] = Field(default_factory=dict, exclude=True)
     slips: dict[str, Text] = Field(default_factory=dict)
 
     def _sentences(self) -> Texts:

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from grader.documents import CourseError, Document, Location, Model
+from grader.quizzes.arithmetic import FormulaError, evaluate, numbers_in, rounded
 from grader.quizzes.items import (
     KINDS,
     BaseItem,
@@ -175,10 +176,30 @@ def _load_item(document: Document, at: Location) -> Item | None:
     item = document.validate(KINDS[kind.kind], at)
     if item is None:
         return None
-    found = list(problems(item))
+    item, found = _computed(item)
+    found = found or list(problems(item))
     for location, sentence in found:
         document.report((*at, *location), sentence)
     return None if found else item
+
+
+def _computed(item: Item) -> tuple[Item, list[tuple[Location, str]]]:
+    """Return an item with the results of its formulas in every variant, and what prevents it."""
+    if not isinstance(item, NumberItem | ShapeItem) or not item.formulas:
+        return item, []
+    decimals = item.decimals if isinstance(item, NumberItem) else None
+    found, rows = list(_of_rows(item)), [dict(row) for row in item.variants]
+    for number, row in enumerate(() if found else rows):
+        names = numbers_in(row)
+        for column, formula in item.formulas.items():
+            if column in row:
+                return item, [(("variants", number, column), f"a formula gives {column!r}: leave it out of the rows.")]
+            try:
+                names[column] = evaluate(formula, names)
+                row[column] = rounded(names[column], decimals)
+            except FormulaError as error:
+                return item, [(("formulas", column), f"in variant {number}, {error}")]
+    return item.model_copy(update={"variants": rows, "formulas": {}}), found
 
 
 def _check_sheet(document: Document, quiz: QuizSource) -> None:
@@ -241,7 +262,7 @@ def _of_names(item: VariedItem) -> Problems:
     used = {*withheld, *(name for _, text in (*asked, *later) for name in names_in(text))}
     for name in columns:
         if name not in used:
-            yield ("variants", 0), f"the column {name!r} is used nowhere: use it, or leave it out of every row."
+            yield ("variants", 0), f"the column {name!r} is in no text: use it there, or leave it out."
 
 
 def _of_choices(item: ChoiceItem) -> Problems:
@@ -272,7 +293,7 @@ def _of_written(item: NumberItem | ShapeItem) -> Problems:
     for name in item.withheld():
         if name not in item.variants[0]:
             location = ("variants",) if name == "answer" else ("slips", name)
-            yield location, f"the variants have no column {name!r}: every row needs it."
+            yield location, f"no formula and no column of the variants gives {name!r}: write a formula."
     for number, row in enumerate(item.variants):
         seen: dict[str, Any] = {}
         for name in item.withheld():

@@ -38,14 +38,17 @@ def test_every_answer_of_a_new_course_is_proved(course: Course) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "problem"),
     [
-        (QUIZ, "{a: 2, b: 5, answer: 3.5,", "{a: 2, b: 5, answer: 4.5,", "mean_of_two has the answer 4.5 in variant 1"),
-        (QUIZ, "{a: 2, b: 5, answer: 3.5, sum: 7}", "{a: 2, b: 5, answer: 3.5, sum: 8}", "has the sum 8 in variant 1"),
+        (
+            QUIZ,
+            "answer: (a + b) / 2",
+            "answer: (a + b) / 2 + (a - 1) * (a - 3) * (a - 5)",
+            "mean_of_two has the answer 6.5 in variant 1; quiz_oracles.py computes 3.5: correct one.",
+        ),
         (QUIZ, 'fix: "ordered = sorted(numbers)"', 'fix: "ordered = numbers"', "prints the same with its fix"),
         (QUIZ, "ordered = list(numbers)", "ordered = lst(numbers)", "raises as students see it: NameError"),
         (QUIZ, "print(ordered[middle])", "ordered[middle]", "has a program that prints nothing"),
-        (ORACLES, "fmean([a, b])", "fmaen([a, b])", f"{ORACLES}:10: AttributeError: module 'statistics'"),
-        (ORACLES, "def mean_of_two(", "def mean_of_too(", f"{ORACLES}:9: no number or shape of averages"),
-        (ORACLES, '{"sum": ', '{"som": ', "has no slip 'som'"),
+        (ORACLES, "fmean([a, b])", "fmaen([a, b])", f"{ORACLES}:9: AttributeError: module 'statistics'"),
+        (ORACLES, "def mean_of_two(", "def mean_of_too(", f"{ORACLES}:8: no number or shape of averages"),
     ],
 )
 def test_what_differs_from_its_proof_is_a_sentence(course: Course, name: str, old: str, new: str, problem: str) -> None:

@@ -60,7 +60,7 @@ def test_a_quiz_has_its_title_and_its_items_in_order(quiz: QuizSource) -> None:
         ("    points: 2\n", "", "  mean_of_two:", "the key 'points' is missing in 'mean_of_two': add it."),
         ("points: 2", "points: 0", "points: 2", "'points' should be greater than or equal to 1, not 0."),
         ("decimals: 2", "decimal: 2", "decimals: 2", "unknown key 'decimal'. Allowed here: points, question, "
-            "explanation, variants, slips, kind, decimals. Did you mean 'decimals'?"),
+            "explanation, variants, formulas, slips, kind, decimals. Did you mean 'decimals'?"),
         ("text: 1 + 3", "txt: 1 + 3", "text: 1 + 3", "unknown key 'txt'. Allowed here: text, sentence, right."
             " Did you mean 'text'?"),
         ("is_larger:", "isLarger:", "is_larger:", "'isLarger' cannot be a heading: name the item in small letters, "
@@ -92,7 +92,7 @@ def test_a_quiz_has_its_title_and_its_items_in_order(quiz: QuizSource) -> None:
         ("answer: [3]", "answer: 3", "answer: [3]", "'answer' should be a shape: a list of whole numbers."),
         ("answer: [4]", "answer: [-4]", "answer: [4]", "'answer' should be a shape: a list of whole numbers."),
         ("      sum: \"[[sum]]", "      total: \"[[a]]", "      sum: \"[[sum]]",
-            "the variants have no column 'total': every row needs it."),
+            "no formula and no column of the variants gives 'total': write a formula."),
         ("b c a d", "a b c d", "b c a d", "the steps are in the right order already: show them in another."),
         ("b c a d", "b c a", "b c a d", "the answer should hold each letter from a to d once, with spaces between."),
         ("Carry.]", "Add the last digits.]", "Carry.]", "this step is there twice: leave one of them out."),
@@ -128,7 +128,61 @@ def test_all_problems_of_all_items_are_reported_in_the_order_of_the_lines(path: 
 def test_an_unused_column_is_a_mistake(path: Path) -> None:
     text = re.sub(r"answer: (\d+)}", r"answer: \1, spare: 0}", GOOD)
     [problem] = problems(path, text)
-    assert problem.endswith("the column 'spare' is used nowhere: use it, or leave it out of every row.")
+    assert problem.endswith("the column 'spare' is in no text: use it there, or leave it out.")
+
+
+# The same quiz with formulas for the answers and slips of the numbers and of the shape.
+COMPUTED = re.sub(r", (answer|kept): [^}]+}", "}", GOOD)
+for _above, _formulas in (
+    ("    slips:\n      sum:", "answer: (a + b) / 2\n      sum: a + b"),
+    ("    explanation: One for each", "answer: shape[0] * shape[1]"),
+    ("    slips:\n      kept:", "answer: (columns,)\n      kept: (1, columns)"),
+):
+    COMPUTED = COMPUTED.replace(_above, f"    formulas:\n      {_formulas}\n{_above}")
+
+
+def test_formulas_give_the_answers_and_slips_of_every_variant(path: Path) -> None:
+    path.write_text(changed("answer: 1.625", "answer: 1.63"), encoding="utf-8")
+    written = load_quiz(path)
+    path.write_text(COMPUTED, encoding="utf-8")
+    assert load_quiz(path) == written
+    assert load_quiz(path).text == written.text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found_at", "sentence"),
+    [
+        ("sum: a + b", "sum: a + c", "sum: a + c",
+            "in variant 0, `c` has no value: a formula can use a, b, answer."),
+        ("sum: a + b", "sum: a / (a - 3)", "sum: a / (a - 3)",
+            "in variant 2, `a / (a - 3)` divides by zero: change it, or the variant."),
+        ("sum: a + b", "sum: a + b +", "sum: a + b +",
+            "in variant 0, this is not a formula (invalid syntax): write one like `V * C + L * C`."),
+        ("answer: shape[0] * shape[1]", "answer: shape[0] / shape[1]", "answer: shape[0] / shape[1]",
+            "in variant 0, the result 0.666667 is not a whole number: divide with `//`, or say to how many `decimals` "
+            "a number is asked."),
+        ("sum: a + b", "sum: (a + b) / 2 + (a - 4) / 99", "{a: 4, b: 0.5}",
+            "'sum' cannot be distinguished from 'answer': change the row."),
+        ("{a: 2, b: 3.5}", "{a: 2, b: 3.5, sum: 5.5}", "{a: 2, b: 3.5, sum: 5.5}",
+            "this row should have the columns of the first: a, b."),
+        ("kept: (1, columns)", "kept: columns", "{rows: 2, columns: 3}",
+            "'kept' should be a shape: a list of whole numbers."),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_formula_is_reported_with_its_line_and_its_fix(
+    path: Path, old: str, new: str, found_at: str, sentence: str
+) -> None:
+    assert COMPUTED.count(old) == 1
+    text = COMPUTED.replace(old, new)
+    [line] = [number for number, line in enumerate(text.split("\n"), start=1) if found_at in line]
+    messages = [problem.split(":", maxsplit=2) for problem in problems(path, text)]
+    assert (str(line), f" {sentence}") in [(place, rest) for place, _, rest in messages]
+
+
+def test_a_column_of_a_formula_is_in_no_row(path: Path) -> None:
+    text = re.sub(r"{(a: .+?)}", r"{\1, sum: 0}", COMPUTED)
+    [problem] = problems(path, text)
+    assert problem.endswith("a formula gives 'sum': leave it out of the rows.")
 
 
 def test_fewer_than_five_variants_are_too_few(path: Path) -> None:
@@ -152,7 +206,6 @@ def test_a_question_must_not_read_like_a_part_of_the_sheet(path: Path, question:
 @pytest.mark.proof(part="quizzes")
 def test_any_damage_to_a_source_is_reported_as_sentences_with_places(path: Path) -> None:
     generator = random.Random(5)
-    lines = GOOD.split("\n")
     odd = [
         "[]",
         "{}",
@@ -171,7 +224,7 @@ def test_any_damage_to_a_source_is_reported_as_sentences_with_places(path: Path)
     ]
     messages: list[str] = []
     for _ in range(300):
-        damaged = list(lines)
+        damaged = generator.choice((GOOD, COMPUTED)).split("\n")
         for _ in range(generator.randint(1, 3)):
             here = generator.randrange(len(damaged))
             match generator.randrange(4):
