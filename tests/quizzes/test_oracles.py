@@ -1,11 +1,11 @@
-"""Every slip and other figure in the quizzes and the practice items is computed again, in another way."""
+"""Every figure in the quizzes and the practice items that no formula gives is computed again, in another way."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,9 +14,8 @@ import yaml
 from course_quizzes import ITEMS, QUIZZES
 from courses import COURSE
 from oracles.figures import FIGURES, ORDERS, PRINTED
-from oracles.slips import SLIPS
 
-from grader.quizzes.items import BugItem, NumberItem, OrderItem, ShapeItem
+from grader.quizzes.items import BugItem, OrderItem
 from grader.quizzes.questions import PRACTICE_SUFFIX, QUIZ_SUFFIX
 
 
@@ -28,27 +27,7 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-def recomputed(unit: str) -> dict[str, NumberItem | ShapeItem]:
-    return {name: item for name, item in ITEMS[unit].items() if isinstance(item, NumberItem | ShapeItem)}
-
-
-RECOMPUTED = [(unit, name) for unit in ITEMS for name in recomputed(unit)]
 BY_NAME = {name: item for items in ITEMS.values() for name, item in items.items()}
-
-
-@pytest.mark.parametrize(("unit", "name"), RECOMPUTED)
-def test_every_slip_has_the_value_of_its_formula(unit: str, name: str) -> None:
-    item = recomputed(unit)[name]
-    for parameters, row in zip(item.parameters(), item.variants, strict=True):
-        assert row.keys() - parameters.keys() - {"answer"} == SLIPS[name].keys()
-        for column, slip in SLIPS[name].items():
-            found, written = slip(row), row[column]
-            if isinstance(item, ShapeItem):
-                assert found == written, (column, row)
-            else:
-                assert abs(found - written) <= float(item.tolerance) / 2 + 1e-9, (column, found, row)
-
-
 SOURCES = {
     name: item
     for unit in ITEMS
@@ -56,6 +35,28 @@ SOURCES = {
     if suffix == PRACTICE_SUFFIX or unit in QUIZZES
     for name, item in yaml.safe_load((COURSE.solutions / f"{unit}{suffix}").read_text("utf-8"))["items"].items()
 }
+
+
+# The slips that are written out in each variant: formulas know no text and no cases, and round as their item says.
+SLIPS: dict[str, dict[str, Callable[[dict[str, Any]], Any]]] = {
+    "mix_of_three": {"largest": lambda row: max((row[f"w{i}"], row[f"x{i}"]) for i in (1, 2, 3))[1]},
+    "kept_on_average": {"scaled": lambda row: round(row["n"] / (1 - row["p"]), 2)},
+    "size_of_a_vocabulary": {
+        "length": lambda row: len(row["text"]),
+        "without_space": lambda row: len(set(row["text"]) - {" "}),
+    },
+    "id_of_a_letter": {
+        "as_it_appears": lambda row: list(dict.fromkeys(row["text"])).index(row["letter"]),
+        "from_one": lambda row: sorted(set(row["text"])).index(row["letter"]) + 1,
+    },
+}
+
+
+def test_every_slip_that_is_written_out_has_its_value() -> None:
+    for name, item in SOURCES.items():
+        for row in item.get("variants", []):
+            written = {column: row[column] for column in item.get("slips", {}) if column in row}
+            assert written == {column: slip(row) for column, slip in SLIPS.get(name, {}).items()}, name
 
 
 def text(item: dict[str, Any], *keys: str) -> str:

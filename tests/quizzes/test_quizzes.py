@@ -105,6 +105,7 @@ def with_other_answers(source: dict[str, Any], name: str, generator: random.Rand
         case "number" | "shape":
             asked = {column for column in item["variants"][0] if f"[[{column}]]" in item["question"]}
             item["slips"] = {"slip": f"Slip {generator.random()}."}
+            item.pop("formulas", None)
             for row in item["variants"]:
                 for column in set(row) - asked:
                     del row[column]
