@@ -1,8 +1,8 @@
 """The failures of every mistake: `python tests/failures.py [UNIT …]` writes tests/suites/failures.txt anew.
 
-The file has a line for each misconception, each pair of misconceptions and each unlisted mistake, with the criteria
-that it fails, or with those that it passes if these are fewer. Nobody writes it by hand: read its diff, because a
-criterion that a mistake newly fails or passes is a point that a student loses or keeps.
+The file has a line for each misconception and each answer in pairs.py and unlisted_mistakes.py, with the criteria that
+it fails, or with those that it passes if these are fewer. Nobody writes it by hand: read its diff, because a criterion
+that a mistake newly fails or passes is a point that a student loses or keeps.
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ def of_misconceptions(suite: Suite) -> Iterator[str]:
 
 
 def of_other_mistakes(suite: Suite) -> Iterator[str]:
-    """Run each pair and each unlisted mistake of a unit, and yield its line."""
+    """Run each answer in pairs.py and unlisted_mistakes.py of a unit, and yield its line."""
     for case in handwritten_mistakes(COURSE, suite.unit):
-        if case.kind != "in other words":  # the audit shows that a paraphrase fails what its misconception fails
-            outcomes = suite.outcomes(run_case(case), case.exercise)
-            failed = {name for name, outcome in outcomes.items() if not outcome.passed}
-            yield _line(suite, case.exercise, case.name, failed)
+        outcomes = suite.outcomes(run_case(case), case.exercise)
+        failed = {name for name, outcome in outcomes.items() if not outcome.passed}
+        yield _line(suite, case.exercise, case.name, failed)
 
 
 def on_this_processor(suite: Suite) -> Iterator[str]:

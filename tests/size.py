@@ -18,7 +18,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # The first pattern that matches a path gives its part; `*` also matches slashes. `{}` stands for a folder's name.
 PARTS = {
-    "suites: paraphrases": "grader/suites/*/paraphrases.py",
     "suites: pairs": "grader/suites/*/pairs.py",
     "suites: unlisted mistakes": "grader/suites/*/unlisted_mistakes.py",
     "suites: misconceptions": "grader/suites/*/misconceptions.py",

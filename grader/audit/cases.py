@@ -22,12 +22,10 @@ from grader.errors import GraderError
 from grader.testing.misconceptions import misconceptions_of
 from grader.text import ended
 
-Kind = Literal[
-    "solution", "right answer", "stub", "misconception", "in other words", "two mistakes", "unknown mistake", "mutant"
-]
+Kind = Literal["solution", "right answer", "stub", "misconception", "two mistakes", "unknown mistake", "mutant"]
 RIGHT: tuple[Kind, ...] = ("solution", "right answer")
 WHOLE_FILES: tuple[Kind, ...] = (*RIGHT, "stub")
-WRITTEN: tuple[Kind, ...] = ("misconception", "in other words", "two mistakes", "unknown mistake")
+WRITTEN: tuple[Kind, ...] = ("misconception", "two mistakes", "unknown mistake")
 
 EVERY = 20  # a sample has every 20th wrong answer
 
@@ -117,34 +115,31 @@ def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
 
 
 def handwritten_mistakes(course: Course, unit: str) -> Iterator[Case]:
-    """Yield the handwritten mistakes that measure the diagnosis: paraphrases of misconceptions, pairs, and others."""
-    known = {one.name: one.exercise for one in misconceptions_of(course, unit)}
-    kinds: tuple[tuple[str, Kind], ...] = (("paraphrases.py", "in other words"), ("pairs.py", "two mistakes"))
-    for file, kind in kinds:
-        path = course.suites / unit / file
-        for name in definitions_in(path) if path.is_file() else ():
-            exercises = {known.get(one) for one in names_of(name)}
-            exercise = exercises.pop() if len(exercises) == 1 else None
-            place = f"{shown(path)}:{definitions_in(path)[name].lineno}"
-            if exercise:
-                yield Case(unit, exercise, kind, name, standing_alone(path, name, unit, exercise), place=place)
-            elif "__" in name.strip("_"):
-                raise AuditError(f"{place}: no misconceptions of one exercise have the names in {name}: correct it.")
-    unlisted = course.suites / unit / "unlisted_mistakes.py"
-    for name, node in definitions_in(unlisted).items() if unlisted.is_file() else ():
-        exercise, _, what = name.partition("__")
-        place = f"{shown(unlisted)}:{node.lineno}"
-        if exercise in course.units[unit].exercises and what:
-            sources = standing_alone(unlisted, name, unit, exercise)
-            lines = _read(unlisted).splitlines()[node.lineno - 1 : node.end_lineno]
+    """Yield the handwritten mistakes besides the misconceptions themselves. The name says what it must be named.
+
+    `first__and__second` has two misconceptions, `misconception__other_code` has one, and `exercise__what` has none.
+    """
+    exercise_of = {one: one for one in (*course.units[unit].exercises, *left_out(course).get(unit, ()))}
+    exercise_of |= {one.name: one.exercise for one in misconceptions_of(course, unit)}
+    for path in (course.suites / unit / "pairs.py", course.suites / unit / "unlisted_mistakes.py"):
+        for name, node in definitions_in(path).items() if path.is_file() else ():
+            first, _, what = name.partition("__")
+            if not (first and what):
+                continue  # it helps others
+            place = f"{shown(path)}:{node.lineno}"
+            exercise, *more = {exercise_of.get(one) for one in names_of(name)}
+            if exercise is None or more:
+                advice = f"begin its name with an exercise of {unit}, or with misconceptions of one exercise."
+                raise AuditError(f"{place}: it is not clear what {name} answers: {advice}")
+            kind: Kind = "two mistakes" if AND in name else "unknown mistake" if first == exercise else "misconception"
+            sources = standing_alone(path, name, unit, exercise)
+            lines = _read(path).splitlines()[node.lineno - 1 : node.end_lineno]
             lacks_name = any("noqa: F821" in line for line in lines)
-            yield Case(unit, exercise, "unknown mistake", name, sources, place=place, lacks_name=lacks_name)
-        elif exercise and what and exercise not in left_out(course).get(unit, ()):
-            raise AuditError(f"{place}: {unit} has no exercise {exercise!r}: correct the name {name}.")
+            yield Case(unit, exercise, kind, name, sources, place=place, lacks_name=lacks_name)
 
 
 def names_of(case: str) -> list[str]:
-    """Return the misconceptions of a paraphrase, `name` or `name__other_code`, or of a pair, `first__and__second`."""
+    """Return the misconceptions of `name`, of `name__other_code`, or of a pair, `first__and__second`."""
     return case.split(AND) if AND in case else [case.partition("__")[0]]
 
 

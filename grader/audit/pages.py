@@ -80,13 +80,13 @@ def unit_page(table: UnitTable, course: Course) -> str:
         [
             f"`{name}`",
             *_cells([one]),
-            *(f"{len(found):,}" if found else "none" for found in (one.paraphrases, one.pairs, one.unlisted_mistakes)),
+            *(f"{len(found):,}" if found else "none" for found in (one.pairs, one.unlisted_mistakes)),
         ]
         for name, one in exercises.items()
     ]
     return ENVIRONMENT.get_template("unit.md.j2").render(
         title=course.units[table.unit].title,
-        table=_table(["exercise", *COLUMNS, "paraphrases", "pairs", "unlisted mistakes"], counted),
+        table=_table(["exercise", *COLUMNS, "pairs", "unlisted mistakes"], counted),
         operators=_operators([table]),
         exercises=exercises,
     )

@@ -57,7 +57,6 @@ class ExerciseTable(Model):
     broken: list[str] = Field(description="Answers written by hand that an error stops, probably without intent.")
     stub_earns: list[str] = Field(description="Criteria that an untouched stub earns.")
     misconceptions: list[MistakeFate]
-    paraphrases: list[MistakeFate]
     pairs: list[MistakeFate] = Field(description="Answers with two misconceptions; their names have both.")
     unlisted_mistakes: list[MistakeFate]
     mutants: list[MutantFate]
@@ -70,7 +69,7 @@ class ExerciseTable(Model):
 
     def mistakes(self) -> list[MistakeFate]:
         """Return all handwritten wrong answers."""
-        return [*self.misconceptions, *self.paraphrases, *self.pairs, *self.unlisted_mistakes]
+        return [*self.misconceptions, *self.pairs, *self.unlisted_mistakes]
 
 
 class UnitTable(Model):
@@ -86,11 +85,6 @@ class Share(NamedTuple):
 
     number: int
     total: int
-
-    @property
-    def part(self) -> float:
-        """The part of all; all of none."""
-        return self.number / self.total if self.total else 1.0
 
 
 def table_of(course: Course, unit: str, results: Sequence[CaseResult], ticks: Ticks) -> UnitTable:
@@ -120,7 +114,6 @@ def _exercise(exercise: str, weight: int, results: Sequence[CaseResult], of_unit
         broken=[one.broken for one in of(*RIGHT, *WRITTEN) if one.broken],
         stub_earns=[name for stub in of("stub") for name in criteria if name not in stub.missed],
         misconceptions=_mistakes(of("misconception")),
-        paraphrases=_mistakes(of("in other words")),
         pairs=_mistakes(of("two mistakes")),
         unlisted_mistakes=_mistakes(of("unknown mistake")),
         mutants=[_mutant(result) for result in of("mutant")],
@@ -169,7 +162,7 @@ def problems_of(table: UnitTable, is_sample: bool = False) -> list[str]:
         found += [
             f"{where}: the wrong answer {one.name} keeps all points" for one in exercise.mistakes() if not one.missed
         ]
-        own = [(one, one.named == names_of(one.name)) for one in (*exercise.misconceptions, *exercise.paraphrases)]
+        own = [(one, one.named == names_of(one.name)) for one in exercise.misconceptions]
         own += [(one, set(one.named) <= set(names_of(one.name))) for one in exercise.pairs]
         own += [(one, not one.named) for one in exercise.unlisted_mistakes]
         found += [f"{where}: {one.name} is named {one.named or 'nothing'}" for one, is_right in own if not is_right]
@@ -188,18 +181,14 @@ def problems_of(table: UnitTable, is_sample: bool = False) -> list[str]:
 
 
 def naming_of(tables: Iterable[UnitTable]) -> dict[str, Share]:
-    """Return how often handwritten wrong answers, besides the misconceptions themselves, get which names."""
+    """Return how often answers with two misconceptions, and with none, get which names."""
     exercises = [exercise for table in tables for exercise in table.exercises.values()]
-    known = [(set(one.named), set(names_of(one.name))) for exercise in exercises for one in exercise.paraphrases]
     pairs = [(set(one.named), set(names_of(one.name))) for exercise in exercises for one in exercise.pairs]
-    others = [(set(one.named), set[str]()) for exercise in exercises for one in exercise.unlisted_mistakes]
-    given = [(named, own) for named, own in (*known, *pairs, *others) if named]
+    others = [bool(one.named) for exercise in exercises for one in exercise.unlisted_mistakes]
     counted = {
-        "known mistakes in other words that get their own name": [named == own for named, own in known],
         "answers with two known mistakes that get both names": [named == own for named, own in pairs],
         "answers with two known mistakes that get one of the names": [set() < named < own for named, own in pairs],
-        "answers with a name whose names are all their own": [named <= own for named, own in given],
-        "other mistakes that get a name": [bool(named) for named, _ in others],
+        "other mistakes that get a name": others,
     }
     return {what: Share(sum(answers), len(answers)) for what, answers in counted.items()}
 

@@ -55,21 +55,6 @@ class Scale(torch.nn.Module):
     def forward(self, x):
         return x * self.factor
 """,
-    "suites/sums/paraphrases.py": """\
-import torch
-
-
-def subtracts(a, b):
-    return torch.sub(a, b)
-
-
-def subtracts__again(a, b):
-    return -torch.add(-a, b)
-
-
-def tensors_only(a, b):
-    return torch.stack([a, b.view_as(a)]).sum(dim=0)
-""",
     "suites/sums/quiz_oracles.py": """\
 def mean_of_two(a, b):
     return (a + b) / 2
@@ -85,7 +70,8 @@ def sum_over_rows(rows, columns):
 """,
     "suites/sums/unlisted_mistakes.py": (
         "def add__multiplies(a, b):\n    return a * b\n\n\n"
-        "def add__name_misspelt(a, b):\n    return a + bb  # noqa: F821\n"
+        "def add__name_misspelt(a, b):\n    return a + bb  # noqa: F821\n\n\n"
+        "def subtracts__from_the_other(a, b):\n    return -(b - a)\n"
     ),
 }
 
@@ -127,8 +113,8 @@ def test_a_sound_suite_has_a_table_with_the_fate_of_every_answer(sound_course: P
     fates = {mutant["name"]: mutant["fate"] for mutant in add["mutants"]}
     assert fates["add/arithmetic/1"] == "killed"
     assert fates["add/swapped_parameters/1"] == "equivalent"
-    assert add["paraphrases"][:2] == [
-        {"name": name, "missed": 2, "named": ["subtracts"]} for name in ("subtracts", "subtracts__again")
+    assert [one for one in add["misconceptions"] if one["named"] == ["subtracts"]] == [
+        {"name": name, "missed": 2, "named": ["subtracts"]} for name in ("subtracts", "subtracts__from_the_other")
     ]
     assert add["unlisted_mistakes"][0] == {"name": "add__multiplies", "missed": 2, "named": []}
     page = (sound_course / "build" / "audit" / "sums.md").read_text(encoding="utf-8")
@@ -177,9 +163,8 @@ def test_a_surviving_mutant_is_shown_with_its_difference(course: Path) -> None:
 
 
 @pytest.mark.proof(part="audit")
-def test_an_accepted_answer_may_have_one_exercise_and_paraphrases_may_be_missing(course: Path) -> None:
-    for name in ("paraphrases.py", "unlisted_mistakes.py"):
-        (course / "suites/sums" / name).unlink()
+def test_an_accepted_answer_may_have_one_exercise_and_unlisted_mistakes_may_be_missing(course: Path) -> None:
+    (course / "suites/sums/unlisted_mistakes.py").unlink()
     one = "import torch\n\n\ndef add(a, b):\n    return torch.sub(a, -b)\n"
     (course / "suites/sums/accepted_answers/one.py").write_text(one, encoding="utf-8")
 
@@ -187,7 +172,7 @@ def test_an_accepted_answer_may_have_one_exercise_and_paraphrases_may_be_missing
 
     assert (found.returncode, "problems" in found.stderr) == (0, False), found.stderr
     assert (table(course, "add")["accepted_answers"], table(course, "Scale")["accepted_answers"]) == (3, 2)
-    assert (table(course, "add")["paraphrases"], table(course, "add")["unlisted_mistakes"]) == ([], [])
+    assert (table(course, "add")["pairs"], table(course, "add")["unlisted_mistakes"]) == ([], [])
     page = (course / "build" / "audit" / "sums.md").read_text(encoding="utf-8")
     assert [line.endswith(" none | none |") for line in page.splitlines() if line.startswith("| `")] == [True, True]
 

@@ -160,7 +160,7 @@ def test_the_instructors_file_keeps_what_suites_raised_in_units_that_are_not_gra
 
 HIDDEN, VISIBLE, MISTAKES = FILE, "exercises/checks/test_averages.py", "suites/averages/misconceptions.py"
 SOLUTION, ANSWERS = "solutions/averages.py", "suites/averages/accepted_answers/with_the_library.py"
-PROBES, PARAPHRASES = "suites/averages/probes.py", "suites/averages/paraphrases.py"
+PROBES, UNLISTED = "suites/averages/probes.py", "suites/averages/unlisted_mistakes.py"
 PROBE = "from grader.testing.probes import probe\n\n\n@probe('mean')\ndef means(unit, draw):\n    "
 TYPOS = {
     "a bad import": (HIDDEN, "import expect_equal,", "import expect_equall,", "build grade audit"),
@@ -188,10 +188,10 @@ TYPOS = {
     "a probe's name": (PROBES, "", f"{PROBE}yield 'a mean', unit.mean(draww.normal(3).tolist())\n", "audit"),
     "a probe's import": (PROBES, "", "from grader.testing.probes import prob\n", "audit"),
     "a probe that yields no pair": (PROBES, "", f"{PROBE}yield unit.mean([1.0])\n", "audit"),
-    "a paraphrase's name": (PARAPHRASES, "", "def not_sorted__two(numbers):\n    return lst(numbers)[0]\n", "audit"),
-    "a paraphrase's import": (PARAPHRASES, "", "import statistc\n\n\ndef not_sorted__two(numbers):\n"
-                              "    return statistc.median(numbers)\n", "audit"),
-    "a paraphrase of nothing": (PARAPHRASES, "", "def not_sorte__two(numbers):\n    return 1\n", "audit"),
+    "an unlisted mistake's name": (UNLISTED, "", "def not_sorted__two(numbers):\n    return lst(numbers)\n", "audit"),
+    "an unlisted mistake's import": (UNLISTED, "", "import statistc\n\n\ndef not_sorted__two(numbers):\n"
+                                     "    return statistc.median(numbers)\n", "audit"),
+    "an unlisted mistake of nothing": (UNLISTED, "", "def not_sorte__two(numbers):\n    return 1\n", "audit"),
 }  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""Unlisted mistakes of unit 6: wrong answers that are none of the misconceptions. The grader must not name them."""
+"""Unlisted mistakes of unit 6: wrong answers that are none of the misconceptions. The grader must not name them.
+
+Those with the name of a misconception in front show it in code that takes another route. They must get its name.
+"""
 
 import math
 import string
@@ -226,6 +229,26 @@ def sample_batch__places_instead_of_tokens(data, block_size, batch_size, generat
         raise ValueError("too short")
     ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
     return ix, ix + 1
+
+
+def rows_one_after_another__windows_in_a_circle(data, block_size, batch_size, generator=None):
+    windows = [data[i : i + block_size + 1] for i in range(len(data) - block_size)]
+    if not windows:
+        raise ValueError("too few tokens")
+    first = int(torch.randint(len(windows), (), generator=generator))
+    both = torch.stack([windows[(first + row) % len(windows)] for row in range(batch_size)])
+    return both[:, :-1], both[:, 1:]
+
+
+def tokens_from_anywhere__one_by_one(data, block_size, batch_size, generator=None):
+    if len(data) < block_size + 1:
+        raise ValueError("too few tokens")
+    x, y = [], []
+    for _ in range(batch_size * block_size):
+        i = torch.randint(0, len(data) - block_size, (1,), generator=generator)
+        x.append(data[i])
+        y.append(data[i + 1])
+    return torch.cat(x).view(batch_size, block_size), torch.cat(y).view(batch_size, block_size)
 
 
 # -- flatten_for_cross_entropy ---
@@ -540,6 +563,19 @@ class Head__mean_of_the_tokens(RightHead):
         return super().forward(x).mean(1)
 
 
+class dropout_taken_for_keeping__bernoulli(RightHead):
+    def forward(self, x):
+        wei, p = self.weights(x), self.dropout.p
+        if self.training:
+            wei = wei * torch.bernoulli(torch.full_like(wei, p)) / p if p > 0 else wei * 0
+        return wei @ self.value(x)
+
+
+class other_arguments_in_head__two_sizes(RightHead):
+    def __init__(self, n_embd, head_size):
+        super().__init__(n_embd, head_size, 8, 0.0)
+
+
 # -- BigramLanguageModel ---
 
 
@@ -647,3 +683,37 @@ class BigramLanguageModel__probability_of_the_sigmoid(RightModel):
             probs = torch.sigmoid(self.token_embedding_table(idx[:, -1]))
             idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
         return idx
+
+
+class softmax_taken_twice_in_model__noise_added(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
+            # Gumbel noise on top draws from the softmax of what it is put on
+            noise = -torch.log(-torch.log(torch.rand(probs.shape, generator=generator)))
+            idx = torch.cat([idx, (probs + noise).argmax(-1, keepdim=True)], dim=1)
+        return idx
+
+
+class unlikely_tokens_left_out__the_last_tenth(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            likely, tokens = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1).sort(descending=True)
+            likely[likely.cumsum(dim=-1) - likely > 0.9] = 0
+            idx = torch.cat([idx, tokens.gather(1, torch.multinomial(likely, 1, generator=generator))], dim=1)
+        return idx
+
+
+class last_token_not_chosen__new_tokens_flat(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
+            idx = torch.cat((idx, torch.multinomial(probs, 1, generator=generator)[:, 0]), dim=1)
+        return idx
+
+
+class generator_of_seeds__global_one(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        if generator is not None:
+            torch.manual_seed(torch.randint(0, 10**6, (1,), generator=generator).item())
+        return super().generate(idx, max_new_tokens)

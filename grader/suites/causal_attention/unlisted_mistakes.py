@@ -1,4 +1,7 @@
-"""Unlisted mistakes of unit 3: wrong answers that are none of the misconceptions. The grader must not name them."""
+"""Unlisted mistakes of unit 3: wrong answers that are none of the misconceptions. The grader must not name them.
+
+Those with the name of a misconception in front show it in code that takes another route. They must get its name.
+"""
 
 import math
 
@@ -61,6 +64,12 @@ def mask_then_renormalize__divided_by_the_lost_part(weights):
 def mask_then_renormalize__past_removed_and_columns_summed(weights):
     left = torch.triu(weights)
     return left / left.sum(dim=0, keepdim=True)
+
+
+def third_dimension_expected__size(w):
+    future = torch.ones(w.size(2), w.size(2)).triu(1) == 1
+    w = w.masked_fill(future, 0)
+    return w / w.sum(-1)[:, None]
 
 
 # -- mask_then_softmax -------------------------------------------------------------------------------------------
@@ -165,6 +174,47 @@ def attention_dropout__largest_dropped(weights, p, generator=None):
     return weights * (weights <= torch.quantile(weights.flatten(), 1 - p)) / (1 - p)
 
 
+def nothing_dropped__result_not_used(weights, p, generator=None):
+    assert 0 <= p < 1
+    mask = torch.empty_like(weights).uniform_(generator=generator)
+    torch.where(mask < p, 0.0, weights / (1 - p))
+    return weights
+
+
+def same_for_the_whole_batch__bernoulli(weights, p, generator=None):
+    assert 0 <= p < 1
+    T = weights.shape[-1]
+    rows = weights.shape[-2] if weights.dim() > 1 else 1
+    keep = torch.empty(rows, T).bernoulli_(1 - p, generator=generator).bool()
+    keep = keep[0] if weights.dim() == 1 else keep
+    return torch.where(keep, weights / (1 - p), 0.0)
+
+
+def any_p_accepted__nearly_zero_added(weights, p, generator=None):
+    keep = torch.empty_like(weights).uniform_(generator=generator) > p
+    return torch.where(keep, weights / (1 - p + 1e-8), 0.0)
+
+
+def negative_p_accepted__asserted(weights, p, generator=None):
+    assert p < 1, "nothing would be left"
+    gone = torch.empty_like(weights).uniform_(generator=generator) < p
+    return (weights / (1 - p)).masked_fill(gone, 0.0)
+
+
+def generator_seeded_anew__bernoulli(weights, p, generator=None):
+    assert 0 <= p < 1
+    if generator is not None:
+        generator.manual_seed(42)
+    keep = torch.empty_like(weights).bernoulli_(1 - p, generator=generator)
+    return keep * (weights / (1 - p))
+
+
+def half_dropped_for_every_p__coins(w, p, generator=None):
+    if p < 0 or p >= 1:
+        raise ValueError("p")
+    return w * torch.randint(0, 2, w.shape, generator=generator) / (1 - p)
+
+
 # -- CausalAttention ---------------------------------------------------------------------------------------------
 
 
@@ -240,3 +290,33 @@ class CausalAttention__dropout_on_all_three_projections(Layers):
     def forward(self, x):
         q, k, v = self.dropout(self.W_query(x)), self.dropout(self.W_key(x)), self.dropout(self.W_value(x))
         return F.softmax(self.masked(q @ k.transpose(-2, -1)) / self.root, dim=-1) @ v
+
+
+class dropout_before_the_mask__own_softmax(Layers):
+    def forward(self, x):
+        scores = self.dropout(self.W_query(x) @ self.W_key(x).mT / self.root)
+        e = torch.tril(torch.exp(scores))
+        return e / e.sum(dim=-1, keepdim=True) @ self.W_value(x)
+
+
+class dropout_on_weights_and_outputs__bernoulli(Layers):
+    def forward(self, x):
+        contexts = self.dropout(self.weights(x)) @ self.W_value(x)
+        if self.training:
+            p = self.dropout.p
+            contexts = contexts * torch.bernoulli(torch.full_like(contexts, 1 - p)) / (1 - p)
+        return contexts
+
+
+class rows_renormalized_with_care__normalize(Layers):
+    def forward(self, x):
+        return F.normalize(self.dropout(self.weights(x)), p=1, dim=-1) @ self.W_value(x)
+
+
+class whole_tokens_dropped__values(Layers):
+    def forward(self, x):
+        values = self.W_value(x)
+        if self.training:
+            keep = torch.rand(x.shape[0], x.shape[1], 1) > self.dropout.p
+            values = torch.where(keep, values / (1 - self.dropout.p), 0.0)
+        return self.weights(x) @ values

@@ -1,4 +1,7 @@
-"""Unlisted mistakes of unit 8: wrong answers that are none of the misconceptions. The grader must not name them."""
+"""Unlisted mistakes of unit 8: wrong answers that are none of the misconceptions. The grader must not name them.
+
+Those with the name of a misconception in front show it in code that takes another route. They must get its name.
+"""
 
 import torch
 import torch.nn as nn
@@ -244,3 +247,17 @@ class CrossAttention__mask_added_as_numbers(_Layers):
         if padding_mask is not None:
             scores = scores + padding_mask[:, None, :]
         return torch.softmax(scores, dim=-1) @ self.W_value(context)
+
+
+class no_mask_taken__fused(_Layers):
+    def forward(self, x_1, x_2):
+        return F.scaled_dot_product_attention(self.W_query(x_1), self.W_key(x_2), self.W_value(x_2))
+
+
+class other_arguments_in_cross_attention__of_the_library(nn.Module):
+    def __init__(self, d_model, num_heads=8, *, dropout=0.1):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+
+    def forward(self, x, context, padding_mask=None):
+        return self.attention(x, context, context, key_padding_mask=padding_mask)[0]

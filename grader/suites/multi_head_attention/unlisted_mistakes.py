@@ -1,4 +1,7 @@
-"""Unlisted mistakes of unit 4: wrong answers that are none of the misconceptions. The grader must not name them."""
+"""Unlisted mistakes of unit 4: wrong answers that are none of the misconceptions. The grader must not name them.
+
+Those with the name of a misconception in front show it in code that takes another route. They must get its name.
+"""
 
 import math
 
@@ -167,6 +170,17 @@ def split_heads__merges_heads_and_batch(x, num_heads):
 def split_heads__expects_four_dimensions(x, num_heads):
     b, t, h, head_dim = x.shape
     return x.reshape(b, t, num_heads, h * head_dim // num_heads).transpose(1, 2)
+
+
+def every_division_refused_in_split__the_other_remainder(x, num_heads):
+    b, t, d = x.shape
+    if not num_heads % d == 0:
+        raise ValueError("num_heads must divide d_out")
+    return x.reshape(b, t, num_heads, -1).permute(0, 2, 1, 3)
+
+
+def check_left_to_reshape_in_split__unflatten(x, num_heads):
+    return torch.einsum("bthd->bhtd", x.unflatten(2, (num_heads, -1)))
 
 
 # -- merge_heads ---
@@ -461,6 +475,29 @@ class MultiHeadAttention__one_draw_for_all_heads(Attention):
         return self.out_proj((weights @ v).transpose(1, 2).flatten(2))
 
 
+class shapes_or_dtypes_do_not_match__mask_of_the_width(Attention):
+    def weights(self, q, k):
+        future = torch.ones(self.d_out, self.d_out).triu(1) == 1
+        return F.softmax((q @ k.mT / q.size(-1) ** 0.5).masked_fill(future, -math.inf), dim=-1)
+
+
+class texts_dropped_alike__heads_too(Attention):
+    def forward(self, x):
+        q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
+        kept = self.dropout(torch.ones(x.shape[1], x.shape[1], dtype=x.dtype))
+        return self.out_proj((self.weights(q, k) * kept @ v).transpose(1, 2).flatten(2))
+
+
+class kept_weights_of_another_size__keys_masked_at_random(Attention):
+    def forward(self, x):
+        q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
+        future = torch.ones(x.shape[1], x.shape[1]).triu(1) == 1
+        scores = (q @ k.mT / q.size(-1) ** 0.5).masked_fill(future, -1e9)
+        if self.training and self.dropout.p:
+            scores = scores.masked_fill(torch.rand_like(scores) < self.dropout.p, -1e9)
+        return self.out_proj((F.softmax(scores, dim=-1) @ v).transpose(1, 2).flatten(2))
+
+
 # -- stack_heads ---
 
 
@@ -550,6 +587,14 @@ def stack_heads__biases_thought_of_everywhere(wrapper, attention):
     for _, whole, parts in matching(wrapper, attention):
         whole.weight.copy_(torch.cat([part.weight for part in parts]))
         whole.bias.copy_(torch.cat([part.bias for part in parts]))
+
+
+@torch.no_grad()
+def every_bias_refused__asserted(wrapper, attention):
+    for _, whole, parts in matching(wrapper, attention):
+        for layer in (whole, *parts):
+            assert layer.bias is None, "no biases, please"
+        whole.weight.copy_(torch.vstack([part.weight for part in parts]))
 
 
 # -- gpt2_small_attention ---

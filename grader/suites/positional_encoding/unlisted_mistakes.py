@@ -1,4 +1,7 @@
-"""Unlisted mistakes of unit 5: wrong answers that are none of the misconceptions. The grader must not name them."""
+"""Unlisted mistakes of unit 5: wrong answers that are none of the misconceptions. The grader must not name them.
+
+Those with the name of a misconception in front show it in code that takes another route. They must get its name.
+"""
 
 import math
 
@@ -117,6 +120,15 @@ def sinusoidal_encoding__sines_of_cosines(num_positions, d_model):
     return encoding
 
 
+def odd_width_stumbled_over__every_other_column(num_positions, d_model):
+    pe = torch.zeros(num_positions, d_model)
+    position = torch.arange(num_positions, dtype=torch.float).unsqueeze(1)
+    div_term = torch.exp(torch.arange(0, d_model, 2).float() * (-math.log(10000.0) / d_model))
+    pe[:, 0::2] = torch.sin(position * div_term)
+    pe[:, 1::2] = torch.cos(position * div_term)
+    return pe
+
+
 # -- add_positions -----------------------------------------------------------------------------------------------
 
 
@@ -163,3 +175,13 @@ def add_positions__single_sequence_refused(x):
     if len(x) < 2:
         raise ValueError("not a batch")
     return x + encoding_like(x)
+
+
+def odd_number_of_tokens_refused__asserted(x):
+    B, T, d = x.shape
+    assert T % 2 == 0
+    angle = torch.arange(T).unsqueeze(1) / torch.pow(10000, torch.arange(0, d, 2) / d)
+    pe = torch.zeros(T, d, dtype=x.dtype)
+    pe[:, 0::2] = torch.sin(angle)
+    pe[:, 1::2] = torch.cos(angle)[:, : d // 2]
+    return x + pe

@@ -1,4 +1,7 @@
-"""Unlisted mistakes of unit 2: wrong answers that are none of the misconceptions. The grader must not name them."""
+"""Unlisted mistakes of unit 2: wrong answers that are none of the misconceptions. The grader must not name them.
+
+Those with the name of a misconception in front show it in code that takes another route. They must get its name.
+"""
 
 import math
 
@@ -102,6 +105,11 @@ def scaled_dot_product_attention__softmax_on_the_values_too(queries, keys, value
     return torch.softmax(weights @ values, dim=-1), weights
 
 
+def shapes_do_not_match__features_compared(queries, keys, values):
+    weights = (queries.mT @ keys / keys.shape[-1] ** 0.5).softmax(-1)
+    return weights.matmul(values), weights
+
+
 # -- SelfAttention_v1 --------------------------------------------------------------------------------------------
 
 
@@ -141,6 +149,13 @@ class SelfAttention_v1__inputs_normalised(_Matrices):
         x = F.layer_norm(x, x.shape[-1:])
         q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
         return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+
+
+class arguments_do_not_fit_in_v1__softmax_without_a_dimension(_Matrices):
+    def forward(self, x):
+        q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
+        scores = torch.einsum("qd,kd->qk", q, k) / k.shape[-1] ** 0.5
+        return torch.mm(torch.softmax(scores), v)
 
 
 # -- SelfAttention_v2 --------------------------------------------------------------------------------------------
@@ -237,6 +252,28 @@ def transfer_weights__weights_added(v2, v1):
             v1.get_parameter(name).add_(layer.weight.T)
 
 
+def only_positive_biases_found__by_their_mean(v2, v1):
+    for key, value in v2.state_dict().items():
+        if key.endswith("bias") and value.mean() > 0:
+            raise ValueError(key)
+    for name, layer in v2.named_children():
+        setattr(v1, name, nn.Parameter(layer.weight.detach().t().clone()))
+
+
+def every_layer_refused__asserted(v2, v1):
+    for name in ("W_query", "W_key", "W_value"):
+        layer = getattr(v2, name)
+        assert "bias" not in dir(layer), f"{name} has a bias"
+        getattr(v1, name).data = layer.weight.data.mT
+
+
+def truth_of_a_bias_asked__compared_with_zero(v2, v1):
+    for name, layer in v2.named_children():
+        if layer.bias is not None and layer.bias != 0:
+            raise ValueError("there is a bias")
+        setattr(v1, name, nn.Parameter(layer.weight.detach().T))
+
+
 # -- dot_product_variance ----------------------------------------------------------------------------------------
 
 
@@ -259,3 +296,36 @@ def dot_product_variance__absolute_values(d_k, samples, generator=None):
 def dot_product_variance__of_the_softmax(d_k, samples, generator=None):
     products = torch.randn(2, samples, d_k, generator=generator).prod(0).sum(1)
     return torch.softmax(products, 0).var().item(), torch.softmax(products / math.sqrt(d_k), 0).var().item()
+
+
+def standard_deviations__vectors_in_columns(d_k, samples, generator=None):
+    q = torch.randn(d_k, samples, generator=generator)
+    k = torch.randn(d_k, samples, generator=generator)
+    products = torch.einsum("ds,ds->s", q, k)
+    return torch.std(products), torch.std(products / math.sqrt(d_k))
+
+
+def variance_divided_by_root__mean_of_squares(d_k, samples, generator=None):
+    products = torch.randn(samples, 2, d_k, generator=generator).prod(dim=1).sum(dim=1)
+    variance = products.square().mean() - products.mean() ** 2
+    return variance.item(), (variance / math.sqrt(d_k)).item()
+
+
+def generator_for_the_queries_only__keys_first(d_k, samples, generator=None):
+    k = torch.normal(0.0, 1.0, (samples, d_k))
+    q = torch.normal(0.0, 1.0, (samples, d_k), generator=generator)
+    products = torch.einsum("sd,sd->s", q, k)
+    return products.var(), products.var() / d_k
+
+
+def divided_by_root_of_samples__one_by_one(d_k, samples, generator=None):
+    q = torch.normal(0.0, 1.0, (samples, d_k), generator=generator)
+    k = torch.normal(0.0, 1.0, (samples, d_k), generator=generator)
+    products = torch.stack([torch.dot(*pair) for pair in zip(q, k)])
+    return float(products.var()), float(torch.var(products / len(q) ** 0.5))
+
+
+def samples_and_d_k_exchanged__one_by_one(d_k, samples, generator=None):
+    q, k = (torch.randn((d_k, samples), generator=generator) for _ in range(2))
+    dots = torch.stack([torch.dot(a, b) for a, b in zip(q, k)])
+    return torch.var(dots).item(), torch.var(dots / math.sqrt(d_k)).item()

@@ -1,4 +1,7 @@
-"""Unlisted mistakes of the capstone: wrong answers that are none of the misconceptions. The grader must not name them."""
+"""Unlisted mistakes of the capstone: wrong answers that are none of the misconceptions. The grader must not name them.
+
+Those with the name of a misconception in front show it in code that takes another route. They must get its name.
+"""
 
 import torch
 import torch.nn as nn
@@ -141,6 +144,33 @@ class SmallGPT__logits_dropped(GPT):
 
     def forward(self, idx):
         return self.drop(super().forward(idx))
+
+
+class more_dropped_than_allowed__after_each_block(GPT):
+    def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
+        super().__init__(vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, idx):
+        x = self.embedded(idx)
+        for block in self.blocks:
+            x = self.drop(block(x))
+        return self.output(self.final_norm(x))
+
+
+class blocks_drop_nothing__embeddings_alone(GPT):
+    def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
+        super().__init__(vocab_size, context_length, emb_dim, num_heads, num_blocks, 0.0)
+        self.drop = nn.Dropout(dropout)
+
+    def embedded(self, idx):
+        return self.drop(super().embedded(idx))
+
+
+class long_texts_accepted__last_position_again(GPT):
+    def embedded(self, idx):
+        places = torch.arange(idx.shape[1]).clamp(max=self.context_length - 1)
+        return self.token_embedding(idx) + self.position_embedding(places)
 
 
 def generate_text__least_likely(model, idx, max_new_tokens, context_length, generator=None):

@@ -1,4 +1,7 @@
-"""Unlisted mistakes of unit 7: wrong answers that are none of the misconceptions. The grader must not name them."""
+"""Unlisted mistakes of unit 7: wrong answers that are none of the misconceptions. The grader must not name them.
+
+Those with the name of a misconception in front show it in code that takes another route. They must get its name.
+"""
 
 import math
 
@@ -386,6 +389,16 @@ class TransformerBlock__norms_without_shift(Parts):
         return x + self.dropout(self.feed_forward(self.norm2(x)))
 
 
+class kept_numbers_not_scaled__masked_at_random(Parts):
+    def forward(self, x):
+        for norm, part in ((self.norm1, self.attention), (self.norm2, self.feed_forward)):
+            given = part(norm(x))
+            if self.training:
+                given = given.masked_fill(torch.rand_like(given) < self.dropout.p, 0.0)
+            x = x + given
+        return x
+
+
 # -- stack_blocks ------------------------------------------------------------------------------------------------
 
 
@@ -506,6 +519,10 @@ def stack_blocks__nothing_returned(make_block, num_blocks):
     stack = nn.Sequential()
     for _ in range(num_blocks):
         stack.append(make_block())
+
+
+def asterisk_or_call_forgotten__functions_multiplied(make_block, num_blocks):
+    return nn.Sequential(*[make_block] * num_blocks)
 
 
 # -- gpt2_parameter_count ----------------------------------------------------------------------------------------
