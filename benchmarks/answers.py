@@ -9,7 +9,7 @@ import sys
 from collections.abc import Container, Sequence
 from pathlib import Path
 
-from grader.audit.cases import completed, needed_by
+from grader.audit.cases import in_style, needed_by, styles_of
 from grader.course.model import load_course
 from grader.sandbox.pieces import split
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
@@ -20,7 +20,7 @@ UNITS = list(COURSE.units)
 # Of every ten students, six are right, three made mistakes, and one has not finished.
 RIGHT, MISTAKEN = 6, 9
 # It needs a `generate` that gives the model the whole text. In unit 6 the last token is enough.
-FITS_FEW = COURSE.suites / "small_gpt" / "accepted_answers" / "one_on_another.py"
+FITS_FEW = ("small_gpt", "one_on_another")
 
 Answers = dict[str, dict[str, str]]
 """A student's answers, by unit and exercise."""
@@ -95,9 +95,8 @@ def read(folder: str, unit: str) -> str:
 
 def accepted_answers(unit: str) -> list[str]:
     """Return the solution, and right answers in other styles that fit those of the other units."""
-    others = sorted((COURSE.suites / unit / "accepted_answers").glob("[!_]*.py"))
-    fitting = [path for path in others if path != FITS_FEW]
-    return [read("solutions", unit), *(completed(COURSE, path, unit) for path in fitting)]
+    fitting = [style for style in styles_of(COURSE, unit) if (unit, style) != FITS_FEW]
+    return [read("solutions", unit), *(in_style(COURSE, unit, style) for style in fitting)]
 
 
 def source_of(mistake: Misconception) -> str:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from grader.audit.cases import completed
-from grader.course.model import load_course
+from grader.audit.cases import definitions_in, needed_by
+from grader.course.model import Course, load_course
 from grader.documents import CourseError
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem
 from grader.quizzes.questions import rendered
@@ -137,7 +137,7 @@ def make_class(root: Path, out: Path) -> None:
             theirs = units[:CHEN_UNITS] if student == "chen" else units
             files = {f"{unit}.py": _script(root, student, unit) for unit in theirs}
         elif student == "bela":  # exercises that these answers do not have are those of the solution
-            files = {f"{unit}.py": completed(course, by_hand / student / f"{unit}.py", unit) for unit in units}
+            files = {f"{unit}.py": _completed(course, by_hand / student / f"{unit}.py", unit) for unit in units}
         elif student == "dina":
             files = {f"{unit}.ipynb": _notebook(root, unit) for unit in units}
         elif student == "gus":
@@ -157,6 +157,14 @@ def make_class(root: Path, out: Path) -> None:
 
 
 # -- scripts -----------------------------------------------------------------------------------------------------
+
+
+def _completed(course: Course, path: Path, unit: str) -> str:
+    """Return the text of an answer, followed by the solution of each exercise that it lacks."""
+    own = definitions_in(path)
+    missing = [exercise for exercise in course.units[unit].exercises if exercise not in own]
+    added = needed_by(course.solutions / f"{unit}.py", *missing, without=own) if missing else []
+    return "\n\n\n".join([path.read_text(encoding="utf-8"), *added])
 
 
 def _script(root: Path, student: str, unit: str) -> str:

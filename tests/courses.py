@@ -186,40 +186,41 @@ class Scale(nn.Module):
 ''',
     "suites/__init__.py": "",
     "suites/sums/__init__.py": "",
-    "suites/sums/test_sums.py": '''\
-import pytest
-
+    "suites/sums/add.py": '''\
 from grader.testing.checks import expect_close
+from grader.testing.misconceptions import misconception
+from grader.testing.suite import rule
 
 
-@pytest.mark.exercise("add", rule="add adds")
+@rule("add adds")
 def test_sum_of_two_tensors(student, fresh):
     """The sum should be that of every pair of entries, known as criterion aardvark."""
     a, b = fresh(2, 3), fresh(2, 3)
     expect_close(student.add(a, b), a + b, "The sums")
 
 
-@pytest.mark.exercise("add", rule="add adds")
+@rule("add adds")
 def test_sum_with_a_number(student, fresh):
     """The sum should also take a number, known as criterion bandicoot."""
     a = fresh(4)
     expect_close(student.add(a, 1.0), a + 1.0, "The sums")
 
 
-@pytest.mark.exercise("Scale", rule="Scale scales")
+@misconception("Adding is not taking away.")
+def subtracts(a, b):
+    return a - b
+''',
+    "suites/sums/Scale.py": '''\
+from grader.testing.checks import expect_close
+from grader.testing.suite import rule
+
+
+@rule("Scale scales")
 def test_scale_multiplies(student, fresh):
     """The output should be the factor times the input, known as criterion capybara."""
     x = fresh(3)
     expect_close(student.queue("Scale", 3.0)(x), 3.0 * x, "The outputs")
 ''',
-    "suites/sums/misconceptions.py": """\
-from grader.testing.misconceptions import misconception
-
-
-@misconception("add", "Adding is not taking away.")
-def subtracts(a, b):
-    return a - b
-""",
 }
 
 

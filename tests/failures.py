@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Iterator
 
 from courses import COURSE, REPOSITORY
-from units import SUITES, Suite, defined_in
+from units import SUITES, Suite
 
 from grader.audit.cases import handwritten_mistakes, run_case
 
@@ -35,9 +35,9 @@ def of_other_mistakes(suite: Suite) -> Iterator[str]:
 
 def on_this_processor(suite: Suite) -> Iterator[str]:
     """Run all known answers to a unit, and yield the line of each mistake, and one for a right answer that fails."""
-    for path in suite.accepted_answers:
-        if failed := {criterion.name for criterion in suite.criteria} - suite.passed(defined_in(path, suite.unit)):
-            yield f"{suite.unit}/{path.name} is right, and fails: {' '.join(sorted(failed))}"
+    for style in suite.styles:
+        if failed := {criterion.name for criterion in suite.criteria} - suite.passed(suite.in_style(style)):
+            yield f"{suite.unit} in the style {style} is right, and fails: {' '.join(sorted(failed))}"
     for mistake in suite.known:
         names = {mistake.exercise: mistake.implementation}
         outcomes = suite.outcomes(names, mistake.exercise)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from courses import COURSE
 
-from grader.audit.cases import completed
+from grader.audit.cases import in_style, styles_of
 from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion, criteria_of_unit
 from grader.engine.failure_matrix import names_in, with_imports
@@ -39,10 +39,9 @@ class Suite:
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self.path = COURSE.suites / unit / f"test_{unit}.py"
         self.criteria = criteria_of_unit(COURSE, unit)
         self.known = misconceptions_of(COURSE, unit)
-        self.accepted_answers = sorted((self.path.parent / "accepted_answers").glob("[!_]*.py"))
+        self.styles = list(styles_of(COURSE, unit))
 
     def of(self, exercise: str) -> list[Criterion]:
         return [criterion for criterion in self.criteria if criterion.exercise == exercise]
@@ -70,8 +69,7 @@ class Suite:
         doubtful: the exercises with substitutes in the second run, by default the wrong ones.
         exercise: the only exercise whose criteria are run, by default all.
         """
-        [path] = [path for path in self.accepted_answers if path.stem == style]
-        names = defined_in(path, self.unit)
+        names = self.in_style(style)
         names.update(dict.fromkeys(wrong, nothing))  # in place, because the other exercises look them up there
 
         def outcome(criterion: Criterion) -> Outcome:
@@ -81,6 +79,11 @@ class Suite:
 
         criteria = self.criteria if exercise is None else self.of(exercise)
         return {criterion.name: outcome(criterion) for criterion in criteria if criterion.exercise not in wrong}
+
+    def in_style(self, style: str) -> dict[str, Any]:
+        """Run the right answers in a style, and return what they define."""
+        text = in_style(COURSE, self.unit, style)
+        return names_in(self.unit, with_imports(self.unit, text, COURSE.solutions))
 
     def missed_by(self, mistake: Misconception) -> frozenset[str]:
         """Return the criteria that a misconception fails, from the failure matrix."""
@@ -107,11 +110,8 @@ def passed(exercise: str, names: dict[str, Any]) -> set[str]:
 
 
 def defined_in(path: Path, unit: str) -> dict[str, Any]:
-    """Run a unit's file as a plain program and return what it defines.
-
-    The units that it imports, and the exercises that it does not define, are those of the solutions.
-    """
-    return names_in(unit, with_imports(unit, completed(COURSE, path, unit), COURSE.solutions))
+    """Run a unit's file as a plain program and return what it defines. The units that it imports are solutions."""
+    return names_in(unit, with_imports(unit, path.read_text(encoding="utf-8"), COURSE.solutions))
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import itertools
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from grader.course.modules import names_in, needed_names, shown
 from grader.engine.failure_matrix import names_in as names_of_sources
 from grader.engine.failure_matrix import with_imports
 from grader.errors import GraderError
-from grader.testing.misconceptions import misconceptions_of
+from grader.testing.misconceptions import misconceptions_of, renamed
 from grader.text import ended
 
 Kind = Literal["solution", "right answer", "stub", "misconception", "two mistakes", "unknown mistake", "mutant"]
@@ -31,6 +32,9 @@ EVERY = 20  # a sample has every 20th wrong answer
 
 AND = "__and__"
 """Joins the names of two misconceptions in the name of an answer that has both."""
+
+WRONG_ANSWERS, RIGHT_ANSWERS = "wrong_answers", "right_answers"
+"""The functions of a suite that hold answers. Nobody calls them: the audit reads each answer as a student's file."""
 
 # The decorator of our definitions, which no student's file has.
 MARK = "misconception"
@@ -61,8 +65,7 @@ class Case:
 def cases_of(course: Course, unit: str) -> list[Case]:
     """Return every case of a unit, exercise by exercise. Raises AuditError."""
     exercises = list(course.units[unit].exercises)
-    probes = course.suites / unit / "probes.py"
-    for path in (*course.misconceptions(unit), *([probes] if probes.is_file() else [])):
+    for path in course.hidden_tests(unit):
         _tree(path)  # raises before anything is graded
     cases = [
         *_whole_files(course, unit),
@@ -96,15 +99,9 @@ def _whole_files(course: Course, unit: str) -> Iterator[Case]:
         sources = with_imports(unit, _read(folder / f"{unit}.py"), folder)
         place = f"{folder.name}/{unit}.py:1"
         yield from (Case(unit, exercise, kind, kind, sources, place=place) for exercise in exercises)
-    for path in sorted((course.suites / unit / "accepted_answers").glob("[!_]*.py")):
-        sources = with_imports(unit, completed(course, path, unit), course.solutions)
-        covered = _bound_in(path)
-        place = f"{shown(path)}:1"
-        if covered.isdisjoint(exercises):
-            raise AuditError(f"{place}: it answers no exercise: define {', '.join(exercises)} or one of them.")
-        yield from (
-            Case(unit, one, "right answer", path.stem, sources, place=place) for one in exercises if one in covered
-        )
+    for style, answers in styles_of(course, unit).items():
+        sources = with_imports(unit, in_style(course, unit, style), course.solutions)
+        yield from (Case(unit, one, "right answer", style, sources, place=place) for one, place in answers.items())
 
 
 def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
@@ -115,24 +112,20 @@ def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
 
 
 def handwritten_mistakes(course: Course, unit: str) -> Iterator[Case]:
-    """Yield the handwritten mistakes besides the misconceptions themselves. The name says what it must be named.
+    """Yield the wrong answers of each exercise besides its misconceptions. The name says what it must be named.
 
-    `first__and__second` has two misconceptions, `misconception__other_code` has one, and `exercise__what` has none.
+    `first__and__second` has two misconceptions, `misconception__other_code` has one, and any other name none.
     """
-    exercise_of = {one: one for one in (*course.units[unit].exercises, *left_out(course).get(unit, ()))}
-    exercise_of |= {one.name: one.exercise for one in misconceptions_of(course, unit)}
-    for path in (course.suites / unit / "pairs.py", course.suites / unit / "unlisted_mistakes.py"):
-        for name, node in definitions_in(path).items() if path.is_file() else ():
-            first, _, what = name.partition("__")
-            if not (first and what):
-                continue  # it helps others
+    known = {(one.exercise, one.name) for one in misconceptions_of(course, unit)}
+    for path in course.hidden_tests(unit):
+        exercise = path.stem
+        for name, node in answers_in(course, path, WRONG_ANSWERS).items():
             place = f"{shown(path)}:{node.lineno}"
-            exercise, *more = {exercise_of.get(one) for one in names_of(name)}
-            if exercise is None or more:
-                advice = f"begin its name with an exercise of {unit}, or with misconceptions of one exercise."
-                raise AuditError(f"{place}: it is not clear what {name} answers: {advice}")
-            kind: Kind = "two mistakes" if AND in name else "unknown mistake" if first == exercise else "misconception"
-            sources = standing_alone(path, name, unit, exercise)
+            kind: Kind = "two mistakes" if AND in name else "misconception" if "__" in name else "unknown mistake"
+            if "__" in name and not known.issuperset((exercise, one) for one in names_of(name)):
+                advice = f"begin its name with misconceptions of {exercise}, or use single underscores."
+                raise AuditError(f"{place}: it is not clear which mistake {name} is: {advice}")
+            sources = standing_alone(path, name, unit, exercise, WRONG_ANSWERS)
             lines = _read(path).splitlines()[node.lineno - 1 : node.end_lineno]
             lacks_name = any("noqa: F821" in line for line in lines)
             yield Case(unit, exercise, kind, name, sources, place=place, lacks_name=lacks_name)
@@ -153,39 +146,65 @@ def _mutants(course: Course, unit: str) -> Iterator[Case]:
 # -- source texts ------------------------------------------------------------------------------------------------
 
 
-def completed(course: Course, path: Path, unit: str) -> str:
-    """Return the text of an accepted answer, followed by the solution of each exercise that it lacks."""
-    own = _bound_in(path)
-    missing = [exercise for exercise in course.units[unit].exercises if exercise not in own]
-    added = needed_by(course.solutions / f"{unit}.py", *missing, without=own) if missing else []
-    return "\n\n\n".join([_read(path), *added])
+def styles_of(course: Course, unit: str) -> dict[str, dict[str, str]]:
+    """Return the styles of the right answers of a unit, each with its exercises and where their answers are."""
+    found: dict[str, dict[str, str]] = {}
+    for path in course.hidden_tests(unit):
+        for style, node in answers_in(course, path, RIGHT_ANSWERS).items():
+            found.setdefault(style, {})[path.stem] = f"{shown(path)}:{node.lineno}"
+    return found
 
 
-def standing_alone(path: Path, name: str, unit: str, exercise: str) -> dict[str, str]:
+def in_style(course: Course, unit: str, style: str) -> str:
+    """Return the text of a unit's file with the right answers in this style, and solutions where it has none."""
+    answered = styles_of(course, unit)[style]
+    solution = course.solutions / f"{unit}.py"
+    texts: list[str] = []
+    for path in course.hidden_tests(unit):
+        others = course.units[unit].exercises.keys() - {path.stem}
+        if path.stem in answered:
+            texts += needed_by(path, style, function=RIGHT_ANSWERS, name=path.stem)
+        else:
+            texts += needed_by(solution, path.stem, without=others)
+    return "\n\n\n".join(dict.fromkeys(texts)) + "\n"
+
+
+def standing_alone(path: Path, name: str, unit: str, exercise: str, function: str = "") -> dict[str, str]:
     """Return a definition as a student would submit it, as the exercise, with only what it needs of our file.
 
     It is in a file beside the unit's, where it may use a right answer under the exercise's own name.
     """
-    mistakes = "\n".join(["from __future__ import annotations", *needed_by(path, name), ""])
+    mistakes = "\n".join(["from __future__ import annotations", *needed_by(path, name, function=function), ""])
     return {"mistakes": mistakes, unit: f"from mistakes import {name} as {exercise}\n"}
 
 
-def needed_by(path: Path, *names: str, without: Collection[str] = ()) -> list[str]:
+def needed_by(
+    path: Path, *names: str, without: Collection[str] = (), function: str = "", name: str | None = None
+) -> list[str]:
     """Return some definitions of a file with the imports and definitions that they need, in their order.
 
-    without: the names that exist already.
+    Args:
+        path: The file.
+        names: The names of the definitions.
+        without: The names that exist already.
+        function: The function that they are in, such as `right_answers`; by default they are at the top level.
+        name: The name that the definition gets, if there is only one.
     """
-    definitions = _unmarked_definitions(path)
+    statements = _statements(path, function)
+    definitions = _unmarked(modules.definitions_in(statements))
     used = needed_names(names, definitions, without)
     texts = []
-    for node in _tree(path).body:
+    for node in statements:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            if getattr(node, "module", "") != "__future__" and used & _imported(node):
+            # An answer's own unit is the file that it is for.
+            if getattr(node, "module", "") not in ("__future__", path.parent.name) and used & _imported(node):
                 texts.append(ast.unparse(node))
         else:
-            texts += [
-                ast.unparse(one) for name, one in definitions.items() if name in used and one.lineno == node.lineno
-            ]
+            for own, one in definitions.items():
+                if own in used and one.lineno == node.lineno:
+                    texts.append(
+                        ast.unparse(renamed(copy.deepcopy(one), {own: name}) if name and own in names else one)
+                    )
     return texts
 
 
@@ -193,10 +212,14 @@ def _imported(node: ast.Import | ast.ImportFrom) -> set[str]:
     return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
 
 
-def _bound_in(path: Path) -> set[str]:
-    """Return the names that a file defines or imports at top level."""
-    imports = (_imported(node) for node in _tree(path).body if isinstance(node, ast.Import | ast.ImportFrom))
-    return set(definitions_in(path)).union(*imports)
+def answers_in(course: Course, path: Path, function: str) -> dict[str, ast.stmt]:
+    """Return the answers in `wrong_answers` or `right_answers` of a suite.
+
+    A definition whose name begins with an underscore, or is another exercise of the unit, helps others.
+    """
+    found = modules.definitions_in(_statements(path, function))
+    others = course.units[path.parent.name].exercises
+    return {name: node for name, node in found.items() if not name.startswith("_") and name not in others}
 
 
 def definitions_in(path: Path) -> dict[str, ast.stmt]:
@@ -205,17 +228,24 @@ def definitions_in(path: Path) -> dict[str, ast.stmt]:
 
 
 @functools.cache
-def _unmarked_definitions(path: Path) -> dict[str, ast.stmt]:
-    """Return what a file defines, without our decorators."""
-    found = definitions_in(path)
-    marks = {MARK}
-    marks |= {
-        name for name, node in found.items() if isinstance(node, ast.FunctionDef) and MARK in names_in(*node.body)
-    }
-    for name, node in found.items():
+def _statements(path: Path, function: str) -> list[ast.stmt]:
+    """Return the statements of a file, or its imports and the statements of a function in it."""
+    body = _tree(path).body
+    if not function:
+        return body
+    imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    inside = [node.body for node in body if isinstance(node, ast.FunctionDef) and node.name == function]
+    return [*imports, *itertools.chain(*inside)]
+
+
+def _unmarked(definitions: dict[str, ast.stmt]) -> dict[str, ast.stmt]:
+    """Return definitions without the mark of a misconception."""
+    found = {}
+    for name, node in definitions.items():
+        found[name] = node
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found[name] = unmarked = copy.copy(node)
-            unmarked.decorator_list = [mark for mark in node.decorator_list if not names_in(mark) & marks]
+            unmarked.decorator_list = [mark for mark in node.decorator_list if MARK not in names_in(mark)]
     return found
 
 

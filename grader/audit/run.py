@@ -88,10 +88,7 @@ def _begin(course: Course) -> None:
 
 def probes_for(course: Course, exercise: str, criteria: Sequence[Criterion]) -> list[tuple[Probe, int]]:
     """Return the probes of an exercise with the draws of each: handwritten ones, or else derived ones."""
-    unit = criteria[0].unit
-    file = course.suites / unit / "probes.py"
-    written = probes_of(import_file(file), exercise) if file.is_file() else []
-    return written or derived_probes(criteria)
+    return probes_of(import_file(course.suites / criteria[0].unit / f"{exercise}.py")) or derived_probes(criteria)
 
 
 def _results(course: Course, cases: Sequence[Case]) -> list[CaseResult]:
@@ -117,9 +114,8 @@ def _broken(case: Case, outcomes: Sequence[tuple[Criterion, Outcome]]) -> str:
     """Return what stops an answer written by hand, if a right one raises or a wrong one lacks a name; or ""."""
     for _, outcome in outcomes:
         if outcome.kind == "raised" and case.kind in (*RIGHT, *WRITTEN):
-            if case.kind == "right answer" and outcome.file == f"{case.unit}.py" and outcome.line:
-                place = f"{case.place.rpartition(':')[0]}:{outcome.line}"
-                return f"{place}: {outcome.reason} {outcome.detail}".rstrip()
+            if case.kind == "right answer":
+                return f"{case.place}: {case.name}: {outcome.reason} {outcome.detail}".rstrip()
             if MISSING.match(outcome.detail) and not case.lacks_name:
                 return f"{case.place}: {case.name} cannot be run: {ended(outcome.detail)} Correct it."
     return ""

@@ -205,13 +205,8 @@ class Course(Model):
         return self._root / "build"
 
     def hidden_tests(self, unit: str) -> list[Path]:
-        """Return the files of a unit's hidden tests."""
-        return sorted((self.suites / unit).glob("test_*.py"))
-
-    def misconceptions(self, unit: str) -> list[Path]:
-        """Return the files that may define misconceptions of a unit: misconceptions.py and the hidden tests."""
-        own = self.suites / unit / "misconceptions.py"
-        return [*([own] if own.is_file() else []), *self.hidden_tests(unit)]
+        """Return the files of a unit's hidden tests, one for each exercise, in their order. Some may be missing."""
+        return [self.suites / unit / f"{exercise}.py" for exercise in self.units[unit].exercises]
 
     @property
     def quizzes(self) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import symtable
 import sys
 import traceback
 from collections.abc import Collection, Iterable, Mapping
@@ -66,7 +67,7 @@ def definitions_in(statements: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
     return found
 
 
-def needed_names(names: Iterable[str], definitions: Mapping[str, ast.AST], without: Collection[str] = ()) -> set[str]:
+def needed_names(names: Iterable[str], definitions: Mapping[str, ast.stmt], without: Collection[str] = ()) -> set[str]:
     """Return these names and all names in the definitions that they need, directly or not.
 
     without: names that exist already, so that their definitions are not needed.
@@ -77,8 +78,22 @@ def needed_names(names: Iterable[str], definitions: Mapping[str, ast.AST], witho
         name = waiting.pop()
         if name not in needed and name not in without:
             needed.add(name)
-            waiting += names_in(definitions[name]) if name in definitions else ()
+            waiting += _global_names(definitions[name]) if name in definitions else ()
     return needed
+
+
+def _global_names(definition: ast.stmt) -> set[str]:
+    """Return the names that a definition looks up outside itself: not those of its arguments and local variables."""
+    found: set[str] = set()
+    waiting = [symtable.symtable(ast.unparse(definition), "definition", "exec")]
+    while waiting:
+        table = waiting.pop()
+        waiting += table.get_children()
+        is_outside = table.get_type() == "module"
+        found |= {
+            one.get_name() for one in table.get_symbols() if one.is_referenced() and (is_outside or one.is_global())
+        }
+    return found
 
 
 def names_in(*nodes: ast.AST) -> set[str]:

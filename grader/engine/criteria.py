@@ -104,7 +104,11 @@ def _given(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Criterion:
-    """One test of an exercise. sentence: what a student reads if it fails. rules: the stub's words that it tries."""
+    """One test of an exercise, or one case of a test.
+
+    sentence: what a student reads if it fails. rules: the stub's words that it tries.
+    place: where its author wrote it; by default where the function is.
+    """
 
     unit: str
     exercise: str
@@ -114,16 +118,17 @@ class Criterion:
     function: Callable[..., None]
     version: str
     substitutes: Substitutes = NO_SUBSTITUTES
+    place: tuple[Path, int] | None = None
 
     @property
     def file(self) -> Path:
         """The file of the test."""
-        return Path(self._code.co_filename)
+        return self.place[0] if self.place else Path(self._code.co_filename)
 
     @property
     def line(self) -> int:
-        """The line where the test begins."""
-        return self._code.co_firstlineno
+        """The line where the test, or its case, begins."""
+        return self.place[1] if self.place else self._code.co_firstlineno
 
     @property
     def _code(self) -> CodeType:
@@ -223,7 +228,8 @@ def criteria_of(
 ) -> dict[tuple[str, int], Criterion]:
     """Return the criterion of every test of a suite, and of every case of a test, in their order.
 
-    Each has the name of its function, and the number of its case from 0.
+    Each has the name of its function, and the number of its case from 0. A file of hidden tests is named after its
+    exercise; visible tests name theirs.
 
     Raises:
         SuiteError: A test is not a criterion; the message says which one, and why.
@@ -232,42 +238,27 @@ def criteria_of(
     for name, test in vars(suite).items():
         try:
             for number, case in enumerate(_cases_of(test, name) if name.startswith("test_") else ()):
-                found[name, number] = criterion_of(test, unit, version, *case, substitutes)
+                found[name, number] = _criterion_of(test, suite, unit, version, *case, substitutes)
         except (ValueError, TypeError) as error:
             place = f"{shown(Path(test.__code__.co_filename))}:{test.__code__.co_firstlineno}"
             raise SuiteError(f"{place}: {name}: {error}.") from error
     return found
 
 
-def criterion_of(
+def _criterion_of(
     function: Callable[..., None],
+    suite: ModuleType,
     unit: str,
     version: str,
-    name: str | None = None,
-    parameters: dict[str, Any] | None = None,
-    mark: pytest.Mark | None = None,
-    substitutes: Substitutes = NO_SUBSTITUTES,
+    name: str,
+    parameters: dict[str, Any],
+    mark: pytest.Mark | None,
+    substitutes: Substitutes,
 ) -> Criterion:
-    """Make a criterion of a test function, by its mark and its docstring.
-
-    Args:
-        function: The test.
-        unit: Its unit.
-        version: The course's version, which determines the inputs.
-        name: The criterion's name; by default the function's.
-        parameters: The parameters of this case of the test, if it has cases.
-        mark: The mark of this case; by default the function's.
-        substitutes: The substitutes of the course.
-
-    Raises:
-        ValueError: The mark or the sentence is missing, or the function takes an unknown parameter.
-    """
-    name = name or function.__name__.removeprefix("test_")
-    parameters = parameters or {}
-    # A visible test has the mark `example`. It needs no rule: then it is only a worked example.
-    marker = mark or _mark(getattr(function, "pytestmark", ()), "exercise", "example")
-    if marker is None or len(marker.args) != 1 or (marker.name == "exercise" and "rule" not in marker.kwargs):
-        raise ValueError("it needs @pytest.mark.exercise('name', rule='the stub's words')")
+    """Make a criterion of a test function, by its mark, or that of its case, and its docstring. Raises ValueError."""
+    marker = mark or _mark(getattr(function, "pytestmark", ()), "rule", "example")
+    if marker is None or not all(isinstance(one, str) for one in marker.args) or len(marker.args) != 1:
+        raise ValueError("it needs @rule('the words of the stub')")
     given = functools.partial(function, **parameters) if parameters else function
     others = _parameters(given) - {"student", "fresh"} - parameters.keys()
     if others:
@@ -275,18 +266,20 @@ def criterion_of(
     sentence = marker.kwargs.get("sentence") or " ".join((inspect.getdoc(function) or "").split())
     if not sentence:
         raise ValueError("it needs a docstring: the sentence that a student reads")
-    rule = marker.kwargs.get("rule", ())
+    line = marker.kwargs.get("line") or inspect.unwrap(function).__code__.co_firstlineno
+    exercise, rule = suite.__name__.rpartition(".")[-1], marker.args[0]
+    if marker.name == "example":  # a visible test; without a rule it is only a worked example
+        exercise, rule = marker.args[0], marker.kwargs.get("rule", ())
     rules = (rule,) if isinstance(rule, str) else tuple(rule)
-    return Criterion(unit, marker.args[0], name, sentence, rules, given, version, substitutes)
+    place = (Path(suite.__file__), line) if suite.__file__ else None
+    return Criterion(unit, exercise, name, sentence, rules, given, version, substitutes, place)
 
 
 def criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
     """Return the criteria of a unit's hidden suite."""
     substitutes = hidden_substitutes(course)
-    suites = map(import_file, course.hidden_tests(unit))
-    return _known(
-        course, [one for suite in suites for one in criteria_of(suite, unit, course.version, substitutes).values()]
-    )
+    suites = [import_file(path) for path in course.hidden_tests(unit) if path.is_file()]
+    return [one for suite in suites for one in criteria_of(suite, unit, course.version, substitutes).values()]
 
 
 def visible_criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
@@ -296,14 +289,9 @@ def visible_criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
         return []
     found = criteria_of(import_file(path), unit, course.version, visible_substitutes(course))
     removed = tests_left_out(path.read_text(encoding="utf-8"), left_out(course).get(unit, []))
-    return _known(course, [criterion for (test, _), criterion in found.items() if test not in removed])
-
-
-def _known(course: Course, criteria: list[Criterion]) -> list[Criterion]:
-    """Return these criteria if each is of an exercise of its unit, also of one that is left out. Raises SuiteError."""
-    missing = left_out(course)
+    criteria = [criterion for (test, _), criterion in found.items() if test not in removed]
+    names = [*course.units[unit].exercises, *left_out(course).get(unit, ())]
     for one in criteria:
-        names = [*course.units[one.unit].exercises, *missing.get(one.unit, ())]
         if one.exercise not in names:
             raise SuiteError(
                 f"{shown(one.file)}:{one.line}: {one.name} belongs to {one.exercise!r}, which autograder.yml does not "
@@ -330,7 +318,7 @@ def _cases_of(test: Callable[..., None], name: str) -> Iterator[tuple[str, dict[
     for number, case in enumerate(cases):
         # A case is a `pytest.param` or plain values.
         values = getattr(case, "values", case) if len(names) > 1 or hasattr(case, "marks") else (case,)
-        mark = _mark([one.mark for one in getattr(case, "marks", ())], "exercise", "example")
+        mark = _mark([one.mark for one in getattr(case, "marks", ())], "rule", "example")
         if len(names) != len(values):
             raise ValueError(f"case {number + 1} of parametrize has {len(values)} values for {len(names)} parameters")
         label = getattr(case, "id", None) or str(number)

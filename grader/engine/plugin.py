@@ -60,7 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Find the course, and register its marks."""
-    config.addinivalue_line("markers", "exercise(name, rule): the exercise a test belongs to, and the stub's own words")
+    config.addinivalue_line("markers", "rule(words): the words of the stub that a hidden test is about")
     config.addinivalue_line(
         "markers", "example(name, rule): the exercise of a visible test, and the words that it tries"
     )

@@ -145,7 +145,7 @@ def _with_earlier_tests(new: dict[str, Any], path: Path, kept: Collection[str], 
     """Add the tests of the units in `kept` that the file at `path` has, in the order of `units`."""
 
     def unit_of(test: dict[str, Any]) -> str:
-        return Path(test["nodeid"].partition("::")[0]).stem.removeprefix("test_")
+        return Path(test["nodeid"].partition("::")[0]).parent.name
 
     try:
         before = json.loads(path.read_bytes())

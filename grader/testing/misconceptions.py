@@ -1,17 +1,15 @@
 """Misconceptions: named wrong answers, each with a sentence that helps the student.
 
-They are in `misconceptions.py` beside a unit's hidden tests, or in the files of those tests. Most are rows: changes to
-the text of the solution.
+They are in the file of an exercise, below its hidden tests. Most are rows: changes to the text of the solution.
 
-    ROWS = [
-        row("double", "halved", replace("2 * x", "x / 2"),
-            "The number is divided by two. Doubling it multiplies it by two."),
+    MISCONCEPTIONS = [
+        mistake("halved", replace("2 * x", "x / 2"), "The number is divided by two. Doubling it multiplies it by two."),
     ]
 
-A changed answer calls right copies of the other exercises, except for those in the unit's CALLS. These are replaced by
+A changed answer calls right copies of the other exercises, except for those in the file's CALLS. These are replaced by
 substitutes if the student's answer to them is wrong, like the calls in a student's answer.
 
-    CALLS = {"quadruple": ["double"]}
+    CALLS = ["double"]
 
 A changed answer may also call the answer of another row of its unit, by the row's name. A misconception that a
 replacement cannot express is a function or class marked with `@misconception`.
@@ -35,14 +33,14 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
-from grader.course.model import Course
+from grader.course.model import Course, definitions
 from grader.course.modules import definitions_in, described, import_file, names_in, needed_names, shown
 from grader.errors import GraderError
 from grader.files import write_atomically
 
 RIGHT = "right_"  # the prefix of a right answer that a changed one calls
-_HAS_ROWS = re.compile(r"\bROWS\b|\brow\(")
-_IS_SOURCE = re.compile(r"^(ROWS\b|@misconception\b)", re.MULTILINE)
+_HAS_ROWS = re.compile(r"\bMISCONCEPTIONS\b|\bmistake\(")
+_HAS_TESTS = re.compile(r"^(def test_|test_\w+ =)", re.MULTILINE)
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 
 
@@ -78,7 +76,6 @@ def replace(old: str, new: str, times: int = 1) -> Replacements:
 class Row:
     """A misconception written as a change to the solution of an exercise."""
 
-    exercise: str
     name: str
     change: Replacements
     sentence: str
@@ -86,22 +83,26 @@ class Row:
     line: int
 
     @property
+    def exercise(self) -> str:
+        """The exercise that it answers."""
+        return self.file.stem
+
+    @property
     def place(self) -> str:
         """Its file and line."""
         return f"{shown(self.file)}:{self.line}"
 
 
-def row(exercise: str, name: str, change: Replacements, sentence: str) -> Row:
-    """Make a row of a unit's ROWS.
+def mistake(name: str, change: Replacements, sentence: str) -> Row:
+    """Make one of the MISCONCEPTIONS of an exercise.
 
     Args:
-        exercise: The exercise.
         name: The name of the mistake in reports.
         change: The change that makes the solution wrong.
         sentence: Helps a student who made the mistake.
     """
     caller = sys._getframe(1)
-    return Row(exercise, name, change, sentence, Path(caller.f_code.co_filename), caller.f_lineno)
+    return Row(name, change, sentence, Path(caller.f_code.co_filename), caller.f_lineno)
 
 
 @dataclass(frozen=True)
@@ -118,11 +119,11 @@ class Misconception:
     place: str
 
 
-def misconception(exercise: str, sentence: str) -> Callable[[Implementation], Implementation]:
-    """Mark a function or class as a known wrong answer to `exercise`, under its own name."""
+def misconception(sentence: str) -> Callable[[Implementation], Implementation]:
+    """Mark a function or class as a known wrong answer to the exercise of its file, under its own name."""
 
     def mark(implementation: Implementation) -> Implementation:
-        implementation.misconception = exercise, sentence  # type: ignore[attr-defined]
+        implementation.misconception = sentence  # type: ignore[attr-defined]
         return implementation
 
     return mark
@@ -141,11 +142,11 @@ def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
             Misconception(one.exercise, one.name, one.sentence, getattr(made, one.name), one.place) for one in written
         ]
     for module in modules:
+        file = Path(module.__file__ or "")
         for value in vars(module).values():
-            match getattr(value, "__dict__", {}).get("misconception"):
-                case (str(exercise), str(sentence)):
-                    place = f"{shown(Path(module.__file__ or ''))}:{_line_of(value)}"
-                    found.append(Misconception(exercise, value.__name__, sentence, value, place))
+            if isinstance(sentence := getattr(value, "__dict__", {}).get("misconception"), str):
+                place = f"{shown(file)}:{_line_of(value)}"
+                found.append(Misconception(file.stem, value.__name__, sentence, value, place))
     return found
 
 
@@ -187,9 +188,7 @@ def build(course: Course, units: Iterable[str]) -> list[Path]:
     written = []
     for unit in units:
         path, sources = made_file(course, unit), source_files(course, unit)
-        if not sources:
-            folder = shown(course.suites / unit)
-            raise MisconceptionError(f"{folder}/misconceptions.py is missing: write the unit's misconceptions there.")
+        _require_files_of_exercises(course, unit, sources)
         has_rows = any(_HAS_ROWS.search(path.read_text(encoding="utf-8")) for path in sources)
         if has_rows and not _is_current(course, unit):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -198,6 +197,19 @@ def build(course: Course, units: Iterable[str]) -> list[Path]:
             write_atomically(path, f"# {_digest(course, unit)}\n{text}")
             written.append(path)
     return written
+
+
+def _require_files_of_exercises(course: Course, unit: str, sources: Sequence[Path]) -> None:
+    """Raise MisconceptionError if an exercise of a unit has no file, or tests are in the file of none."""
+    for path in course.hidden_tests(unit):
+        if path not in sources:
+            raise MisconceptionError(f"{shown(path)} is missing: write the hidden tests of {path.stem} there.")
+    for path in sorted((course.suites / unit).glob("*.py")):
+        if path not in sources and (path.name == "misconceptions.py" or _HAS_TESTS.search(path.read_text("utf-8"))):
+            raise MisconceptionError(
+                f"{shown(path)} is not the file of an exercise, so it is not read: move what is about an exercise to "
+                f"{shown(path.parent)}/<exercise>.py."
+            )
 
 
 def made_file(course: Course, unit: str) -> Path:
@@ -229,10 +241,10 @@ def _changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: 
             raise MisconceptionError(f"{one.place}: {twice}")
         # An exercise that is called by its own name counts as the student's, and can be substituted.
         private = {name: new for name, new in right.items() if name not in calls.get(one.exercise, ())}
-        changed.append(_renamed(_changed(source, one), {**private, one.exercise: one.name}))
+        changed.append(renamed(_changed(source, one), {**private, one.exercise: one.name}))
     used = {name.removeprefix(RIGHT) for name in names_in(*changed)}
     needed = needed_names(used, definitions) & definitions.keys()
-    kept = [_renamed(node, right) for name, node in definitions.items() if name in needed]
+    kept = [renamed(node, right) for name, node in definitions.items() if name in needed]
     public = sorted(needed.intersection(name for names in calls.values() for name in names))
     return "\n".join(
         ['"""Made by `grader build` from the rows of the misconceptions: edit those."""', ""]
@@ -249,7 +261,7 @@ def _changed_by_both(source: Path, pair: list[Replacements], exercise: str, name
         # The two together may be no Python, or odd Python.
         with contextlib.suppress(ValueError, SyntaxError), warnings.catch_warnings(action="ignore"):
             [definition] = ast.parse(other.applied(one.applied(_undocumented(source, exercise)))).body
-            return compile(ast.Module([_renamed(definition, names)], []), "two mistakes", "exec")
+            return compile(ast.Module([renamed(definition, names)], []), "two mistakes", "exec")
     return None
 
 
@@ -301,7 +313,7 @@ def _undocumented(source: Path, exercise: str) -> str:
     return "".join(lines[number - 1] for number in kept if number not in left_out)
 
 
-def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
+def renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
     """Rename a definition and the names in it, and return it."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         node.name = names.get(node.name, node.name)
@@ -315,12 +327,9 @@ def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
 
 
 def source_files(course: Course, unit: str) -> list[Path]:
-    """Return the files with misconceptions of a unit. Searches their texts, because importing them imports torch."""
-    return [
-        path
-        for path in course.misconceptions(unit)
-        if path.name == "misconceptions.py" or _IS_SOURCE.search(path.read_text(encoding="utf-8"))
-    ]
+    """Return the files with misconceptions of a unit: those of its exercises, also of those that are left out."""
+    paths = [course.suites / unit / f"{name}.py" for name in definitions(course.solutions / f"{unit}.py")]
+    return [path for path in paths if path.is_file()]
 
 
 def _modules_of(course: Course, unit: str) -> list[ModuleType]:
@@ -331,22 +340,24 @@ def _rows(modules: Sequence[ModuleType]) -> list[Row]:
     """Return the rows of all ROWS. Raises MisconceptionError if it has something else, or a row is elsewhere only."""
     found: list[Row] = []
     for module in modules:
-        own = getattr(module, "ROWS", [])
+        own = getattr(module, "MISCONCEPTIONS", [])
         found += own if isinstance(own, list) else [own]
         if not all(isinstance(one, Row) for one in found):
             file = shown(Path(module.__file__ or ""))
-            raise MisconceptionError(f"{file}: ROWS has something else than rows: write `ROWS = [row(…), …]`.")
+            raise MisconceptionError(
+                f"{file}: MISCONCEPTIONS has something else than mistakes: write `MISCONCEPTIONS = [mistake(…), …]`."
+            )
     for name, value in [pair for module in modules for pair in vars(module).items()]:
         for one in value if isinstance(value, list | tuple) else [value]:
             if isinstance(one, Row) and one not in found:
                 raise MisconceptionError(
-                    f"{one.place}: the row {one.name!r} is in {name} and not in ROWS: add it there."
+                    f"{one.place}: the mistake {one.name!r} is in {name} and not in MISCONCEPTIONS: add it there."
                 )
     return found
 
 
 def _calls(modules: Iterable[ModuleType]) -> dict[str, Sequence[str]]:
-    return {name: called for module in modules for name, called in getattr(module, "CALLS", {}).items()}
+    return {Path(module.__file__ or "").stem: module.CALLS for module in modules if hasattr(module, "CALLS")}
 
 
 @functools.cache

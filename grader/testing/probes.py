@@ -83,20 +83,19 @@ Probe = Callable[[Any, "Draw"], Iterator[Property]]
 Choice = TypeVar("Choice")
 
 
-def probe(exercise: str, draws: int = DRAWS) -> Callable[[Probe], Probe]:
-    """Mark a function that takes a unit's names and a Draw as a probe of `exercise`, with this number of draws."""
+def probe(draws: int = DRAWS) -> Callable[[Probe], Probe]:
+    """Mark a function that takes a unit's names and a Draw as a probe of its file's exercise, with so many draws."""
 
     def mark(function: Probe) -> Probe:
-        function.probes = exercise, draws  # type: ignore[attr-defined]
+        function.draws = draws  # type: ignore[attr-defined]
         return function
 
     return mark
 
 
-def probes_of(module: ModuleType, exercise: str) -> list[tuple[Probe, int]]:
+def probes_of(suite: ModuleType) -> list[tuple[Probe, int]]:
     """Return the probes of an exercise, and the number of draws of each, in the order of their definitions."""
-    marked = [(value, value.probes) for value in vars(module).values() if hasattr(value, "probes")]
-    return [(function, draws) for function, (name, draws) in marked if name == exercise]
+    return [(value, value.draws) for value in vars(suite).values() if isinstance(getattr(value, "draws", None), int)]
 
 
 # -- inputs ------------------------------------------------------------------------------------------------------
@@ -246,7 +245,7 @@ def has_parameters(module: nn.Module, wanted: Iterable[Tensor]) -> bool:
     return all(id(parameter) in known for parameter in wanted)
 
 
-def set_layers(draw: Draw, module: nn.Module, names: Iterable[str]) -> dict[str, Tensor]:
+def set_drawn_layers(draw: Draw, module: nn.Module, names: Iterable[str]) -> dict[str, Tensor]:
     """Draw new values for the parameters of these layers, and return them by name."""
     found = {}
     for name in names:

@@ -10,14 +10,14 @@ from courses import COURSE, REPOSITORY
 from example_class import CLASS
 from units import SUITES
 
-from grader.audit.cases import completed
+from grader.audit.cases import in_style
 from grader.engine.engine_client import Engine
 from grader.submissions.reader import read_submission
 from grader.submissions.submission import Submission, UnitSource, UnitSubmission
 
 UNITS = COURSE.units
 HOSTILE = "mallory"
-RIGHT_ANSWERS = {f"{unit}-{path.stem}": (unit, path) for unit in UNITS for path in SUITES[unit].accepted_answers}
+RIGHT_ANSWERS = {f"{unit}-{style}": (unit, style) for unit in UNITS for style in SUITES[unit].styles}
 HONEST = [name for name in CLASS if name != HOSTILE]
 
 
@@ -28,8 +28,8 @@ def anomalies(engine: Engine, submission: Submission) -> list[str]:
 @pytest.mark.proof(part="attacks")
 @pytest.mark.parametrize("name", RIGHT_ANSWERS)
 def test_a_right_answer_causes_no_anomaly(engine: Engine, name: str) -> None:
-    unit, path = RIGHT_ANSWERS[name]
-    source = UnitSource(f"{unit}.py", (completed(COURSE, path, unit),))
+    unit, style = RIGHT_ANSWERS[name]
+    source = UnitSource(f"{unit}.py", (in_style(COURSE, unit, style),))
     assert anomalies(engine, Submission(name, None, {unit: UnitSubmission(source)})) == []
 
 

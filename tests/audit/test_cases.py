@@ -15,11 +15,14 @@ from grader.audit.cases import (
     AuditError,
     Case,
     cases_of,
-    completed,
     definitions_in,
+    in_style,
     sample,
     standing_alone,
+    styles_of,
 )
+from grader.course.model import load_course
+from grader.course.new import new_course
 from grader.engine.failure_matrix import names_in
 from grader.testing.misconceptions import build
 
@@ -47,20 +50,8 @@ def test_every_exercise_has_accepted_answers_a_stub_and_wrong_answers_of_every_k
 @pytest.mark.proof(part="audit")
 @pytest.mark.parametrize("unit", COURSE.units)
 def test_every_handwritten_mistake_is_graded_without_our_own_code(unit: str) -> None:
-    """A name that matches no exercise would be skipped silently."""
     marks = ("import grader", "from grader", "@misconception")
     assert [case.name for case in cases(unit) if any(mark in "".join(case.sources.values()) for mark in marks)] == []
-    graded = {case.name for case in cases(unit)}
-    for folder in ("pairs", "unlisted_mistakes"):
-        path = COURSE.suites / unit / f"{folder}.py"
-        helpers = used_in(path)
-        assert definitions_in(path).keys() - graded <= helpers
-
-
-def used_in(path: Path) -> set[str]:
-    """The names that the definitions of a file use."""
-    text = path.read_text(encoding="utf-8")
-    return {name for name in definitions_in(path) if text.count(name) > 1}
 
 
 def test_an_answer_is_defined_under_the_name_of_its_exercise() -> None:
@@ -87,27 +78,17 @@ def test_an_answer_has_only_the_imports_and_definitions_that_it_needs(tmp_path: 
     assert "TWO" not in sources["mistakes"]
 
 
-def test_an_accepted_answer_is_completed_with_missing_exercises_of_the_solution(tmp_path: Path) -> None:
-    path = tmp_path / "own_softmax.py"
-    path.write_text(
-        "from torch import softmax as softmax_stable\n\n\ndef context_vector(weights, inputs):\n    return 0\n"
-    )
-    exercises = COURSE.units["simple_attention"].exercises
+def test_a_style_has_its_right_answers_and_solutions_where_it_has_none(tmp_path: Path) -> None:
+    new_course(tmp_path / "course", "A course")
+    course = load_course(tmp_path / "course")
+    median = course.suites / "averages" / "median.py"
+    median.write_text(median.read_text(encoding="utf-8").partition("def right_answers")[0], encoding="utf-8")
 
-    text = completed(COURSE, path, "simple_attention")
-
-    assert text.startswith(path.read_text())
-    assert text.count("def context_vector") == 1
-    assert "def softmax_stable" not in text
-    names = names_in("simple_attention", {"simple_attention": text})
-    assert exercises.keys() <= names.keys()
-    assert names["simple_self_attention"].__globals__["context_vector"](1, 2) == 0
-
-
-def test_a_complete_accepted_answer_is_unchanged() -> None:
-    for unit in COURSE.units:
-        path = COURSE.solutions / f"{unit}.py"
-        assert completed(COURSE, path, unit) == path.read_text(encoding="utf-8")
+    assert list(styles_of(course, "averages")["with_the_library"]) == ["mean"]
+    text = in_style(course, "averages", "with_the_library")
+    names = names_in("averages", {"averages": text})
+    assert ("statistics.fmean" in text, "statistics.median" in text) == (True, False)
+    assert (names["mean"]([1, 2]), names["median"]([3, 1, 2])) == (1.5, 2)
 
 
 @pytest.mark.proof(part="audit")
@@ -127,5 +108,5 @@ def test_a_mutant_comes_with_the_units_that_its_solution_imports() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named() -> None:
-    with pytest.raises(AuditError, match=r"grader/suites/nothing/misconceptions.py is missing: the audit needs it"):
-        definitions_in(COURSE.suites / "nothing" / "misconceptions.py")
+    with pytest.raises(AuditError, match=r"grader/suites/nothing/add.py is missing: the audit needs it"):
+        definitions_in(COURSE.suites / "nothing" / "add.py")

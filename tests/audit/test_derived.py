@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 import torch
 from courses import COURSE
 
 from grader.audit.equivalence import DRAWS, SearchResult, Solution, derived_probes
 from grader.audit.run import probes_for
-from grader.engine.criteria import criterion_of
+from grader.engine.criteria import Criterion
 from grader.testing.checks import expect_close, expect_error
 from grader.testing.draws import Fresh
 from grader.testing.student import Student
@@ -20,20 +18,17 @@ from grader.testing.student import Student
 Double = Callable[[Any], Any]
 
 
-@pytest.mark.exercise("double", rule="double doubles")
 def doubles(student: Student, fresh: Fresh) -> None:
     """The numbers should be doubled."""
     x = fresh(3)
     expect_close(student.double(x), 2 * x)
 
 
-@pytest.mark.exercise("double", rule="double refuses texts")
 def refuses(student: Student) -> None:
     """A text should be refused."""
     expect_error(lambda: student.double("a"))
 
 
-@pytest.mark.exercise("double", rule="a Doubling has a factor")
 def begins(student: Student) -> None:
     """A layer should have weights of any values."""
     student.make("Linear", 2, 3).parameters()
@@ -46,9 +41,12 @@ def double(x: Any) -> Any:
     return 2 * x
 
 
+def criterion(test: Callable[..., None], unit: str = "sums") -> Criterion:
+    return Criterion(unit, "double", test.__name__, "A sentence.", (), test, "1")
+
+
 def search(other: Double, *tests: Callable[..., None]) -> SearchResult:
-    probes = derived_probes(criterion_of(test, "sums", "1") for test in tests)
-    return Solution({"double": double}, probes).search({"double": other})
+    return Solution({"double": double}, derived_probes(map(criterion, tests))).search({"double": other})
 
 
 def test_an_answer_that_does_the_same_shows_no_difference() -> None:
@@ -89,10 +87,5 @@ def test_first_values_of_parameters_are_no_difference() -> None:
 
 
 def test_handwritten_probes_replace_derived_ones() -> None:
-    of_hand, other = (
-        criterion_of(functools.update_wrapper(functools.partial(doubles), doubles), unit, "1")
-        for unit in ("simple_attention", "sums")
-    )
+    of_hand = criterion(doubles, "simple_attention")
     assert {draws for _, draws in probes_for(COURSE, "dot_product", [of_hand])} != {DRAWS}
-    assert [draws for _, draws in probes_for(COURSE, "nothing", [of_hand])] == [DRAWS]  # the unit has no probe of it
-    assert [draws for _, draws in probes_for(COURSE, "double", [other])] == [DRAWS]  # the unit has no probes

@@ -30,12 +30,12 @@ from grader.testing.probes import (
 Function = Callable[[Any], Any]
 
 
-@probe("double", draws=50)
+@probe(draws=50)
 def doubled(unit: Any, draw: Draw) -> Iterator[Property]:
     yield "the number", unit.double(draw.number)
 
 
-@probe("double", draws=3)
+@probe(draws=3)
 def doubled_again(unit: Any, draw: Draw) -> Iterator[Property]:
     yield "the text", unit.double("a" * draw.number)
 
@@ -47,7 +47,7 @@ def double(number: Any) -> Any:
 def probes(*functions: Any) -> list[tuple[Probe, int]]:
     module = ModuleType("probes")
     vars(module).update({function.__name__: function for function in functions})
-    return probes_of(module, "double")
+    return probes_of(module)
 
 
 def search(right: Function, other: Function, *functions: Any) -> SearchResult:
@@ -81,7 +81,7 @@ def test_an_answer_that_raises_differs() -> None:
 
 
 def test_an_answer_that_never_ends_differs_and_is_not_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    @probe("double", draws=1)
+    @probe(draws=1)
     def refused(unit: Any, _draw: Draw) -> Iterator[Property]:
         yield from refusal(unit.double, "text", any_error=True)
 
@@ -100,7 +100,7 @@ def test_an_answer_that_never_ends_differs_and_is_not_a_refusal(monkeypatch: pyt
 
 
 def test_an_answer_that_shows_less_differs() -> None:
-    @probe("double", draws=1)
+    @probe(draws=1)
     def each(unit: Any, _draw: Draw) -> Iterator[Property]:
         for number in unit.double([1, 2]):
             yield "a number", number
@@ -123,7 +123,7 @@ def test_a_solution_is_observed_once() -> None:
 
 
 def test_both_answers_get_the_same_draws_and_random_states() -> None:
-    @probe("double")
+    @probe()
     def by_chance(unit: Any, draw: Draw) -> Iterator[Property]:
         yield "numbers", [*draw.normal(2, 3).tolist(), draw.size(), draw.integers(0, 9, 4).tolist()]
         yield "chance", unit.double(0)

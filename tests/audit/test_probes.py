@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import io
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +14,6 @@ from units import SUITES, defined_in
 
 from grader.audit.equivalence import Solution
 from grader.audit.run import probes_for
-from grader.testing.probes import probes_of
 
 pytestmark = pytest.mark.proof(part="full")
 
@@ -41,7 +39,7 @@ def solution_of(unit: str) -> dict[str, Any]:
 
 @functools.cache
 def accepted_answers_of(unit: str) -> dict[str, dict[str, Any]]:
-    return {path.stem: defined_in(path, unit) for path in SUITES[unit].accepted_answers}
+    return {style: SUITES[unit].in_style(style) for style in SUITES[unit].styles}
 
 
 def probed(unit: str, exercise: str) -> Solution:
@@ -82,13 +80,3 @@ def test_every_misconception_shows_a_difference(unit: str, exercise: str) -> Non
     }
 
     assert unseen == set()
-
-
-@pytest.mark.parametrize("unit", COURSE.units)
-def test_every_probe_is_of_an_exercise_that_the_course_has(unit: str) -> None:
-    probes = importlib.import_module(f"grader.suites.{unit}.probes")
-    exercises = COURSE.units[unit].exercises
-
-    found = [probe for exercise in exercises for probe, _ in probes_of(probes, exercise)]
-
-    assert len(found) == sum(hasattr(value, "probes") for value in vars(probes).values())

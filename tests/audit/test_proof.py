@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import courses
 import pytest
@@ -13,7 +12,6 @@ from units import SUITES
 from grader.audit.pages import interval
 from grader.audit.verdict import digest_of
 
-PROBES = [*sorted(COURSE.suites.glob("*probes.py")), *(COURSE.suites / unit / "probes.py" for unit in SUITES)]
 PAGE = (REPOSITORY / "docs" / "accuracy.md").read_text(encoding="utf-8")
 
 
@@ -47,16 +45,3 @@ def test_the_page_says_that_nothing_was_graded_wrongly() -> None:
 )
 def test_an_interval_is_wilsons(count: int, total: int, low: float, high: float) -> None:
     assert interval(count, total) == pytest.approx((low, high), abs=5e-4)
-
-
-@pytest.mark.parametrize("path", PROBES, ids=lambda path: path.relative_to(COURSE.suites).as_posix())
-def test_no_probe_has_seen_a_hidden_test(path: Path) -> None:
-    """Probes use their own inputs, or they would miss what the tests miss."""
-    text = path.read_text(encoding="utf-8")
-    assert not re.search(r"^\s*from \.", text, re.MULTILINE)
-    # The modules that several units' probes share are among these files.
-    allowed = {
-        "grader.testing.probes",
-        *(f"grader.suites.{shared.stem}" for shared in PROBES if shared.parent == COURSE.suites),
-    }
-    assert set(re.findall(r"grader[.\w]*", text)) <= allowed

@@ -17,6 +17,7 @@ from grader.sandbox.failures import FailedStatement
 from grader.testing.checks import CheckFailed, expect_close, expect_true
 from grader.testing.draws import Fresh
 from grader.testing.student import InProcessBackend, Student
+from grader.testing.suite import rule
 
 EARLIER = ("normalize_by_sum", "softmax_stable", "attention_dropout")
 
@@ -203,7 +204,7 @@ def suite(*tests: Any) -> ModuleType:
     return module
 
 
-@pytest.mark.exercise("attend", rule="a rule")
+@rule("a rule")
 @pytest.mark.parametrize("size", [2, pytest.param(3, id="large")])
 def sized(student: Student, size: int) -> None:
     """A sentence."""
@@ -225,6 +226,6 @@ def test_a_test_that_is_not_a_criterion_is_named_with_its_line() -> None:
 
     line = unmarked.__code__.co_firstlineno
     with pytest.raises(
-        SuiteError, match=rf"^tests/engine/test_criteria\.py:{line}: test_unmarked: it needs @pytest.mark.exercise"
+        SuiteError, match=rf"^tests/engine/test_criteria\.py:{line}: test_unmarked: it needs @rule"
     ):
         criteria_of(suite(unmarked), "answers", "1")

@@ -9,7 +9,7 @@ import numpy
 import pytest
 import torch
 from torch import Tensor, nn
-from units import SUBSTITUTES, SUITES, UNITS, Suite, defined_in, passed, right
+from units import SUBSTITUTES, SUITES, UNITS, Suite, passed, right
 
 from grader.testing.student import InProcessBackend, Student
 from grader.testing.substitutes import MODULE
@@ -125,8 +125,7 @@ def test_a_right_answer_passes_whatever_the_draws_are(exercise: str, name: str) 
 )
 def test_a_ready_made_function_earns_a_remark_and_costs_nothing(style: str, remarked: set[str]) -> None:
     suite: Suite = SUITES["simple_attention"]
-    [path] = [path for path in suite.accepted_answers if path.stem == style]
-    outcomes = suite.outcomes(defined_in(path, suite.unit))
+    outcomes = suite.outcomes(suite.in_style(style))
     assert all(outcome.passed for outcome in outcomes.values())
     assert {criterion.exercise for criterion in suite.criteria if outcomes[criterion.name].remarks} == remarked
 

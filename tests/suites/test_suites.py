@@ -40,21 +40,17 @@ def test_an_untouched_stub_earns_nothing_and_is_reported_as_not_written(suite: S
 
 
 @pytest.mark.parametrize(
-    ("suite", "path"),
-    [
-        pytest.param(suite, path, id=f"{unit}-{path.stem}")
-        for unit, suite in SUITES.items()
-        for path in suite.accepted_answers
-    ],
+    ("suite", "style"),
+    [pytest.param(suite, style, id=f"{unit}-{style}") for unit, suite in SUITES.items() for style in suite.styles],
 )
-def test_a_right_answer_in_another_style_earns_every_criterion(suite: Suite, path: Path) -> None:
-    found = suite.outcomes(defined_in(path, suite.unit))
+def test_a_right_answer_in_another_style_earns_every_criterion(suite: Suite, style: str) -> None:
+    found = suite.outcomes(suite.in_style(style))
     assert {name: outcome.reason for name, outcome in found.items() if not outcome.passed} == {}
 
 
 @by_unit
 def test_accepted_answers_come_in_several_styles(suite: Suite) -> None:
-    assert len(suite.accepted_answers) >= 4
+    assert len(suite.styles) >= 4
 
 
 @by_exercise
@@ -119,13 +115,14 @@ def test_a_misconception_has_a_short_text_about_its_idea(suite: Suite) -> None:
 
 @by_unit
 def test_the_hidden_tests_share_no_statement_with_the_visible_ones(suite: Suite) -> None:
-    def statements(path: Path) -> set[str]:
-        tests = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)]
-        tests = [node for node in tests if node.name.startswith("test_")]
+    def statements(*paths: Path) -> set[str]:
+        nodes = [node for path in paths for node in ast.parse(path.read_text(encoding="utf-8")).body]
+        tests = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
         assert tests
         return {ast.unparse(statement) for node in tests for statement in node.body}
 
-    assert statements(suite.path) & statements(COURSE.checks / suite.path.name) == set()
+    visible = COURSE.checks / f"test_{suite.unit}.py"
+    assert statements(*COURSE.hidden_tests(suite.unit)) & statements(visible) == set()
 
 
 def test_released_criteria_keep_their_names_and_points() -> None:

@@ -203,10 +203,11 @@ def release_gradescope(directory: Path, course: Course, unit: str | None = None)
     """
     require_built(course)
     for name in [unit] if unit else course.units:
-        if not course.hidden_tests(name):
+        if not any(path.is_file() for path in course.hidden_tests(name)):
             raise ReleaseError(
-                f"{shown(course.suites / name)} has no hidden tests, so all submissions would get 0 of 0 "
-                f"points, and nothing was written: write test_{name}.py there, or remove the unit from {FILENAME}."
+                f"{shown(course.suites / name)} has no hidden tests, so all submissions would get 0 of 0 points, and "
+                f"nothing was written: write {course.hidden_tests(name)[0].name} there, or remove the unit from "
+                f"{FILENAME}."
             )
     parts = [course.solutions, course.exercises, course.root / FILENAME]
     left_out: tuple[str, ...] = ()

@@ -1,0 +1,233 @@
+"""running_mean_loop: hidden tests, known mistakes and right answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from grader.suites.bigram_language_model.shared import (
+    ANY_LENGTH,
+    BLOCK,
+    CHANGED,
+    CHANGED_X,
+    DIVIDED_BY_ALL,
+    DTYPES,
+    EITHER_DTYPE,
+    FLOAT32,
+    FUTURE_TOO,
+    GRADIENTS,
+    LEFT_ALONE,
+    LOOP,
+    MEAN,
+    MEAN_GRADIENTS,
+    N_EMBD,
+    NEXT_TOO,
+    NO_GRADIENTS,
+    ONE_TEXT,
+    PRESENT_LEFT_OUT,
+    SQUEEZED,
+    SUMMED,
+    B,
+    expect_last_mean,
+    running_mean,
+    tokens_for,
+)
+from grader.suites.generation import T
+from grader.testing.checks import expect_close
+from grader.testing.contracts import Asking, Right, expect_gradients_of, expect_left_alone, expect_right
+from grader.testing.draws import Fresh
+from grader.testing.misconceptions import mistake, replace
+from grader.testing.probes import Draw, Property, call, probe
+from grader.testing.student import Student
+from grader.testing.suite import case
+
+
+@pytest.mark.parametrize("exercise", [
+    case("means_by_loop", *MEAN, "running_mean_loop"),
+])  # fmt: skip
+def test_running_means(student: Student, fresh: Fresh, exercise: str) -> None:
+    """Every number of the result."""
+    x = fresh(B, T, N_EMBD)
+    expect_close(getattr(student, exercise)(x), running_mean(student, x), "The means")
+
+
+@pytest.mark.parametrize("exercise", [
+    case("any_length_by_loop", *ANY_LENGTH, "running_mean_loop"),
+])  # fmt: skip
+def test_running_means_of_any_length(student: Student, fresh: Fresh, exercise: str) -> None:
+    """A long text, a short one and a single token, each alone in its batch."""
+    for count in (BLOCK, 2, 1):
+        x = fresh(1, count, N_EMBD)
+        expect_last_mean(student, getattr(student, exercise)(x), x)
+
+
+@pytest.mark.parametrize(("ask", "dtypes"), [
+    case("either_dtype_by_loop", *EITHER_DTYPE, LOOP, DTYPES),
+])  # fmt: skip
+def test_dtypes(student: Student, fresh: Fresh, ask: Asking, dtypes: tuple[torch.dtype, ...]) -> None:
+    """The result should be correct for each dtype."""
+    for dtype in dtypes:
+        expect_right(ask(student, fresh, dtype))
+
+
+@pytest.mark.parametrize(("exercise", "right", "draw"), [
+    case("gradients_of_the_loop", *GRADIENTS, "running_mean_loop", *MEAN_GRADIENTS),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
+    """Gradients should flow to logits and tokens."""
+    expect_gradients_of(student, exercise, right, draw(fresh))
+
+
+@pytest.mark.parametrize(("ask", "changed"), [
+    case("the_loop_leaves_x_alone", *LEFT_ALONE, LOOP, CHANGED_X),
+])  # fmt: skip
+def test_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: tuple[str, ...]) -> None:
+    """The result should be correct, and the call should not change any tensor."""
+    expect_left_alone(ask(student, fresh), *changed)
+
+
+# -- misconceptions ------------------------------------------------------------------------------------------------
+
+MISCONCEPTIONS = [
+    mistake("future_averaged_by_loop", replace("[: token + 1]", ""), FUTURE_TOO),
+    mistake("present_left_out_by_loop", replace("token + 1]", "token]"), PRESENT_LEFT_OUT),
+    mistake("next_token_averaged_by_loop", replace("token + 1]", "token + 2]"), NEXT_TOO),
+    mistake("summed_by_loop", replace("mean(dim=0)", "sum(dim=0)"), SUMMED),
+    mistake("divided_by_all_by_loop", replace("mean(dim=0)", "sum(dim=0) / len(text)"), DIVIDED_BY_ALL),
+    mistake("divided_by_one_too_few", replace("mean(dim=0)", "sum(dim=0) / token"),
+        "The sum of t + 1 tokens is divided by t. Tokens are counted from 0, so token t is the last of t + 1 tokens."),
+    mistake("features_averaged_too", replace("mean(dim=0)", "mean().expand(x.shape[2])"),
+        "The mean runs over the features too, so all features of a token become equal. Average only over the tokens: "
+        "`mean(dim=0)` of a text's past."),
+    mistake("texts_averaged_too", replace("text[: token + 1].mean(dim=0)", "x[:, : token + 1].mean(dim=(0, 1))"),
+        "The mean runs over the texts of the batch too. The texts are independent: average the tokens of each text "
+        "separately."),
+    mistake("half_of_the_mean_before",
+        replace("text[: token + 1].mean(dim=0)",
+                "sum(text[past] / 2 ** (token - past + (past > 0)) for past in range(token + 1))"),
+        "Each mean is half of the token plus half of the mean before it, so earlier tokens count less and less. In a "
+        "mean all tokens count the same."),
+    mistake("only_one_token_back", replace("[: token + 1]", "[max(0, token - 1) : token + 1]"),
+        "Each token is averaged only with the token before it. The whole past should be part of the mean."),
+    mistake("last_token_forgotten", replace("mean(dim=0)", "mean(dim=0) * (token + 1 < len(text))"),
+        "The loop stops before the last token, and its mean stays zero. `range(T)` goes through all T tokens."),
+    mistake("no_gradients_by_loop", replace("in x]", "in x.detach()]"), NO_GRADIENTS),
+    mistake("float32_weights_by_loop",
+        replace("text[: token + 1].mean(dim=0)", "torch.ones(token + 1) @ text[: token + 1] / (token + 1)"), FLOAT32),
+    mistake("no_fit_by_loop", replace("in x]", "in x.view(4, 8, 2)]"),
+        "Every call ends in an error. If it is about shapes or sizes: each token's mean has C numbers, and the "
+        "result has the shape of x, (B, T, C). Read the sizes from x."),
+    mistake("squeezed_by_loop", replace("x],\n    )", "x],\n    ).squeeze()"), SQUEEZED),
+    mistake("x_changed_by_loop",
+        replace("return torch", "x[:] = torch").replace("x],\n    )", "x],\n    )\n    return x"), CHANGED),
+    mistake("one_long_text_by_loop", replace("x],\n    )", "x.flatten(0, 1)[None]],\n    ).view_as(x)"), ONE_TEXT),
+    mistake("total_of_earlier_texts_kept",
+        replace("text[: token + 1].mean(dim=0)",
+                "(text[: token + 1].sum(dim=0) + x[:number].sum(dim=(0, 1))) / (token + 1)")
+        .replace("for text in x]", "for number, text in enumerate(x)]"),
+        "The running total keeps the tokens of the texts before, so only the first text is right. Set it to zero "
+        "before each text."),
+]  # fmt: skip
+
+
+# -- probes --------------------------------------------------------------------------------------------------------
+
+
+@probe()
+def means_by_a_loop(unit: Any, draw: Draw) -> Iterator[Property]:
+    yield from call(unit.running_mean_loop, tokens_for(draw))
+
+
+# -- answers -------------------------------------------------------------------------------------------------------
+
+
+def wrong_answers():
+    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+
+    def maximum(x):
+        return x.cummax(dim=1).values
+
+    def of_the_means(x):
+        out = x.clone()
+        for t in range(1, x.shape[1]):
+            out[:, t] = out[:, : t + 1].clone().mean(1)
+        return out
+
+    def last_text_alone(x):
+        out = torch.zeros_like(x)
+        for t in range(x.shape[1]):
+            out[-1, t] = x[-1, : t + 1].mean(0)
+        return out
+
+    def future(x):
+        return torch.stack([x[:, t:].mean(1) for t in range(x.shape[1])], dim=1)
+
+    def dimensions_exchanged(x):
+        return torch.stack([x[:, : t + 1].mean(1) for t in range(x.shape[1])], dim=0)
+
+    def first_token_left_zero(x):
+        out = torch.zeros_like(x)
+        for t in range(1, x.shape[1]):
+            out[:, t] = x[:, : t + 1].mean(1)
+        return out
+
+    def over_features(x):
+        return x.cumsum(2) / torch.arange(1, x.shape[2] + 1).to(x)
+
+    def list_of_means(x):
+        return [x[:, : t + 1].mean(1) for t in range(x.shape[1])]
+
+    def joined_end_to_end(x):
+        return torch.cat([x[b, : t + 1].mean(0) for b in range(x.shape[0]) for t in range(x.shape[1])])
+
+    def indices_left_over(x):
+        out = []
+        for text in x:
+            for t in range(len(text)):
+                mean = text[: t + 1].mean(0)
+            out.append(mean)
+        return torch.stack(out)
+
+    def divided_by_t_plus_two(x):
+        return torch.stack([x[:, : t + 1].sum(1) / (t + 2) for t in range(x.shape[1])], dim=1)
+
+
+def right_answers():
+    """Answers in other styles. Never run here: the audit reads them."""
+
+    from torch import Tensor
+
+    def by_hand(x):
+        texts = []
+        for text in x:
+            total, means = torch.zeros_like(text[0]), []
+            for token, features in enumerate(text):
+                total = total + features
+                means.append(total / (token + 1))
+            texts.append(torch.stack(means))
+        return torch.stack(texts)
+
+    def heads_of_unit_four(x):
+        out = torch.empty_like(x)
+        for token in range(x.shape[1]):
+            out[:, token] = x[:, : token + 1].sum(1) / (token + 1)
+        return out
+
+    def index_notation(x: Tensor) -> Tensor:
+        means = [x[:, 0]]
+        for t in range(1, x.size(1)):
+            means.append((means[-1] * t + x[:, t]) / (t + 1))
+        return torch.stack(means, 1)
+
+    def one_on_another(x):
+        return torch.stack([x[:, : token + 1].mean(dim=1) for token in range(x.shape[1])], dim=1)
+
+    def ready_made(x):
+        xbow = torch.zeros_like(x)
+        for b in range(x.shape[0]):
+            for t in range(x.shape[1]):
+                xbow[b, t] = torch.mean(x[b, : t + 1], 0)
+        return xbow

@@ -1,0 +1,196 @@
+"""running_mean_matmul: hidden tests, known mistakes and right answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from grader.suites.bigram_language_model.shared import (
+    ANY_LENGTH,
+    BLOCK,
+    CHANGED,
+    CHANGED_X,
+    COLUMNS,
+    DIVIDED_BY_ALL,
+    DTYPES,
+    EITHER_DTYPE,
+    FLOAT32,
+    FUTURE_TOO,
+    GRADIENTS,
+    LEFT_ALONE,
+    MATMUL,
+    MEAN,
+    MEAN_GRADIENTS,
+    N_EMBD,
+    NEXT_TOO,
+    NO_FIT,
+    NO_GRADIENTS,
+    ONE_TEXT,
+    PAST_LEFT_OUT,
+    PRESENT_LEFT_OUT,
+    SQUEEZED,
+    SUMMED,
+    B,
+    expect_last_mean,
+    running_mean,
+    tokens_for,
+)
+from grader.suites.generation import T
+from grader.testing.checks import expect_close
+from grader.testing.contracts import Asking, Right, expect_gradients_of, expect_left_alone, expect_right
+from grader.testing.draws import Fresh
+from grader.testing.misconceptions import mistake, replace
+from grader.testing.probes import Draw, Property, call, probe
+from grader.testing.student import Student
+from grader.testing.suite import case
+
+
+@pytest.mark.parametrize("exercise", [
+    case("means_by_matmul", *MEAN, "running_mean_matmul"),
+])  # fmt: skip
+def test_running_means(student: Student, fresh: Fresh, exercise: str) -> None:
+    """Every number of the result."""
+    x = fresh(B, T, N_EMBD)
+    expect_close(getattr(student, exercise)(x), running_mean(student, x), "The means")
+
+
+@pytest.mark.parametrize("exercise", [
+    case("any_length_by_matmul", *ANY_LENGTH, "running_mean_matmul"),
+])  # fmt: skip
+def test_running_means_of_any_length(student: Student, fresh: Fresh, exercise: str) -> None:
+    """A long text, a short one and a single token, each alone in its batch."""
+    for count in (BLOCK, 2, 1):
+        x = fresh(1, count, N_EMBD)
+        expect_last_mean(student, getattr(student, exercise)(x), x)
+
+
+@pytest.mark.parametrize(("ask", "dtypes"), [
+    case("either_dtype_by_matmul", *EITHER_DTYPE, MATMUL, DTYPES),
+])  # fmt: skip
+def test_dtypes(student: Student, fresh: Fresh, ask: Asking, dtypes: tuple[torch.dtype, ...]) -> None:
+    """The result should be correct for each dtype."""
+    for dtype in dtypes:
+        expect_right(ask(student, fresh, dtype))
+
+
+@pytest.mark.parametrize(("exercise", "right", "draw"), [
+    case("gradients_of_the_product", *GRADIENTS, "running_mean_matmul", *MEAN_GRADIENTS),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
+    """Gradients should flow to logits and tokens."""
+    expect_gradients_of(student, exercise, right, draw(fresh))
+
+
+@pytest.mark.parametrize(("ask", "changed"), [
+    case("the_product_leaves_x_alone", *LEFT_ALONE, MATMUL, CHANGED_X),
+])  # fmt: skip
+def test_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: tuple[str, ...]) -> None:
+    """The result should be correct, and the call should not change any tensor."""
+    expect_left_alone(ask(student, fresh), *changed)
+
+
+# -- misconceptions ------------------------------------------------------------------------------------------------
+
+MISCONCEPTIONS = [
+    mistake("future_averaged_by_matmul", replace(".tril()", ""), FUTURE_TOO),
+    mistake("past_left_out_by_matmul", replace("tril()", "triu()"), PAST_LEFT_OUT),
+    mistake("present_left_out_by_matmul", replace("tril()", "tril(diagonal=-1)"), PRESENT_LEFT_OUT),
+    mistake("next_token_averaged_by_matmul", replace("tril()", "tril(diagonal=1)"), NEXT_TOO),
+    mistake("summed_by_matmul", replace(" / seen.sum(dim=-1, keepdim=True)", ""), SUMMED),
+    mistake("divided_by_all_by_matmul", replace("seen.sum(dim=-1, keepdim=True)", "num_tokens"), DIVIDED_BY_ALL),
+    mistake("columns_sum_to_one_by_matmul", replace("dim=-1", "dim=0"), COLUMNS),
+    mistake("weights_transposed_by_matmul", replace("return weights @ x", "return weights.T @ x"),
+        "The weights are transposed, so each token averages itself and later ones. Row t of the weights belongs to "
+        "token t: it should be different from zero up to column t."),
+    mistake("sums_without_keepdim", replace(", keepdim=True", ""),
+        "Without `keepdim=True` the sums lie along the columns, and each weight is divided by the sum of another "
+        "row. Keep the sums as a column, (T, 1)."),
+    mistake("divided_by_the_sum_of_all_weights", replace("sum(dim=-1, keepdim=True)", "sum()"),
+        "All weights are divided by one number, the sum of the whole matrix. Each row needs its own sum."),
+    mistake("no_gradients_by_matmul", replace("return weights @ x", "return weights @ x.detach()"), NO_GRADIENTS),
+    mistake("float32_weights_by_matmul", replace(", dtype=x.dtype", ""), FLOAT32),
+    mistake("no_fit_by_matmul", replace("x.shape[1]", "8"), NO_FIT),
+    mistake("squeezed_by_matmul", replace("return weights @ x", "return (weights @ x).squeeze()"), SQUEEZED),
+    mistake("x_changed_by_matmul", replace("return weights @ x", "x[:] = weights @ x\n    return x"), CHANGED),
+    mistake("one_long_text_by_matmul",
+        replace("x.shape[1]", "x.shape[0] * x.shape[1]")
+        .replace("return weights @ x", "return (weights @ x.flatten(0, 1)).view_as(x)"), ONE_TEXT),
+]  # fmt: skip
+
+
+# -- probes --------------------------------------------------------------------------------------------------------
+
+
+@probe()
+def means_by_a_product(unit: Any, draw: Draw) -> Iterator[Property]:
+    yield from call(unit.running_mean_matmul, tokens_for(draw))
+
+
+# -- answers -------------------------------------------------------------------------------------------------------
+
+
+def wrong_answers():
+    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+
+    import torch.nn.functional as F
+
+    def normalized_by_length(x):
+        wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+        return F.normalize(wei, dim=1) @ x
+
+    def diagonal_alone(x):
+        wei = torch.eye(x.shape[1], dtype=x.dtype)
+        return wei @ x
+
+    def counted_from_zero(x):
+        T = x.shape[1]
+        wei = torch.ones(T, T, dtype=x.dtype).tril() / torch.arange(T, dtype=x.dtype)[:, None]
+        return wei @ x
+
+    def weights_returned(x):
+        wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+        return wei / wei.sum(1, keepdim=True)
+
+    def softmax_of_the_triangle(x):
+        wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+        return torch.softmax(wei, -1) @ x
+
+    def random_weights(x):
+        wei = torch.rand(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+        return wei / wei.sum(1, keepdim=True) @ x
+
+    def mean_of_two_averages(x):
+        wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+        wei = wei / wei.sum(1, keepdim=True)
+        return wei @ (wei @ x)
+
+
+def right_answers():
+    """Answers in other styles. Never run here: the audit reads them."""
+
+    from causal_attention import causal_mask, mask_then_renormalize
+    from torch import Tensor
+
+    def by_hand(x):
+        T = x.shape[1]
+        weights = [[1 / (row + 1) if column <= row else 0.0 for column in range(T)] for row in range(T)]
+        return torch.tensor(weights, dtype=x.dtype) @ x
+
+    def heads_of_unit_four(x):
+        T = x.shape[1]
+        return mask_then_renormalize(torch.ones(T, T, dtype=x.dtype) / T) @ x
+
+    def index_notation(x: Tensor) -> Tensor:
+        places = torch.arange(x.size(1))
+        weights = (places[:, None] >= places).to(x.dtype) / (places[:, None] + 1).to(x.dtype)
+        return torch.einsum("ts,bsc->btc", weights, x)
+
+    def one_on_another(x):
+        seen = (~causal_mask(x.shape[1])).to(x.dtype)
+        return (seen / seen.sum(1, keepdim=True)).expand(len(x), -1, -1).bmm(x)
+
+    def ready_made(x):
+        return x.cumsum(dim=1) / torch.arange(1, x.shape[1] + 1, dtype=x.dtype).unsqueeze(1)

@@ -1,0 +1,217 @@
+"""running_mean_softmax: hidden tests, known mistakes and right answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from grader.suites.bigram_language_model.shared import (
+    ANY_LENGTH,
+    BLOCK,
+    CHANGED,
+    CHANGED_X,
+    COLUMNS,
+    DTYPES,
+    EITHER_DTYPE,
+    FLOAT32,
+    GRADIENTS,
+    LEFT_ALONE,
+    MEAN,
+    MEAN_GRADIENTS,
+    N_EMBD,
+    NEXT_TOO,
+    NO_FIT,
+    NO_GRADIENTS,
+    ONE_TEXT,
+    PAST_LEFT_OUT,
+    PRESENT_LEFT_OUT,
+    SOFTMAX,
+    SQUEEZED,
+    B,
+    expect_last_mean,
+    running_mean,
+    tokens_for,
+)
+from grader.suites.generation import T
+from grader.testing.checks import expect_close
+from grader.testing.contracts import Asking, Right, expect_gradients_of, expect_left_alone, expect_right
+from grader.testing.draws import Fresh
+from grader.testing.misconceptions import mistake, replace
+from grader.testing.probes import Draw, Property, call, probe
+from grader.testing.student import Student
+from grader.testing.suite import case
+
+
+@pytest.mark.parametrize("exercise", [
+    case("means_by_softmax", *MEAN, "running_mean_softmax"),
+])  # fmt: skip
+def test_running_means(student: Student, fresh: Fresh, exercise: str) -> None:
+    """Every number of the result."""
+    x = fresh(B, T, N_EMBD)
+    expect_close(getattr(student, exercise)(x), running_mean(student, x), "The means")
+
+
+@pytest.mark.parametrize("exercise", [
+    case("any_length_by_softmax", *ANY_LENGTH, "running_mean_softmax"),
+])  # fmt: skip
+def test_running_means_of_any_length(student: Student, fresh: Fresh, exercise: str) -> None:
+    """A long text, a short one and a single token, each alone in its batch."""
+    for count in (BLOCK, 2, 1):
+        x = fresh(1, count, N_EMBD)
+        expect_last_mean(student, getattr(student, exercise)(x), x)
+
+
+@pytest.mark.parametrize(("ask", "dtypes"), [
+    case("either_dtype_by_softmax", *EITHER_DTYPE, SOFTMAX, DTYPES),
+])  # fmt: skip
+def test_dtypes(student: Student, fresh: Fresh, ask: Asking, dtypes: tuple[torch.dtype, ...]) -> None:
+    """The result should be correct for each dtype."""
+    for dtype in dtypes:
+        expect_right(ask(student, fresh, dtype))
+
+
+@pytest.mark.parametrize(("exercise", "right", "draw"), [
+    case("gradients_of_the_softmax", *GRADIENTS, "running_mean_softmax", *MEAN_GRADIENTS),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
+    """Gradients should flow to logits and tokens."""
+    expect_gradients_of(student, exercise, right, draw(fresh))
+
+
+@pytest.mark.parametrize(("ask", "changed"), [
+    case("the_softmax_leaves_x_alone", *LEFT_ALONE, SOFTMAX, CHANGED_X),
+])  # fmt: skip
+def test_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: tuple[str, ...]) -> None:
+    """The result should be correct, and the call should not change any tensor."""
+    expect_left_alone(ask(student, fresh), *changed)
+
+
+# -- misconceptions ------------------------------------------------------------------------------------------------
+
+
+# running_mean_softmax and Head
+MIXED = "torch.softmax(scores, dim=-1) @ x"
+
+MISCONCEPTIONS = [
+    mistake("future_averaged_by_softmax", replace(".masked_fill(future, -torch.inf)", ""),
+        "Every token gets the mean of the whole text. Either the result of `masked_fill` is not used, or the future "
+        "is filled with zeros. The exponential of zero is one; only the exponential of minus infinity is zero."),
+    mistake("softmax_of_the_triangle", replace("-torch.inf", "-1"),
+        "The future still has weight: its scores are only one below the others, perhaps because softmax is applied "
+        "to ones and zeros. Use scores of zero, with minus infinity for the future."),
+    mistake("past_left_out_by_softmax", replace("triu(diagonal=1)", "tril(diagonal=-1)"), PAST_LEFT_OUT),
+    mistake("present_left_out_by_softmax", replace("diagonal=1", "diagonal=0"), PRESENT_LEFT_OUT),
+    mistake("next_token_averaged_by_softmax", replace("diagonal=1", "diagonal=2"), NEXT_TOO),
+    mistake("columns_sum_to_one_by_softmax", replace("dim=-1", "dim=0"), COLUMNS),
+    mistake("hidden_after_softmax",
+        replace(".masked_fill(future, -torch.inf)", "").replace("dim=-1)", "dim=-1).masked_fill(future, 0)"),
+        "The future is set to zero after the softmax, so it is still in the sum that each row is divided by. Hide it "
+        "before, with scores of minus infinity."),
+    mistake("no_softmax_at_all", replace("torch.softmax(scores, dim=-1)", "scores"),
+        "The masked scores are used as weights directly, and minus infinity makes every sum infinite. Apply softmax "
+        "first."),
+    mistake("zero_times_infinity", replace(".masked_fill(future, -torch.inf)", " + future * -torch.inf"),
+        "The result is NaN, as if a mask of zeros and ones were multiplied by infinity: zero times infinity is NaN. "
+        "Fill the masked entries instead, with `masked_fill` or `torch.where`."),
+    mistake("scores_from_the_tokens", replace("torch.zeros(num_tokens, num_tokens, dtype=x.dtype)", "(x @ x.mT)"),
+        "The scores are already those of attention, dot products of tokens. Here all scores are zero, so that all "
+        "visible tokens have the same weight. The head comes next."),
+    mistake("no_gradients_by_softmax", replace("@ x", "@ x.detach()"), NO_GRADIENTS),
+    mistake("float32_weights_by_softmax", replace(", dtype=x.dtype", ""), FLOAT32),
+    mistake("no_fit_by_softmax", replace("x.shape[1]", "8"), NO_FIT),
+    mistake("squeezed_by_softmax", replace(MIXED, f"({MIXED}).squeeze()"), SQUEEZED),
+    mistake("x_changed_by_softmax", replace(f"return {MIXED}", f"x[:] = {MIXED}\n    return x"), CHANGED),
+    mistake("one_long_text_by_softmax",
+        replace("x.shape[1]", "x.shape[0] * x.shape[1]").replace(MIXED, f"({MIXED}.flatten(0, 1)).view_as(x)"),
+        ONE_TEXT),
+]  # fmt: skip
+
+
+# -- probes --------------------------------------------------------------------------------------------------------
+
+
+@probe()
+def means_by_a_softmax(unit: Any, draw: Draw) -> Iterator[Property]:
+    yield from call(unit.running_mean_softmax, tokens_for(draw))
+
+
+# -- answers -------------------------------------------------------------------------------------------------------
+
+
+def wrong_answers():
+    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+
+    import math
+
+    def random_scores(x):
+        T = x.shape[1]
+        wei = torch.rand(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
+        return torch.softmax(wei, -1) @ x
+
+    def distance_as_score(x):
+        T = x.shape[1]
+        place = torch.arange(T, dtype=x.dtype)
+        wei = place[None, :] - place[:, None]
+        return torch.softmax(wei.masked_fill(wei > 0, float("-inf")), -1) @ x
+
+    def scaled_means(x):
+        T = x.shape[1]
+        wei = torch.zeros(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
+        return torch.softmax(wei, -1) / math.sqrt(x.shape[-1]) @ x
+
+    def plus_infinity(x):
+        T = x.shape[1]
+        wei = torch.zeros(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("inf"))
+        return torch.softmax(wei, -1) @ x
+
+    def softmax_of_x(x):
+        T = x.shape[1]
+        wei = torch.ones(T, T, dtype=x.dtype).tril()
+        return wei / wei.sum(1, keepdim=True) @ torch.softmax(x, -1)
+
+    def weights_returned(x):
+        T = x.shape[1]
+        wei = torch.zeros(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
+        return torch.softmax(wei, -1)
+
+
+def right_answers():
+    """Answers in other styles. Never run here: the audit reads them."""
+
+    import math
+
+    import torch.nn.functional as F
+    from causal_attention import causal_mask, mask_then_softmax
+    from simple_attention import softmax_stable
+    from torch import Tensor
+
+    def by_hand(x):
+        T = x.shape[1]
+        means = []
+        for token in range(T):
+            scores = [0.0] * (token + 1) + [-math.inf] * (T - token - 1)
+            numerators = [math.exp(score) for score in scores]
+            weights = torch.tensor(numerators, dtype=x.dtype) / sum(numerators)
+            means.append((weights[None, :, None] * x).sum(dim=1))
+        return torch.stack(means, dim=1)
+
+    def heads_of_unit_four(x):
+        T = x.shape[1]
+        return mask_then_softmax(torch.zeros(T, T, dtype=x.dtype), 1) @ x
+
+    def index_notation(x: Tensor) -> Tensor:
+        T = x.size(1)
+        scores = torch.full((T, T), float("-inf"), dtype=torch.float64).triu(1)
+        return torch.einsum("ts,bsc->btc", scores.softmax(1), x.double()).to(x.dtype)
+
+    def one_on_another(x):
+        scores = x.new_zeros(x.shape[1], x.shape[1])
+        scores[causal_mask(x.shape[1])] = -torch.inf
+        return softmax_stable(scores, dim=-1) @ x
+
+    def ready_made(x):
+        zeros = torch.zeros_like(x)
+        return F.scaled_dot_product_attention(zeros, zeros, x, is_causal=True)

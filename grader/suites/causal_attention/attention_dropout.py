@@ -1,0 +1,611 @@
+"""attention_dropout: hidden tests, known mistakes and right answers."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from grader.suites.causal import expect_survivors, softmax
+from grader.suites.causal_attention.shared import EITHER, B, H, softmax_weights
+from grader.testing.checks import (
+    ABSOLUTE,
+    RELATIVE,
+    expect_error,
+    expect_tensor,
+    expect_true,
+    expect_values,
+    oracle_gradients,
+)
+from grader.testing.contracts import Asking, asking, expect_left_alone, expect_right
+from grader.testing.draws import (
+    DrawFunction,
+    Fresh,
+    expect_count,
+    expect_draws_by_state,
+    expect_draws_from_a_generator,
+    expect_global_draws,
+    expect_own_draws,
+)
+from grader.testing.misconceptions import mistake, replace
+from grader.testing.probes import PROBABILITIES, Draw, Property, alike, draws_from_generator, probe, refusal, shares
+from grader.testing.student import Student
+from grader.testing.suite import case, rule
+
+# For p = 0.5, 400 entries are all kept, all dropped, or equal in two draws with a probability of 2^-400 each. A wrong
+# answer with one draw for each of 20 rows or columns keeps or drops all with a probability of 2^-19, so its diagnosis
+# does not depend on luck.
+SIDE = 20
+# Enough entries for a count: the tolerance 3 √n is 3 % of them.
+MANY = 100
+# An answer with one draw for a whole call keeps everything, or nothing, in all calls with probability 0.6^20 = 4e-5.
+DRAWS = 20
+# Few entries, for answers that keep where `torch.rand` is above p = 0: it is exactly 0 once in 2^24 draws, so for one
+# of 16 entries with a probability of 9.6e-7.
+FEW = 4
+
+
+def expect_kept(result: object, weights: torch.Tensor) -> torch.Tensor:
+    """Return which entries were kept, as ones and zeros. Expect some of them to be kept, but not all."""
+    found = expect_tensor(result, weights.shape)
+    kept = found != 0
+    expect_true(not torch.allclose(found.double(), weights.double(), RELATIVE, ABSOLUTE**2), "Nothing was dropped.")
+    # A single check for both: if an answer draws once for all entries, it is random which of the two happens.
+    expect_true(bool(kept.any()) and not bool(kept.all()), "All weights were dropped, or none.")
+    return kept.double()
+
+
+def expect_kept_apart(kept: torch.Tensor) -> None:
+    """Expect that no whole rows or columns (MANY, MANY) are kept or dropped: a count would be random then."""
+    same_column, same_row = kept[0::2] == kept[1::2], kept[:, 0::2] == kept[:, 1::2]
+    expect_own_draws(
+        kept, {"Whole columns of weights are dropped.": same_column, "Whole rows of weights are dropped.": same_row}
+    )
+
+
+def expect_weights_kept(_: Student, result: object, weights: torch.Tensor) -> None:
+    """Expect some entries to be kept, and the largest one in each row at the largest kept weight of the row."""
+    kept = expect_kept(result, weights)
+    largest = (weights * kept).amax(-1, keepdim=True)
+    found = weights.gather(-1, expect_tensor(result).double().argmax(-1, keepdim=True))
+    has_kept = kept.any(-1)
+    expect_true(torch.allclose(found[has_kept].double(), largest[has_kept]), "The kept values are not the weights.")
+
+
+@rule("each weight is kept with probability 1 - p")
+def test_a_share_of_one_minus_p_is_kept(student: Student, fresh: Fresh) -> None:
+    """Over many weights, a fraction of about one minus p should be kept, for a small p and for a large p."""
+    weights = softmax_weights(fresh, MANY)
+    for p in (0.2, 0.7):
+        kept = expect_kept(student.attention_dropout(weights, p), weights)
+        expect_kept_apart(kept)
+        expect_count(kept, 1 - p, "The fraction of kept weights is not near one minus p.")
+
+
+@rule("each weight is kept or dropped independently")
+def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> None:
+    """Each weight should be kept or dropped independently of its neighbours, its row and the number of weights."""
+    weights = softmax_weights(fresh, MANY)
+    kept = expect_kept(student.attention_dropout(weights, 0.5), weights)
+    expect_kept_apart(kept)
+    # Independent draws never drop exactly the smallest or largest weights: this is one of all choices of about 5,000
+    # weights from 10,000.
+    stay, go = weights[kept == 1], weights[kept == 0]
+    expect_true(bool(go.max() > stay.min()), "The smallest weights are dropped, and no others.")
+    expect_true(bool(go.min() < stay.max()), "The largest weights are dropped, and no others.")
+    # In disjoint pairs of rows, and of columns: two independent weights are both kept or both dropped in half of them.
+    expect_count(kept[0::2] == kept[1::2], 0.5, "Weights in one column are dropped together.")
+    expect_count(kept[:, 0::2] == kept[:, 1::2], 0.5, "Weights in one row are dropped together.")
+    # Each possible number of kept weights has a probability of at most 0.08 for 100 weights, so 100 rows all keep the
+    # same number with at most 0.08^99. For 10,000 weights it is at most 0.008, and for six calls 0.008^5 = 4e-11.
+    expect_true(len(kept.sum(dim=1).unique()) > 1, "Every row keeps the same number of weights.")
+    expect_true(len(kept.sum(dim=0).unique()) > 1, "Every column keeps the same number of weights.")
+    sums = {expect_kept(student.attention_dropout(weights, 0.5), weights).sum().item() for _ in range(5)}
+    expect_true(len(sums | {kept.sum().item()}) > 1, "Every call keeps the same number of weights.")
+
+
+@rule("dropped weights become 0, and kept weights are divided by 1 - p")
+def test_survivors_are_divided_by_one_minus_p(student: Student, fresh: Fresh) -> None:
+    """Every weight should become zero or itself divided by one minus p."""
+    weights = softmax_weights(fresh, SIDE)
+    for p in (0.4, 0.6):
+        found = student.attention_dropout.repeated(DRAWS, weights, p)
+        results = [expect_tensor(result, weights.shape) for result in found]
+        result, given = torch.stack(results), weights.expand(DRAWS, -1, -1)
+        # All 8,000 are kept, or all dropped, with a probability of at most 0.6^8000 each.
+        kept = expect_kept(result, given) == 1
+        expect_survivors(result.double() / given.double(), kept, p)
+
+
+@rule("p = 0 changes nothing")
+def test_no_dropout_changes_nothing(student: Student, fresh: Fresh) -> None:
+    """If p is zero, all weights should be returned without change; if p is larger, some are dropped."""
+    weights = softmax_weights(fresh, SIDE)
+    expect_kept(student.attention_dropout(weights, 0.5), weights)
+    weights = softmax_weights(fresh, FEW)
+    result = expect_tensor(student.attention_dropout(weights, 0.0), weights.shape).double()
+    # Only truth values are recorded: if an answer drops some weights, its values are random.
+    expect_true(bool(result.isfinite().all()), "The weights are not all finite numbers.")
+    expect_true(bool(result.any()), "All weights were dropped.")
+    expect_true(torch.allclose(result, weights.double(), RELATIVE, ABSOLUTE), "The weights are not the expected ones.")
+
+
+def expect_refusals(student: Student, fresh: Fresh, *probabilities: float) -> None:
+    weights = softmax_weights(fresh, SIDE)
+    # An answer that rejects every p, or drops nothing, does not pass.
+    expect_kept(student.attention_dropout(weights, 0.5), weights)
+    for p in probabilities:
+        expect_error(functools.partial(student.attention_dropout, weights, p))
+
+
+@rule("a negative p raises ValueError or AssertionError")
+def test_a_negative_p_is_refused(student: Student, fresh: Fresh) -> None:
+    """A p below zero is not a probability, and should raise ValueError or AssertionError."""
+    expect_refusals(student, fresh, -0.1, -2)
+
+
+@rule("p ≥ 1 raises ValueError or AssertionError")
+def test_a_p_of_one_or_more_is_refused(student: Student, fresh: Fresh) -> None:
+    """If p is one or larger, the function should raise ValueError or AssertionError."""
+    expect_refusals(student, fresh, 1.5, 1.0, 1)
+
+
+@rule("weights of any shape, with one draw for every entry")
+def test_weights_of_any_shape(student: Student, fresh: Fresh) -> None:
+    """Weights may have any number of dimensions, and each element of a batch should have its own draws."""
+    vector = softmax(fresh(SIDE**2))
+    expect_kept(student.attention_dropout(vector, 0.5), vector)
+    # The last is a batch of one text, whose dimensions should stay.
+    for batch in ((B,), (B, H), (1, 1)):
+        weights = softmax(fresh(*batch, SIDE, SIDE + 1))
+        kept = expect_kept(student.attention_dropout(weights, 0.5), weights)
+        for dim, count in enumerate(batch):
+            expect_true(
+                count == 1 or not torch.equal(kept.select(dim, 0), kept.select(dim, 1)),
+                "Two elements of a batch have the same weights dropped.",
+            )
+
+
+def dropping(student: Student, fresh: Fresh) -> DrawFunction:
+    weights = softmax_weights(fresh, SIDE)
+
+    def draw(**options: object) -> torch.Tensor:
+        return expect_kept(student.attention_dropout(weights, 0.5, **options), weights)
+
+    return draw
+
+
+@rule("with a generator, every random draw comes from it and advances it")
+def test_a_generator_is_drawn_from_and_advances(student: Student, fresh: Fresh) -> None:
+    """With a generator, the call should advance only its state, and another state should drop other weights."""
+    other = "Another state of the generator drops the same weights."
+    expect_draws_from_a_generator(student, dropping(student, fresh), other)
+
+
+@rule("with the same generator state the result is the same")
+def test_the_same_generator_state_drops_the_same_weights(student: Student, fresh: Fresh) -> None:
+    """With the same generator state the same weights should be dropped, for any state of torch's global generator."""
+    expect_draws_by_state(
+        student,
+        dropping(student, fresh),
+        "The same state of the generator drops other weights.",
+        "Another state of the generator drops the same weights.",
+    )
+
+
+@rule("without a generator, torch's global generator is used, and it advances too")
+def test_without_a_generator_the_global_one_is_used(student: Student, fresh: Fresh) -> None:
+    """Without a generator, torch.manual_seed should control what is dropped, and a second call should differ."""
+    expect_global_draws(
+        student,
+        dropping(student, fresh),
+        "The same global state drops other weights.",
+        "Another global state drops the same weights.",
+        "A second call drops the same weights as the first.",
+    )
+
+
+@rule("gradients flow to the weights that are kept")
+def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
+    """Each kept weight should get the gradient of its product, and each dropped weight none."""
+    weights = softmax_weights(fresh, SIDE)
+    result, found = expect_values(student.attention_dropout.gradients(weights, 0.5), 2)
+    expect_kept(result, weights)
+    # The gradient of a weight is multiplied by the same factor as the weight, which may be zero.
+    factors = result.detach().double() / weights.double()
+    gradients = oracle_gradients(lambda given: given * factors, [weights], {})
+    expect_true(found.get("0") is not None, "No gradient reaches the weights.")
+    same = torch.allclose(expect_tensor(found["0"], weights.shape).double(), gradients["0"], rtol=1e-4, atol=1e-5)
+    expect_true(same, "The gradients are not the expected ones, although the shape is correct.")
+
+
+DROPPING = asking("attention_dropout", lambda *arguments: [softmax_weights(*arguments), 0.5], expect_weights_kept)
+
+
+@pytest.mark.parametrize(("ask", "counts", "dtypes"), [
+    case("dropout_of_either_dtype", "float32 and float64 weights both work",
+         "Some weights should be dropped and others kept, for float32 and for float64.",
+         DROPPING, (SIDE,), EITHER),
+])  # fmt: skip
+def test_any_number_and_dtype(
+    student: Student, fresh: Fresh, ask: Asking, counts: tuple[int, ...], dtypes: tuple[torch.dtype, ...]
+) -> None:
+    """The result should be correct for each number of tokens and each dtype."""
+    for count, dtype in itertools.product(counts, dtypes):
+        expect_right(ask(student, fresh, count, dtype))
+
+
+@pytest.mark.parametrize(("ask", "count", "changed"), [
+    case("dropout_leaves_the_weights_alone", "the weights are not changed",
+         "Weights should be dropped in the result, and the call should not change its argument, the weights.",
+         DROPPING, SIDE, "The argument, the weights, was changed."),
+])  # fmt: skip
+def test_left_alone(student: Student, fresh: Fresh, ask: Asking, count: int, changed: str) -> None:
+    """The result should be correct, and the call should not change its argument."""
+    expect_left_alone(ask(student, fresh, count), changed)
+
+
+# -- misconceptions ------------------------------------------------------------------------------------------------
+
+MISCONCEPTIONS = [
+    mistake("share_of_p_kept", replace(">= p", "< p"),
+        "The comparison is inverted: a fraction of p is kept. But p is the probability of dropping: keep a weight if "
+        "`torch.rand` is at least p."),
+    mistake("p_taken_for_keeping", replace(">= p", "< p").replace("(1 - p)", "p"),
+        "The code uses p as the probability of keeping a weight, in the draws and in the division. It is the "
+        "probability of dropping one."),
+    mistake("survivors_not_scaled", replace(" / (1 - p)", ""),
+        "The kept weights are not scaled. On average a context would be smaller in training than later: divide them "
+        "by 1 - p."),
+    mistake("survivors_multiplied", replace("/ (1 - p)", "* (1 - p)"),
+        "The kept weights are multiplied by 1 - p and become even smaller. They must replace the dropped weights: "
+        "divide."),
+    mistake("survivors_divided_by_p", replace("(1 - p)", "p"),
+        "The kept weights are divided by p. A fraction of 1 - p is kept: divide by 1 - p."),
+    mistake("rows_renormalized", replace("(1 - p)", "(weights * keep).sum(-1, keepdim=True)"),
+        "The rows are divided by their sum again. Dropout does not do that: every kept weight is divided by the same "
+        "1 - p, and the sum is one only on average."),
+    mistake("divided_by_the_share_kept", replace("(1 - p)", "keep.double().mean()"),
+        "The weights are divided by the fraction that was kept in this draw. Always divide by the probability 1 - p: "
+        "then the average is correct."),
+    mistake("mask_instead_of_weights", replace("weights * keep", "keep"),
+        "The function returned only the scaled mask. Multiply the weights by it."),
+    mistake("nothing_dropped", replace("weights * keep / (1 - p)", "weights * 1"),
+        "Nothing is dropped. This function is always for training; `forward` decides whether to call it."),
+    mistake("smallest_dropped",
+        replace("torch.rand(weights.shape, generator=generator) >= p",
+                "weights >= torch.quantile(weights.flatten().double(), p)"),
+        "The smallest weights are dropped. Then the same tokens are kept every time, and the network still relies on "
+        "them. Choose the dropped weights at random."),
+    mistake("whole_rows", replace("weights.shape", "(*weights.shape[:-1], 1)"),
+        "Whole rows are kept or dropped: there is one draw for a row. Then a token sees everything or nothing. Draw "
+        "for each weight, with the shape of the weights."),
+    mistake("whole_columns", replace("weights.shape", "(*weights.shape[:-2], 1, weights.shape[-1])[-weights.dim():]"),
+        "Whole columns are kept or dropped: there is one draw for a token, for all rows. Draw for each weight, with "
+        "the shape of the weights."),
+    mistake("one_draw_for_all", replace("weights.shape", "1"),
+        "There is one draw for all weights, so all of them or none are dropped. Draw for each weight: `torch.rand` "
+        "with the shape of the weights."),
+    mistake("exact_share_dropped",
+        replace("torch.rand(weights.shape, generator=generator) >= p",
+                "torch.randperm(weights.numel(), generator=generator).view_as(weights) >= round(p * weights.numel())"),
+        "Exactly a fraction of p is dropped each time. But each weight should be kept or dropped independently, so "
+        "the number of dropped weights should vary."),
+    mistake("exact_share_of_each_row",
+        replace("generator=generator) >= p",
+                "generator=generator).argsort(-1).argsort(-1) >= round(p * weights.shape[-1])"),
+        "Exactly a fraction of p is dropped in every row. But each weight should be kept or dropped independently: a "
+        "row may keep all of its weights, or none."),
+    mistake("same_for_the_whole_batch", replace("weights.shape", "weights.shape[-2:]"),
+        "All elements of a batch have the same weights dropped: the draws have the shape of one (T, T) matrix. Use "
+        "the whole shape of the weights."),
+    mistake("only_square_matrices", replace("weights.shape", "len(weights), len(weights)"),
+        "The draws always make a square matrix. `torch.rand(weights.shape)` works for every shape."),
+    mistake("normal_draws", replace("torch.rand(", "torch.randn("),
+        "The wrong random function is used. `torch.randn` draws normal numbers, which are below p with a probability "
+        "that is not p. `torch.rand` draws uniform numbers between 0 and 1."),
+    mistake("zero_refused", replace("0 <= p", "0 < p"),
+        "p = 0 raises an error. It is a valid probability: nothing is dropped. A model without dropout uses it."),
+    mistake("any_p_accepted", replace("not 0 <= p < 1", "False"),
+        "An invalid p raises no error, or is silently moved into the range. Such a p is the caller's mistake: raise "
+        "an error for every p outside [0, 1)."),
+    mistake("negative_p_accepted", replace("not 0 <= p < 1", "p >= 1"),
+        "A negative p raises no error. It is not a probability: raise an error, as for a p that is too large."),
+    mistake("one_accepted", replace("p < 1", "p <= 1"),
+        "p = 1 raises no error. Everything would be dropped, and the rest would be divided by zero. Raise an error "
+        "for p = 1 too."),
+    mistake("large_p_accepted", replace("not 0 <= p < 1", "p < 0"),
+        "Only a negative p raises an error. With p above 1 nothing can be kept, and p = 1 divides by zero: raise an "
+        "error for both."),
+    mistake("refused_with_another_error", replace("ValueError", "RuntimeError"),
+        "The error has the wrong type. Callers recognise errors by their type. Here the type is ValueError or "
+        "AssertionError."),
+    mistake("ready_made_dropout", replace("if not", "return nn.functional.dropout(weights, p)\n    if not"),
+        "The generator is not used, and p = 1 raises no error, as with torch's own dropout. Draw with `torch.rand(…, "
+        "generator=generator)`, and raise an error for p = 1."),
+    mistake("generator_ignored", replace(", generator=generator", ""),
+        "The generator is not used. Pass it on to the draw: `torch.rand(…, generator=generator)`. Torch's own "
+        "dropout, `random` and numpy take none."),
+    mistake("generator_seeded_anew", replace("=generator)", "=generator.manual_seed(123) if generator else None)"),
+        "The draws are the same for every state of the generator, as if the code set its seed first. The caller "
+        "decides about the state."),
+    mistake("generator_copied",
+        replace("=generator)", "=torch.Generator().manual_seed(generator.initial_seed()) if generator else None)"),
+        "The generator decides about the draws but does not advance, as if the code drew from a copy of it. Draw "
+        "from the generator that was passed in."),
+    mistake("generator_of_seeds",
+        replace("keep = torch.rand(weights.shape, generator=generator)",
+                "if generator:\n"
+                "        torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))\n"
+                "    keep = torch.rand(weights.shape)"),
+        "The generator decides about the draws, but torch's global state changes too, as if the generator only drew "
+        "a seed for it. Pass the generator on to the draw."),
+    mistake("always_the_same_draws", replace("=generator)", "=generator or torch.Generator())"),
+        "Without a generator every call drops the same weights, as if the code set a seed or made a generator with a "
+        "fixed start. None means torch's global generator in its current state."),
+    mistake("the_same_seed_in_every_call", replace("=generator)", "=torch.Generator())"),
+        "Every call drops the same weights, with or without a generator, as if the code set a seed or made a "
+        "generator with a fixed start. Draw from the given generator, and without one from torch's global generator."),
+    mistake("global_state_put_back", replace("keep =", "with torch.random.fork_rng(devices=[]):\n        keep ="),
+        "The global state does not advance, as if the code restored it after the draw: the next call drops the same "
+        "weights again. Each draw should advance the state."),
+    mistake("generator_from_the_system",
+        replace("keep =", "import random\n\n    if generator is None:\n"
+                "        generator = torch.Generator().manual_seed(random.SystemRandom().getrandbits(62))\n    keep ="),
+        "Without a generator torch.manual_seed does not fix the draws, as if they came from the clock or the system, "
+        "so nobody can repeat a training run. None means torch's global generator."),
+    mistake("dropout_without_gradients", replace("weights * keep", "weights.detach() * keep"),
+        "Gradients stop at the result, for example because of `.detach()`, `.data` or `torch.no_grad()`. Dropout is "
+        "for training: the kept weights must be able to learn."),
+    mistake("weights_dropped_in_place",
+        replace("return weights * keep / (1 - p)", "weights *= keep / (1 - p)\n    return weights"),
+        "The caller's weights were changed: `*=` and assigning to entries change the tensor itself. Write `weights = "
+        "weights * …`."),
+    mistake("weights_dropped_behind_the_gradients",
+        replace("return weights * keep / (1 - p)", "weights.data *= keep / (1 - p)\n    return weights"),
+        "The caller's weights were changed, for example through `.data` or under `torch.no_grad()`, so the gradients "
+        "are wrong too. Write `weights = weights * …`, which makes a new tensor."),
+    mistake("weights_copied_into_float32",
+        replace("return weights * keep / (1 - p)",
+                "copy = torch.zeros(weights.shape)\n    copy[keep] = weights[keep] / (1 - p)\n    return copy"),
+        "The weights are copied into a float32 tensor, which does not match float64 weights. Make it like the "
+        "weights: `torch.zeros_like`."),
+    mistake("survivors_scaled_twice", replace("/ (1 - p)", "/ (1 - p) ** 2"),
+        "The kept weights are divided by 1 - p twice. Once is enough: then the average stays the same."),
+    mistake("ready_made_dropout_scaled_again",
+        replace("torch.rand(weights.shape, generator=generator) >= p", "nn.functional.dropout(weights, p)")
+        .replace("weights * keep", "keep"),
+        "The kept weights are divided by 1 - p twice, and the generator is not used. torch's own dropout already "
+        "divides, and it cannot draw from a given generator: write the few lines yourself."),
+    mistake("half_dropped_for_every_p", replace(">= p", ">= 0.5"),
+        "Half of the weights are dropped, whatever p is. Compare the draws with p: a weight is dropped with this "
+        "probability."),
+    mistake("no_argument_for_the_generator",
+        replace(", generator: torch.Generator | None = None", "").replace(", generator=generator", ""),
+        "The function does not take a generator, so a call with one fails. Add the argument, with the default None, "
+        "and pass it on to the draw."),
+    mistake("global_seed_in_every_call", replace("keep =", "torch.manual_seed(123)\n    keep ="),
+        "Without a generator every call drops the same weights, and the caller's random state is lost, as if each "
+        "call set torch's global seed. Do not set a seed here."),
+    mistake("columns_of_the_whole_batch", replace("weights.shape", "weights.shape[-1]"),
+        "Whole columns are kept or dropped: there is one draw for a token, for all rows and matrices. Draw for each "
+        "weight, with the shape of the weights."),
+]  # fmt: skip
+
+
+# -- probes --------------------------------------------------------------------------------------------------------
+
+
+def changed_by_dropout(unit: Any, weights: torch.Tensor, p: float) -> torch.Tensor:
+    given = weights.clone()
+    unit.attention_dropout(given, p)
+    return given
+
+
+@probe()
+def weights_kept_or_dropped(unit: Any, draw: Draw) -> Iterator[Property]:
+    """It is random which weights are dropped, but not what the result for each weight is."""
+    weights = draw.normal(*draw.sizes(draw.size(1, 4)), scale=1)
+    weights = torch.where(weights < 0, weights - 0.1, weights + 0.1)  # none is zero before dropout
+    p = draw.pick(0.0, 0.1, 0.5, 0.9, 0.99)
+    given = weights.clone().requires_grad_()
+    found = unit.attention_dropout(given, p, **draw.pick({}, {"generator": draw.generator}))
+    kept = found != 0
+    yield "whether each weight is dropped or scaled", alike(found, weights * kept / (1 - p))
+    yield "the arguments afterwards", given
+    [gradient] = torch.autograd.grad(found.sum(), [given])
+    yield "whether gradients flow to what is kept", alike(gradient, kept.to(weights.dtype) / (1 - p))
+    if p == 0:
+        yield "the result for p = 0", found
+    yield "the arguments after a call without gradients", changed_by_dropout(unit, weights, p)
+
+
+@probe(draws=100)
+def probabilities_refused(unit: Any, draw: Draw) -> Iterator[Property]:
+    p = draw.pick(-0.1, -1.0, -0.001, -5.0, 1.0, 1.0, 1.001, 1.5, 10.0)
+    yield from refusal(unit.attention_dropout, draw.normal(draw.size(), draw.size()), p)
+
+
+@probe(draws=8)
+def what_is_dropped(unit: Any, draw: Draw) -> Iterator[Property]:
+    p = PROBABILITIES[draw.number % 4]
+    shape = draw.pick((2000, 6), (2000, 2, 3), (2000, 3, 1, 2))
+    found = unit.attention_dropout(
+        torch.ones(shape, dtype=draw.dtype), p, **draw.pick({}, {"generator": draw.generator})
+    )
+    yield from shares(found.flatten(1) != 0)
+
+
+@probe(draws=4)
+def what_is_dropped_call_by_call(unit: Any, draw: Draw) -> Iterator[Property]:
+    p = PROBABILITIES[draw.number]
+    options = draw.pick({}, {"generator": draw.generator})
+    found = [unit.attention_dropout(torch.ones(2, 2), p, **options) for _ in range(2000)]
+    yield from shares(torch.stack(found).flatten(1) != 0)
+
+
+@probe(draws=8)
+def where_drops_are_drawn(unit: Any, draw: Draw) -> Iterator[Property]:
+    def result_with(generator: torch.Generator | None) -> torch.Tensor:
+        return unit.attention_dropout(weights, 0.5, generator=generator)
+
+    weights = draw.normal(20, 10)
+    yield from draws_from_generator(result_with, draw.number)
+
+
+# -- answers -------------------------------------------------------------------------------------------------------
+
+
+def wrong_answers():
+    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+
+    import torch.nn.functional as F
+
+    def survivors_not_scaled__and__any_p_accepted(weights, p, generator=None):
+        mask = torch.rand(weights.shape, generator=generator) >= p
+        return weights * mask.to(weights.dtype)
+
+    def whole_rows__and__generator_ignored(weights, p, generator=None):
+        assert 0 <= p < 1, "p must be in [0, 1)"
+        keep = (torch.rand(weights.shape[:-1]) >= p).unsqueeze(-1)
+        return torch.where(keep, weights / (1 - p), torch.zeros_like(weights))
+
+    def share_of_p_kept__and__rows_renormalized(weights, p, generator=None):
+        assert 0 <= p < 1
+        left = weights * (torch.rand(weights.shape, generator=generator) < p)
+        return F.normalize(left, p=1, dim=-1)
+
+    def weights_below_p_dropped(weights, p, generator=None):
+        assert 0 <= p < 1
+        return torch.where(weights < p, 0.0, weights / (1 - p))
+
+    def result_and_mask(weights, p, generator=None):
+        assert 0 <= p < 1
+        keep = torch.rand(weights.shape, generator=generator) >= p
+        return weights * keep / (1 - p), keep
+
+    def generator_taken_for_training(weights, p, generator=None):
+        if p < 0 or p >= 1:
+            raise ValueError("p")
+        return F.dropout(weights, p, generator)
+
+    def generator_as_a_keyword_of_dropout(weights, p, generator=None):
+        if p < 0 or p >= 1:
+            raise ValueError("p")
+        return F.dropout(weights, p, generator=generator)
+
+    def refused_the_wrong_way_round(weights, p, generator=None):
+        if 0 <= p < 1:
+            raise ValueError("p")
+        return weights
+
+    def minus_infinity_for_what_is_dropped(weights, p, generator=None):
+        assert 0 <= p < 1
+        return (weights / (1 - p)).masked_fill(torch.rand(weights.shape, generator=generator) < p, -torch.inf)
+
+    def only_matrices(weights, p, generator=None):
+        assert 0 <= p < 1
+        rows, columns = weights.shape
+        return weights * (torch.rand(rows, columns, generator=generator) >= p) / (1 - p)
+
+    def p_as_a_percentage(weights, p, generator=None):
+        assert 0 <= p < 1
+        keep = torch.randint(0, 100, weights.shape, generator=generator) >= p
+        return weights * keep / (1 - p)
+
+    def softmax_of_what_is_kept(weights, p, generator=None):
+        assert 0 <= p < 1
+        gone = torch.rand(weights.shape, generator=generator) < p
+        return F.softmax(weights.masked_fill(gone, -torch.inf), dim=-1)
+
+    def largest_dropped(weights, p, generator=None):
+        assert 0 <= p < 1
+        return weights * (weights <= torch.quantile(weights.flatten(), 1 - p)) / (1 - p)
+
+    def nothing_dropped__result_not_used(weights, p, generator=None):
+        assert 0 <= p < 1
+        mask = torch.empty_like(weights).uniform_(generator=generator)
+        torch.where(mask < p, 0.0, weights / (1 - p))
+        return weights
+
+    def same_for_the_whole_batch__bernoulli(weights, p, generator=None):
+        assert 0 <= p < 1
+        T = weights.shape[-1]
+        rows = weights.shape[-2] if weights.dim() > 1 else 1
+        keep = torch.empty(rows, T).bernoulli_(1 - p, generator=generator).bool()
+        keep = keep[0] if weights.dim() == 1 else keep
+        return torch.where(keep, weights / (1 - p), 0.0)
+
+    def any_p_accepted__nearly_zero_added(weights, p, generator=None):
+        keep = torch.empty_like(weights).uniform_(generator=generator) > p
+        return torch.where(keep, weights / (1 - p + 1e-8), 0.0)
+
+    def negative_p_accepted__asserted(weights, p, generator=None):
+        assert p < 1, "nothing would be left"
+        gone = torch.empty_like(weights).uniform_(generator=generator) < p
+        return (weights / (1 - p)).masked_fill(gone, 0.0)
+
+    def generator_seeded_anew__bernoulli(weights, p, generator=None):
+        assert 0 <= p < 1
+        if generator is not None:
+            generator.manual_seed(42)
+        keep = torch.empty_like(weights).bernoulli_(1 - p, generator=generator)
+        return keep * (weights / (1 - p))
+
+    def half_dropped_for_every_p__coins(w, p, generator=None):
+        if p < 0 or p >= 1:
+            raise ValueError("p")
+        return w * torch.randint(0, 2, w.shape, generator=generator) / (1 - p)
+
+
+def right_answers():
+    """Answers in other styles. Never run here: the audit reads them."""
+
+    from typing import Optional
+
+    import torch.nn.functional as F
+
+    def building_on(weights, p, generator=None):
+        if p not in (0, 0.0) and not (0 < p < 1):
+            raise AssertionError(f"p = {p}")
+        if p == 0:
+            return weights
+        kept = weights.clone()
+        kept[torch.rand(weights.shape, generator=generator, dtype=torch.float64) < p] = 0
+        return kept / (1 - p)
+
+    def by_hand(weights, p, generator=None):
+        if p < 0:
+            raise ValueError("p is negative")
+        if p >= 1:
+            raise ValueError("p is 1 or more")
+        factors = []
+        for _ in range(weights.numel()):
+            factors.append(0.0 if torch.rand(1, generator=generator).item() < p else 1 / (1 - p))
+        return weights * torch.tensor(factors, dtype=weights.dtype).reshape(weights.shape)
+
+    def einsum(weights: torch.Tensor, p: float, generator: Optional[torch.Generator] = None) -> torch.Tensor:
+        assert 0.0 <= p < 1.0, "p is no probability, or nothing would be left"
+        keep = torch.empty_like(weights).bernoulli_(1 - p, generator=generator)
+        return torch.einsum("...,...->...", weights, keep) / (1 - p)
+
+    def fused(weights, p, generator=None):
+        if p == 1:
+            raise ValueError("nothing would be left")
+        if generator is None:
+            return F.dropout(weights, p)  # refuses what lies outside [0, 1]
+        if not 0 <= p < 1:
+            raise ValueError(p)
+        keep = torch.bernoulli(torch.full(weights.shape, 1 - p), generator=generator)
+        return weights * keep.div(1 - p)
+
+    def renormalizing(weights, p, generator=None):
+        if not isinstance(p, (int, float)) or p < 0.0 or p > 0.9999999:
+            raise ValueError("0 <= p < 1, please")
+        draws = torch.randint(2**30, weights.shape, generator=generator) / 2**30
+        scale = torch.where(draws < p, torch.zeros(()), torch.full((), 1 / (1 - p)))
+        return scale.to(weights.dtype) * weights

@@ -1,0 +1,250 @@
+"""mask_then_renormalize: hidden tests, known mistakes and right answers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from grader.suites.causal import Parts, softmax
+from grader.suites.causal_attention.shared import EITHER, NO_BATCH_HERE, NUMPY, SINGLE, T, softmax_weights
+from grader.testing.checks import expect_close, expect_tensor
+from grader.testing.contracts import Asking, Right, asking, expect_gradients_of, expect_left_alone, expect_right
+from grader.testing.draws import Fresh
+from grader.testing.misconceptions import mistake, replace
+from grader.testing.probes import Draw, Property, call, probe
+from grader.testing.student import Student
+from grader.testing.suite import case, rule
+
+
+def expect_shares(student: Student, result: object, weights: torch.Tensor) -> None:
+    """Expect the right proportions in each row, whatever its sum is."""
+    expected = Parts(student).renormalized(weights)
+    found = expect_tensor(result, expected.shape).double()
+    expect_close(
+        found / found.sum(-1, keepdim=True),
+        expected / expected.sum(-1, keepdim=True),
+        "The weights, each divided by the sum of its row,",
+    )
+
+
+@rule("in each row, the weight of every later token is 0")
+def test_no_weight_is_left_for_the_future(student: Student, fresh: Fresh) -> None:
+    """All weights above the diagonal should be zero, and the others should keep their proportions."""
+    weights = softmax_weights(fresh, T)
+    expect_shares(student, student.mask_then_renormalize(weights), weights)
+
+
+@rule("the other weights of each row are divided by their sum, so that the row sums to one again")
+def test_rows_sum_to_one_again(student: Student, fresh: Fresh) -> None:
+    """The remaining weights of each row should be divided by their sum, so that the rows sum to one again."""
+    weights = softmax_weights(fresh, T)
+    expect_close(student.mask_then_renormalize(weights), Parts(student).renormalized(weights), "The weights")
+
+
+RENORMALIZING = asking("mask_then_renormalize", lambda *arguments: [softmax_weights(*arguments)], expect_shares)
+
+
+@pytest.mark.parametrize(("ask", "counts", "dtypes"), [
+    case("weights_of_any_number_of_tokens", "any number of tokens, including one",
+         "Weights of any number of tokens, including a single one, should be masked.",
+         RENORMALIZING, (1, 3, 9), SINGLE),
+    case("weights_of_either_dtype", "float32 and float64 weights both work",
+         "The function should mask float32 weights and float64 weights.", RENORMALIZING, (T,), EITHER),
+])  # fmt: skip
+def test_any_number_and_dtype(
+    student: Student, fresh: Fresh, ask: Asking, counts: tuple[int, ...], dtypes: tuple[torch.dtype, ...]
+) -> None:
+    """The result should be correct for each number of tokens and each dtype."""
+    for count, dtype in itertools.product(counts, dtypes):
+        expect_right(ask(student, fresh, count, dtype))
+
+
+@pytest.mark.parametrize(("ask", "count", "changed"), [
+    case("renormalizing_leaves_the_weights_alone", "the weights are not changed",
+         "The result should be masked, and the call should not change its argument, the weights.",
+         RENORMALIZING, T, "The argument, the weights, was changed."),
+])  # fmt: skip
+def test_left_alone(student: Student, fresh: Fresh, ask: Asking, count: int, changed: str) -> None:
+    """The result should be correct, and the call should not change its argument."""
+    expect_left_alone(ask(student, fresh, count), changed)
+
+
+@pytest.mark.parametrize(("exercise", "right", "draw"), [
+    # No weight near zero: the gradient is a difference of terms such as 1 / weight, and float32 rounds each of them.
+    case("gradients_of_renormalizing", "gradients flow to the weights",
+         "Gradients of the result should flow to the weights in the argument.", "mask_then_renormalize",
+         lambda student: Parts(student).renormalized, lambda fresh: [softmax(fresh(T, T) / 2)]),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
+    """Gradients should flow to the argument."""
+    expect_gradients_of(student, exercise, right, draw(fresh))
+
+
+# -- misconceptions ------------------------------------------------------------------------------------------------
+
+MISCONCEPTIONS = [
+    mistake("not_renormalized", replace("past / past.sum(dim=-1, keepdim=True)", "past"),
+        "The future is zero, but the rows no longer sum to one. Divide each row by the sum of its remaining weights."),
+    mistake("masked_result_thrown_away", replace("past = ", "past = weights\n    "),
+        "The future is still there, as if nothing hid it. `masked_fill` without an underscore returns a new tensor: "
+        "use its result."),
+    mistake("past_removed", replace("masked_fill(causal_mask(weights.shape[-1]), 0)", "triu()"),
+        "The mask is inverted: the past is zero, and the future is kept. Set the part above the diagonal to zero."),
+    mistake("own_weight_removed", replace("masked_fill(causal_mask(weights.shape[-1]), 0)", "tril(-1)"),
+        "The diagonal is zero too. A token sees itself, and the first token sees nothing else: its row would be zero "
+        "divided by zero."),
+    mistake("next_token_weighted", replace("masked_fill(causal_mask(weights.shape[-1]), 0)", "tril(1)"),
+        "Each row still has a weight for the next token: the mask begins one position too late. The future begins "
+        "directly to the right of the diagonal."),
+    mistake("columns_renormalized", replace("dim=-1", "dim=0"),
+        "The columns sum to one, not the rows. A row contains the weights of one token, and these should sum to one: "
+        "sum over the last dimension."),
+    mistake("renormalized_without_keepdim", replace(", keepdim=True", ""),
+        "Without `keepdim=True` the sums lie along the columns, and each weight is divided by the sum of another "
+        "row. Keep the sums as a column, (T, 1)."),
+    mistake("everything_renormalized_at_once", replace("sum(dim=-1, keepdim=True)", "sum()"),
+        "All weights are divided by one number, the sum of the whole matrix. Each row needs its own sum."),
+    mistake("softmax_of_masked_weights",
+        replace("past / past.sum(dim=-1, keepdim=True)", "torch.softmax(past, dim=-1)"),
+        "The masked weights went through another softmax. This changes their proportions and gives the zeros a "
+        "weight again, because the exponential of zero is one. Divide by the sum."),
+    mistake("softmax_of_what_is_left",
+        replace("), 0)", "), -torch.inf)")
+        .replace("past / past.sum(dim=-1, keepdim=True)", "torch.softmax(past, dim=-1)"),
+        "The remaining weights went through another softmax. This makes them more equal. Divide by their sum "
+        "instead: then they keep their proportions."),
+    mistake("minus_infinity_among_weights", replace("), 0)", "), -torch.inf)"),
+        "The future is minus infinity. That is correct for scores, before a softmax. But these are already weights: "
+        "use zero."),
+    mistake("rest_shared_out_equally",
+        replace("past / past.sum(dim=-1, keepdim=True)",
+                "(past + (1 - past.sum(dim=-1, keepdim=True)) / torch.arange(1, len(past) + 1)[:, None]).tril()"),
+        "The weight of the future is given to the other tokens in equal parts. But the weights should keep their "
+        "proportions: divide by the sum of the remaining weights."),
+    mistake("future_shared_out_equally",
+        replace("past / past.sum(dim=-1, keepdim=True)",
+                "(weights + weights.triu(1).sum(-1, keepdim=True) / torch.arange(1, len(past) + 1)[:, None]).tril()"),
+        "The weight of the future is added up and given to the other tokens in equal parts. But the weights should "
+        "keep their proportions: divide by the sum of the remaining weights."),
+    mistake("past_averaged", replace("weights.masked_fill", "torch.ones_like(weights).masked_fill"),
+        "All visible tokens get the same weight: one divided by their number. Keep the weights, and divide them by "
+        "their sum."),
+    mistake("weights_masked_in_place", replace("masked_fill", "masked_fill_"),
+        "The caller's weights were changed. `masked_fill_` with an underscore changes the tensor itself; without it, "
+        "it returns a new one."),
+    mistake("weights_masked_behind_the_gradients",
+        replace("past = weights.masked_fill", "past = weights\n    past.data.masked_fill_"),
+        "The caller's weights were changed, for example through `.data` or under `torch.no_grad()`, so the gradients "
+        "are wrong too. `masked_fill` without an underscore returns a new tensor."),
+    mistake("renormalized_without_gradients", replace("weights.masked_fill", "weights.detach().masked_fill"),
+        "Gradients stop at the result, for example because of `.detach()`, `.data` or `torch.no_grad()`. Queries and "
+        "keys learn only through this result."),
+    mistake("sums_without_gradients", replace("keepdim=True)", "keepdim=True).detach()"),
+        "The sums are cut off from the gradients, for example by `.detach()` or `.data`. But the sums depend on the "
+        "weights too, so gradients must flow through them."),
+    mistake("weights_of_the_worked_example", replace("weights.shape[-1]", "6"),
+        "The mask always has the size of the worked example, six tokens. Read the number of tokens from the weights."),
+    mistake("lonely_weight_squeezed",
+        replace("past / past.sum(dim=-1, keepdim=True)", "(past / past.sum(dim=-1, keepdim=True)).squeeze()"),
+        "`squeeze()` removes every dimension of size one, so the weights of a single token are not a matrix."),
+    mistake("weights_meet_float32", replace("past.sum(dim=-1, keepdim=True)", "(past @ torch.ones(len(past), 1))"),
+        "The code makes a float32 tensor, which does not match float64 weights. Make it like the weights: "
+        "`torch.ones_like`, or `dtype=weights.dtype`."),
+    mistake("only_the_future_kept", replace("masked_fill(causal_mask(weights.shape[-1]), 0)", "triu(1)"),
+        "Only the future is kept, and the rest is zero. Then the last token has no weight at all, and zero is "
+        "divided by zero. Set the future to zero."),
+    mistake("divided_by_the_sums_before", replace("past.sum", "weights.sum"),
+        "The rows are divided by their sums from before the mask. These are one, so nothing changes. Divide by the "
+        "sums of what is left."),
+    mistake("mask_does_not_fit", replace("causal_mask(weights.shape[-1])", "causal_mask(weights.shape[-1]).float()"),
+        "The mask does not fit the weights. `masked_fill` needs True and False, `.bool()`, and no ones and zeros. "
+        "Its shape should be the same, (T, T)."),
+    mistake("third_dimension_expected", replace("dim=-1", "dim=2"), NO_BATCH_HERE),
+    mistake("weights_in_numpy", replace("past = weights", "past = torch.from_numpy(weights.numpy())"), NUMPY),
+]  # fmt: skip
+
+
+# -- probes --------------------------------------------------------------------------------------------------------
+
+
+@probe()
+def past_weights(unit: Any, draw: Draw) -> Iterator[Property]:
+    num_tokens = draw.size(1, 8)
+    # No weight near zero: gradients are differences of terms such as 1 / weight, and float32 rounds each of them.
+    scores = draw.normal(num_tokens, num_tokens, scale=0.3)
+    yield from call(unit.mask_then_renormalize, torch.softmax(scores, dim=-1))
+
+
+# -- answers -------------------------------------------------------------------------------------------------------
+
+
+def wrong_answers():
+    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+
+    import torch.nn.functional as F
+
+    def divided_by_the_largest(weights):
+        left = torch.tril(weights)
+        return left / left.max(dim=-1, keepdim=True).values
+
+    def made_of_length_one(weights):
+        return F.normalize(torch.tril(weights), dim=-1)
+
+    def divided_by_the_number_of_tokens_seen(weights):
+        seen = torch.tril(torch.ones_like(weights))
+        return weights * seen / seen.sum(dim=-1, keepdim=True)
+
+    def rest_goes_to_the_own_token(weights):
+        left = torch.tril(weights)
+        return left + torch.diag(1 - left.sum(dim=-1))
+
+    def divided_by_the_lost_part(weights):
+        future = torch.triu(weights, diagonal=1)
+        return torch.tril(weights) / (future.sum(dim=-1, keepdim=True) + 1e-9)
+
+    def past_removed_and_columns_summed(weights):
+        left = torch.triu(weights)
+        return left / left.sum(dim=0, keepdim=True)
+
+    def third_dimension_expected__size(w):
+        future = torch.ones(w.size(2), w.size(2)).triu(1) == 1
+        w = w.masked_fill(future, 0)
+        return w / w.sum(-1)[:, None]
+
+
+def right_answers():
+    """Answers in other styles. Never run here: the audit reads them."""
+
+    import torch.nn.functional as F
+    from causal_attention import causal_mask
+
+    def building_on(weights):
+        weights = weights.clone()
+        weights[..., causal_mask(weights.shape[-1])] = 0
+        return (weights.mT / weights.sum(dim=-1).unsqueeze(-2)).mT
+
+    def by_hand(weights):
+        rows = []
+        for i, row in enumerate(weights):
+            seen = row[: i + 1]
+            rows.append(torch.cat([seen / seen.sum(), row.new_zeros(len(row) - i - 1)]))
+        return torch.stack(rows)
+
+    def einsum(weights: torch.Tensor) -> torch.Tensor:
+        seen = torch.tril(torch.ones_like(weights))
+        left = weights * seen
+        return torch.einsum("ij,i->ij", left, 1 / torch.einsum("ij->i", left))
+
+    def fused(weights):
+        return F.normalize(torch.tril(weights), p=1, dim=-1)
+
+    def renormalizing(weights):
+        T = weights.shape[-1]
+        row = torch.arange(T).unsqueeze(1)
+        column = torch.arange(T).unsqueeze(0)
+        past = torch.where(column <= row, weights, torch.zeros_like(weights))
+        return past.div(past.sum(dim=1).reshape(T, 1))

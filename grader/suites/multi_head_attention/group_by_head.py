@@ -1,0 +1,170 @@
+"""group_by_head: hidden tests, known mistakes and right answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from grader.suites.multi_head_attention.shared import (
+    A_VIEW,
+    ALL_EQUAL,
+    ALL_ONE,
+    ANY_LAYOUT,
+    CHANGED,
+    DETACHED,
+    GRADIENTS,
+    HEAD_DIM,
+    MIXED_BY_RESHAPE,
+    VIEW_REFUSED,
+    B,
+    H,
+    T,
+    expect_moving_gradients,
+    group,
+    moving,
+    unrolled_view,
+)
+from grader.testing.checks import expect_close, expect_values
+from grader.testing.contracts import Asking, expect_left_alone, expect_right
+from grader.testing.draws import Fresh
+from grader.testing.misconceptions import mistake, replace
+from grader.testing.probes import Draw, Property, call, probe
+from grader.testing.student import Student
+from grader.testing.suite import case, rule
+
+
+@rule("the tokens of each head are grouped: the features at [b, t, h] move to [b, h, t]")
+def test_the_tokens_of_each_head_stand_together(student: Student, fresh: Fresh) -> None:
+    """The features at [b, t, h] should move to [b, h, t]: shape (B, H, T, head_dim)."""
+    for shape in ((B, T, H, HEAD_DIM), ALL_ONE, ALL_EQUAL):
+        x = fresh(*shape)
+        expect_close(student.group_by_head(x), group(x))
+
+
+GROUPING = moving("group_by_head", lambda fresh: (fresh(B, T, H, HEAD_DIM),), B, H, T, HEAD_DIM)
+
+
+@pytest.mark.parametrize("views", [
+    case("grouping_a_view", A_VIEW, ANY_LAYOUT,
+         [moving("group_by_head", lambda fresh: (unrolled_view(fresh),), B, H, T, HEAD_DIM)]),
+])  # fmt: skip
+def test_views(student: Student, fresh: Fresh, views: list[Asking]) -> None:
+    """The result should be correct if x is non-contiguous."""
+    for ask in views:
+        expect_right(ask(student, fresh))
+
+
+@pytest.mark.parametrize("ask", [
+    case("gradients_of_grouping", *GRADIENTS, GROUPING),
+])  # fmt: skip
+def test_gradients_of_moving(student: Student, fresh: Fresh, ask: Asking) -> None:
+    """The result should have the numbers of x, and the gradient of each number should flow back to x."""
+    call, arguments, expect = ask(student, fresh)
+    result, found = expect_values(call.gradients(*arguments), 2)
+    expect(result)
+    expect_moving_gradients(result, found, arguments[0])
+
+
+@pytest.mark.parametrize("ask", [
+    case("grouping_leaves_x_alone", "x is not changed",
+         "The result should be grouped by head, and the call should not change x.", GROUPING),
+])  # fmt: skip
+def test_moving_leaves_x_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
+    """The result should be correct, and the call should not change x."""
+    expect_left_alone(ask(student, fresh), "x was changed.")
+
+
+# -- misconceptions ------------------------------------------------------------------------------------------------
+
+MISCONCEPTIONS = [
+    mistake("reshaped_instead_of_transposed",
+        replace("transpose(1, 2)", "reshape(x.shape[0], x.shape[2], x.shape[1], -1)"), MIXED_BY_RESHAPE),
+    mistake("viewed_instead_of_transposed", replace("transpose(1, 2)", "view(x.shape[0], x.shape[2], x.shape[1], -1)"),
+        MIXED_BY_RESHAPE),
+    mistake("batch_exchanged_with_heads", replace("transpose(1, 2)", "transpose(0, 2)"),
+        "The batch and the heads are swapped. Dimensions are counted from 0, and the batch stays first: transpose(1, "
+        "2)."),
+    mistake("heads_exchanged_with_features", replace("transpose(1, 2)", "transpose(2, 3)"),
+        "The last two dimensions are swapped. Swap tokens and heads, the second and the third dimension."),
+    mistake("tokens_exchanged_with_features", replace("transpose(1, 2)", "transpose(1, 3)"),
+        "Tokens and features are swapped. Swap tokens and heads, the second and the third dimension."),
+    mistake("heads_in_front_of_the_batch", replace("transpose(1, 2)", "permute(2, 0, 1, 3)"),
+        "The heads come before the batch. Every sequence has its own heads, so the batch stays first."),
+    mistake("transpose_thrown_away", replace("return x.transpose(1, 2)", "x.transpose(1, 2)\n    return x"),
+        "Nothing was moved: the heads are still inside each token. `transpose` returns a new tensor and does not "
+        "change the old one, so return its result."),
+    mistake("heads_and_tokens_in_one_row", replace("transpose(1, 2)", "transpose(1, 2).flatten(1, 2)"),
+        "The heads of all tokens are in one long row: (B, H · T, head_dim). The tokens of a head need their own "
+        "dimension."),
+    mistake("features_viewed_as_one_row",
+        replace("x.transpose(1, 2)", "torch.stack(x.view(*x.shape[:2], -1).split(x.shape[3], dim=2), dim=1)"),
+        VIEW_REFUSED),
+    mistake("grouped_without_gradients", replace("x.transpose", "x.data.transpose"), DETACHED),
+    mistake("transposed_in_place", replace("transpose(", "transpose_("), CHANGED),
+]  # fmt: skip
+
+
+# -- probes --------------------------------------------------------------------------------------------------------
+
+
+@probe()
+def tokens_grouped(unit: Any, draw: Draw) -> Iterator[Property]:
+    yield from call(unit.group_by_head, draw.viewed(draw.normal(*draw.sizes(4))))
+
+
+# -- answers -------------------------------------------------------------------------------------------------------
+
+
+def wrong_answers():
+    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+
+    import torch
+
+    def flips_the_tokens(x):
+        return x.transpose(1, 2).flip(2)
+
+    def gives_the_last_head_first(x):
+        return torch.stack(x.unbind(2)[::-1], dim=1)
+
+    def keeps_only_head_0(x):
+        return x[:, :, :1].transpose(1, 2)
+
+    def averages_the_heads(x):
+        return x.mean(dim=2, keepdim=True).transpose(1, 2).expand(-1, x.size(2), -1, -1)
+
+    def exchanges_twice(x):
+        return x.transpose(1, 2).transpose(2, 3)
+
+    def gives_a_list(x):
+        return [x[:, :, h] for h in range(x.size(2))]
+
+    def expects_three_dimensions(x):
+        b, t, d_out = x.shape
+        return x.reshape(b, t, -1, d_out).transpose(1, 2)
+
+
+def right_answers():
+    """Answers in other styles. Never run here: the audit reads them."""
+
+    import torch
+    from torch import Tensor
+
+    def by_the_book(x: Tensor) -> Tensor:
+        return torch.transpose(x, 1, 2)
+
+    def einsum(x):
+        return torch.einsum("bthd->bhtd", x)
+
+    def fused(x):
+        return x.swapaxes(-3, -2).contiguous()
+
+    def loops(x):
+        return torch.stack([torch.stack([sequence[:, h] for h in range(x.shape[2])]) for sequence in x])
+
+    def one_on_another(x):
+        return x.permute(0, 2, 1, 3)
+
+    def ready_made(x):
+        return x.movedim(2, 1)

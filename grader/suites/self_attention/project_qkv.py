@@ -1,0 +1,268 @@
+"""project_qkv: hidden tests, known mistakes and right answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from grader.suites.self_attention.shared import (
+    D_IN,
+    D_OUT,
+    IN_A_DICT,
+    MATRICES,
+    NAMES,
+    NUMPY,
+    Oracle,
+    Shape,
+    T,
+    begun_with,
+    projected,
+    projections,
+)
+from grader.testing.checks import expect_close, expect_values
+from grader.testing.contracts import Asking, asking, expect_gradients_of, expect_left_alone
+from grader.testing.draws import Fresh
+from grader.testing.misconceptions import mistake, replace
+from grader.testing.probes import Draw, Property, call, probe
+from grader.testing.student import Student
+from grader.testing.suite import case, rule
+
+
+@rule("queries = inputs @ W_query")
+def test_queries_are_the_inputs_times_W_query(student: Student, fresh: Fresh) -> None:
+    """The first result should be the queries: inputs @ W_query, of shape (T, d_out), also for one token."""
+    for count in (T, 1):
+        inputs, matrices = fresh(count, D_IN), [fresh(D_IN, D_OUT) for _ in MATRICES]
+        queries, _, _ = expect_values(student.project_qkv(inputs, *matrices), 3)
+        expect_close(queries, projected(inputs, matrices[0]), "The queries")
+
+
+@rule("keys = inputs @ W_key")
+def test_keys_are_the_inputs_times_W_key(student: Student, fresh: Fresh) -> None:
+    """The second result should be the keys: inputs @ W_key, of shape (T, d_out), also for one token."""
+    for count in (T, 1):
+        inputs, matrices = fresh(count, D_IN), [fresh(D_IN, D_OUT) for _ in MATRICES]
+        _, keys, _ = expect_values(student.project_qkv(inputs, *matrices), 3)
+        expect_close(keys, projected(inputs, matrices[1]), "The keys")
+
+
+@rule("values = inputs @ W_value")
+def test_values_are_the_inputs_times_W_value(student: Student, fresh: Fresh) -> None:
+    """The third result should be the values: inputs @ W_value, of shape (T, d_out), also for one token."""
+    for count in (T, 1):
+        inputs, matrices = fresh(count, D_IN), [fresh(D_IN, D_OUT) for _ in MATRICES]
+        _, _, values = expect_values(student.project_qkv(inputs, *matrices), 3)
+        expect_close(values, projected(inputs, matrices[2]), "The values")
+
+
+@rule("float32 and float64 arguments both work")
+def test_projections_of_either_dtype(student: Student, fresh: Fresh) -> None:
+    """The three projections should be correct for float32 arguments and for float64 arguments."""
+    # All sizes are equal here: a transposed or elementwise product raises no error, and its values show which it is.
+    for dtype in (torch.float32, torch.float64):
+        inputs, *matrices = (fresh(D_IN, D_IN, dtype=dtype) for _ in range(4))
+        for projection, matrix in zip(expect_values(student.project_qkv(inputs, *matrices), 3), matrices, strict=True):
+            expect_close(projection, projected(inputs, matrix), f"The values for {str(dtype).removeprefix('torch.')}")
+
+
+@pytest.mark.parametrize(("exercise", "shapes", "oracle"), [
+    case("gradients_of_the_projections", "gradients flow to the inputs and to all three matrices",
+         "Gradients of the queries, keys and values should flow to the inputs and to each of the three matrices.",
+         "project_qkv", [(T, D_IN), (D_IN, D_OUT), (D_IN, D_OUT), (D_IN, D_OUT)], projections),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, shapes: list[Shape], oracle: Oracle) -> None:
+    """Gradients of all results should flow to all arguments of both functions."""
+    arguments = [fresh(*shape) for shape in shapes]
+    expect_gradients_of(student, exercise, lambda _: oracle, arguments)
+
+
+def expect_projections(_: Student, result: object, *arguments: torch.Tensor) -> None:
+    for found, right in zip(expect_values(result, 3), projections(*arguments), strict=True):
+        expect_close(found, right)
+
+
+@pytest.mark.parametrize("ask", [
+    case("projecting_leaves_its_arguments_alone", "the arguments are not changed",
+         "The projections should be correct, and the call should not change the inputs or the matrices.",
+         asking("project_qkv", lambda fresh: [fresh(T, D_IN), *(fresh(D_IN, D_OUT) for _ in MATRICES)],
+                expect_projections)),
+])  # fmt: skip
+def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
+    """The result should be correct, and the call should not change the arguments."""
+    expect_left_alone(ask(student, fresh), "An argument was changed.")
+
+
+# -- misconceptions ------------------------------------------------------------------------------------------------
+
+MISCONCEPTIONS = [
+    mistake("queries_and_keys_swapped", replace("return queries, keys,", "return keys, queries,"),
+        "Queries and keys are swapped. They have the same shape, but the first result should be the queries: what "
+        "each token looks for. The second should be the keys, which queries are compared with."),
+    mistake("keys_and_values_swapped", replace("return queries, keys, values", "return queries, values, keys"),
+        "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the "
+        "tokens that find it."),
+    mistake("values_first", replace("return queries, keys, values", "return values, keys, queries"),
+        "The three results are in reverse order, values first. The order is queries, keys, values, as in Q, K, V."),
+    mistake("projections_in_a_dict",
+        replace("return queries, keys, values", "return dict(queries=queries, keys=keys, values=values)"), IN_A_DICT),
+    mistake("one_matrix_for_all", replace("@ W_key", "@ W_query").replace("@ W_value", "@ W_query"),
+        "All three projections use the same matrix. Queries, keys and values have three different tasks, and each "
+        "has its own weights to learn."),
+    mistake("keys_made_with_W_query", replace("@ W_key", "@ W_query"),
+        "The keys were computed with W_query. They have their own weights: keys = inputs @ W_key."),
+    mistake("values_made_with_W_key", replace("@ W_value", "@ W_key"),
+        "The values were computed with W_key. They have their own weights: values = inputs @ W_value."),
+    mistake("inputs_given_as_values", replace("inputs @ W_value", "inputs"),
+        "The function returned the inputs themselves as values. That was unit 1. Now a third matrix makes the "
+        "values: inputs @ W_value."),
+    mistake("matrices_transposed", begun_with("W_query, W_key, W_value = W_query.T, W_key.T, W_value.T"),
+        "The matrices were transposed. They are already (d_in, d_out), so inputs (T, d_in) @ W works directly. Only "
+        "nn.Linear stores its weights transposed."),
+    mistake("tokens_in_columns", replace("return queries, keys, values", "return queries.T, keys.T, values.T"),
+        "The results have one column for each token: (d_out, T). Tokens are rows in this whole course, so put the "
+        "inputs on the left of the product."),
+    mistake("multiplied_entry_by_entry", replace("inputs @", "inputs *", times=3),
+        "`*` multiplies entry by entry. A projection sums over the features of a token: use the matrix product `@`."),
+    mistake("queries_scaled_here", replace("return queries,", "return queries / queries.shape[-1] ** 0.5,"),
+        "The queries are already divided by √d_out here. The projections are plain products. The scores are scaled "
+        "once, in the next exercise."),
+    mistake("inputs_made_float32", replace("inputs @", "inputs.float() @", times=3),
+        "The inputs are made float32, so they do not match float64 matrices. Use the dtype of the arguments."),
+    mistake("gradients_switched_off",
+        replace("return queries, keys, values", "return queries.detach(), keys.detach(), values.detach()"),
+        "Gradients stop at the results. `torch.no_grad` and `.detach()` are for using a trained model. Here the "
+        "matrices still have to learn."),
+    mistake("inputs_detached", replace("inputs @", "inputs.detach() @", times=3),
+        "The inputs are cut off from the gradients, for example by `.detach()` or `.data`. The layers below, such as "
+        "the embeddings, learn only through the inputs."),
+    mistake("matrices_detached",
+        begun_with("W_query, W_key, W_value = W_query.detach(), W_key.detach(), W_value.detach()"),
+        "The matrices are cut off from the gradients, for example by `.detach()`, by `.data` or by making an "
+        "nn.Parameter of them. So they could never learn."),
+    mistake("inputs_transposed_in_place", begun_with("inputs.t_()").replace("inputs @", "inputs.T @", times=3),
+        "The caller's inputs were changed. A method with an underscore at the end, such as `t_`, changes the tensor "
+        "itself. `.T` gives a view and does not change it."),
+    mistake("queries_made_with_W_key", replace("@ W_query", "@ W_key"),
+        "The queries were computed with W_key. They have their own weights, W_query."),
+    mistake("keys_made_with_W_value", replace("@ W_key", "@ W_value"),
+        "The keys were computed with W_value. They have their own weights, W_key."),
+    mistake("values_made_with_W_query", replace("@ W_value", "@ W_query"),
+        "The values were computed with W_query. They have their own weights, W_value."),
+    mistake("inputs_given_as_queries", replace("inputs @ W_query", "inputs"),
+        "The function returned the inputs themselves as queries. That was unit 1. Now a matrix of its own makes the "
+        "queries."),
+    mistake("inputs_given_as_keys", replace("inputs @ W_key", "inputs"),
+        "The function returned the inputs themselves as keys. That was unit 1. Now a matrix of its own makes the "
+        "keys."),
+    mistake("matrices_on_the_left",
+        replace("inputs @ W_query", "W_query @ inputs").replace("inputs @ W_key", "W_key @ inputs")
+        .replace("inputs @ W_value", "W_value @ inputs"),
+        "The matrices are on the left of the inputs, so the shapes do not match. Tokens are rows: the inputs (T, "
+        "d_in) come first, and then a matrix (d_in, d_out)."),
+    mistake("queries_alone", replace("return queries, keys, values", "return queries"),
+        "The function returned only the queries. Return all three: queries, keys and values."),
+    mistake("numpy_in_the_projections",
+        replace("inputs @ W_query", "torch.from_numpy(inputs.numpy() @ W_query.numpy())"), NUMPY),
+]  # fmt: skip
+
+
+# -- probes --------------------------------------------------------------------------------------------------------
+
+
+@probe()
+def projections_of_probes(unit: Any, draw: Draw) -> Iterator[Property]:
+    num_tokens, d_in, d_out = draw.sizes(3)
+    matrices = [draw.normal(d_in, d_out) for _ in NAMES]
+    yield from call(unit.project_qkv, draw.normal(num_tokens, d_in), *matrices)
+
+
+# -- answers -------------------------------------------------------------------------------------------------------
+
+
+def wrong_answers():
+    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+
+    import math
+
+    import torch.nn as nn
+
+    def order_turned_by_one(x, w_q, w_k, w_v):
+        return x @ w_k, x @ w_v, x @ w_q
+
+    def values_made_of_the_keys(inputs, W_query, W_key, W_value):
+        queries = inputs @ W_query
+        keys = inputs @ W_key
+        values = keys @ W_value
+        return queries, keys, values
+
+    def softmax_of_each_projection(inputs, W_query, W_key, W_value):
+        return tuple(torch.softmax(inputs @ w, dim=-1) for w in (W_query, W_key, W_value))
+
+    def one_tensor_of_all_three(x, w_q, w_k, w_v):
+        return torch.stack((x @ w_q, x @ w_k, x @ w_v))
+
+    def all_three_scaled(x, w_q, w_k, w_v):
+        return tuple(x @ w / math.sqrt(w.shape[1]) for w in (w_q, w_k, w_v))
+
+    def random_biases_added(x, w_q, w_k, w_v):
+        return tuple(x @ w + torch.randn(w.shape[1], dtype=x.dtype) for w in (w_q, w_k, w_v))
+
+    def inputs_centred_in_place(inputs, W_query, W_key, W_value):
+        inputs -= inputs.mean(dim=0)
+        return inputs @ W_query, inputs @ W_key, inputs @ W_value
+
+    def matrices_wrapped_in_layers_with_a_bias(x, w_q, w_k, w_v):
+        results = []
+        for w in (w_q, w_k, w_v):
+            layer = nn.Linear(*w.shape)
+            layer.weight.data = w.T
+            results.append(layer(x))
+        return tuple(results)
+
+
+def right_answers():
+    """Answers in other styles. Never run here: the audit reads them."""
+
+    from dataclasses import dataclass, fields
+    from typing import get_type_hints
+
+    from torch import Tensor
+
+    @dataclass
+    class _Projections:
+        queries: torch.Tensor
+        keys: torch.Tensor
+        values: torch.Tensor
+
+    def annotated(inputs: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        matrices = (W_query, W_key, W_value)
+        found = _Projections(**{field.name: inputs @ matrix for field, matrix in zip(fields(_Projections), matrices)})
+        assert all(isinstance(getattr(found, name), kind) for name, kind in get_type_hints(_Projections).items())
+        return found.queries, found.keys, found.values
+
+    def batched(inputs, W_query, W_key, W_value):
+        stacked = torch.stack((W_query, W_key, W_value))  # (3, d_in, d_out)
+        queries, keys, values = torch.bmm(inputs.expand(3, -1, -1), stacked)
+        return queries, keys, values
+
+    def _matmul(a, b):
+        rows = []
+        for row in a:
+            total = 0
+            for number, other in zip(row, b, strict=True):
+                total = total + number * other
+            rows.append(total)
+        return torch.stack(rows)
+
+    def by_hand(inputs, W_query, W_key, W_value):
+        return _matmul(inputs, W_query), _matmul(inputs, W_key), _matmul(inputs, W_value)
+
+    def einsum(inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor) -> list:
+        return [torch.einsum("ti,io->to", inputs, matrix) for matrix in (W_query, W_key, W_value)]
+
+    def fused(inputs, W_query, W_key, W_value):
+        fused = torch.cat([W_query, W_key, W_value], dim=1)  # (d_in, 3 · d_out)
+        return (inputs @ fused).chunk(3, dim=-1)

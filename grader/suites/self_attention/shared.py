@@ -1,0 +1,287 @@
+"""Hidden tests of unit 2, self-attention with trainable weights. Each test or case is one criterion.
+
+Expected values are computed here in float64, by other means than in the course's solution.
+
+A wrong scale should not cost every point, and only attention should earn one. So the tests of the number of queries or
+tokens, the dtype, the arguments and the order of the results use decisive inputs: one key fits each query so well that
+it gets all the weight, whatever the scores are divided by. An answer that divides by a wrong number still passes. An
+answer that does not compare queries with keys cannot find this key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+
+from grader.suites.attention_mistakes import (
+    ARGUMENTS,
+    FIXED,
+    SUMS_IN_A_ROW,
+    TWENTIETH,
+    VALUES_AS_KEYS,
+    VALUES_AS_QUERIES,
+)
+from grader.testing.checks import expect_true
+from grader.testing.draws import Fresh
+from grader.testing.misconceptions import Replacements, replace
+from grader.testing.student import RemoteObject, Student
+
+# All different, so that mixed-up dimensions show. No d_k is 4: half of 4 is also its square root. No
+# size has the rounded root of d_k as its root.
+B, H, D_V, T, D_K, T_K = 2, 3, 10, 5, 6, 7
+D_IN, D_OUT = 4, 7
+# The width of decisive inputs: at least as many features as tokens.
+D_WIDE = 8
+MATRICES = ("W_query", "W_key", "W_value")
+Matrices = dict[str, torch.Tensor]
+SetMatrices = Callable[[RemoteObject, Matrices], None]
+Oracle = Callable[..., tuple[torch.Tensor, ...]]
+Shape = tuple[int, ...]
+
+
+def scaled_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """(…, T_q, d_k) and (…, T_k, d_k) to (…, T_q, T_k)."""
+    return torch.einsum("...qd,...kd->...qk", queries.double(), keys.double()) / math.sqrt(keys.shape[-1])
+
+
+def attention(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the contexts (…, T_q, d_v) and the weights (…, T_q, T_k)."""
+    scores = scaled_scores(queries, keys)
+    weights = (scores - scores.logsumexp(-1, keepdim=True)).exp()
+    return torch.einsum("...qk,...kv->...qv", weights, values.double()), weights
+
+
+def projected(inputs: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    """(T, d_in) and (d_in, d_out) to (T, d_out)."""
+    return torch.einsum("ti,io->to", inputs.double(), matrix.double())
+
+
+def projections(
+    inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(T, d_in) and three (d_in, d_out) to three (T, d_out)."""
+    return projected(inputs, W_query), projected(inputs, W_key), projected(inputs, W_value)
+
+
+def self_attention(
+    student: Student, inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor
+) -> torch.Tensor:
+    """(T, d_in) and three (d_in, d_out) to (T, d_out)."""
+    project = student.substitute("project_qkv", projections)
+    attend = student.substitute("scaled_dot_product_attention", attention)
+    contexts, _ = attend(*project(inputs.double(), W_query.double(), W_key.double(), W_value.double()))
+    return contexts
+
+
+# FITTING is the dot product of a query with the key that fits it, OTHER the one with any other key. The largest number
+# by which learners are known to divide the scores is 2 d_k, at most 14 here. Then the fitting key is still ahead by
+# 240 / 14 = 17: all other keys together have a weight below 6 e⁻¹⁷ = 3e-7 and change a context by at most a few tenths
+# of ABSOLUTE. Softmax does not overflow even if an answer does not subtract the maximum, with or without scaling:
+# exp(80) is finite in float32, unlike exp(89), and exp(-160) is zero.
+FITTING, OTHER = 80.0, -160.0
+
+
+def fitting_keys(fresh: Fresh, queries_count: int, keys_count: int) -> torch.Tensor:
+    """Return the index of the key that fits each query, (T_q,): the query's own, shifted at random, never the last.
+
+    It is never the query's own index if there are at least two other keys to choose from. Some keys fit no query,
+    others fit two, so that softmax over the queries, or with queries and keys swapped, gives other weights.
+    """
+    others = max(keys_count - 2, 1)
+    return (torch.arange(1, queries_count + 1) + fresh.order(others)[0]) % max(keys_count - 1, 1)
+
+
+def queries_and_fitting_keys(
+    fresh: Fresh, queries_count: int, keys_count: int, d_k: int, fitting: float = FITTING, other: float = OTHER
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return queries (T_q, d_k) and keys (T_k, d_k) in float64 whose dot products are `fitting` and `other`.
+
+    The smaller of T_q and T_k is at most d_k.
+    """
+    scores = torch.full((queries_count, keys_count), other, dtype=torch.float64)
+    scores[range(queries_count), fitting_keys(fresh, queries_count, keys_count)] = fitting
+    # With r the smaller count: scores = left (T_q, r) · sizes (r,) · right (r, T_k). Queries and keys each get the root
+    # of the sizes, and both use the same r orthonormal directions of d_k dimensions.
+    left, sizes, right = torch.linalg.svd(scores, full_matrices=False)
+    directions = fresh.rotation(d_k)[: len(sizes)]
+    return left * sizes.sqrt() @ directions, right.mT * sizes.sqrt() @ directions
+
+
+def decisive_tokens(
+    fresh: Fresh, count: int, dtype: torch.dtype = torch.float32
+) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """Return inputs (T, D_WIDE) and matrices (D_WIDE, d_out) that project them to decisive queries and keys."""
+    inputs = fresh.rotation(D_WIDE)[:count]
+    queries, keys = queries_and_fitting_keys(fresh, count, count, D_OUT)
+    # The tokens are orthonormal, so inputs @ inputs.mT, (T, T), is the identity.
+    matrices = {"W_query": inputs.mT @ queries, "W_key": inputs.mT @ keys, "W_value": fresh(D_WIDE, D_OUT)}
+    return inputs.to(dtype), {name: matrix.to(dtype) for name, matrix in matrices.items()}
+
+
+def fresh_matrices(fresh: Fresh, d_in: int = D_IN, d_out: int = D_OUT) -> dict[str, torch.Tensor]:
+    """Return W_query, W_key and W_value, each (d_in, d_out), so small that softmax is not close to a maximum."""
+    return {name: fresh(d_in, d_out) / d_in**0.5 for name in MATRICES}
+
+
+# d_in and d_out. The second pair is equal: if they differ, values without a projection have the wrong shape.
+WIDTHS = ((D_IN, D_OUT), (T, T))
+
+
+def expect_deterministic(first: object, second: object, reason: str) -> None:
+    """Expect two results of the same computation to be equal, if both are tensors of the same shape."""
+    if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor) and first.shape == second.shape:
+        expect_true(torch.allclose(first.double(), second.double(), equal_nan=True), reason)
+
+
+def output_of(attention: RemoteObject, inputs: torch.Tensor) -> object:
+    """Return the module's output, which should be the same in two calls."""
+    output, again = attention.repeated(2, inputs)
+    expect_deterministic(output, again, "Two calls with the same inputs give different outputs.")
+    return output
+
+
+UNSCALED = (
+    "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by √d_k they keep "
+    "a variance near 1, so that softmax does not give all the weight to one key."
+)
+NO_ROOT = (
+    "The scores are divided by d_k itself, or twice by its root, which is the same. Their standard deviation is √d_k: "
+    "divide once by √d_k to bring it to 1."
+)
+FIFTH = (
+    "The exponent is `5`, so the scores are nearly zero and every key gets nearly the same weight. A square root is "
+    "the power `0.5`."
+)
+SQUARE = (
+    "The scores are divided by the square of d_k, so they are nearly zero. A square root is the opposite of a square: "
+    "the power `0.5`."
+)
+MULTIPLIED = "The scores are multiplied by √d_k, so large scores become even larger. Divide by √d_k."
+MULTIPLIED_BY_HALF = (
+    "The scores are multiplied by half of d_k, so they become larger. They should be divided, and by a root: a power "
+    "with the exponent 0.5."
+)
+DIVIDED_BY_HALF = "The scores are divided by half of d_k. The half is an exponent: √d_k is d_k to the power of 0.5."
+FOR_THE_EXAMPLE = (
+    "The divisor is always √2, which is correct only for the width of the worked example. Read d_k from the arguments."
+)
+SOFTMAX_TWICE = (
+    "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
+    "nearly equal."
+)
+MIXED_BY_COLUMNS = (
+    "The contexts use the columns of the weights. The weights of a query are its row: do not transpose them before the "
+    "product with the values."
+)
+CONTEXTS_TRANSPOSED = (
+    "The contexts are transposed: there is a column for each token. Each token has a row, which the product of weights "
+    "and values already gives."
+)
+SHAPES = (
+    "The shapes do not match in a product. Write down the shape of each factor. The scores need the transposed keys on "
+    "the right, and then the weights, (T_q, T_k), are on the left of the values."
+)
+NUMPY = (
+    "A tensor that requires gradients cannot become a NumPy array, or the `out` of a function. Use only tensors, and "
+    "functions that return a new one."
+)
+KEYS_WITH_KEYS = "The queries are made but never used: keys are compared with keys. Compare each query with every key."
+INPUTS_COMPARED = (
+    "The inputs are compared with each other, as in unit 1. Here the dot products are between queries and keys, which "
+    "are made from the inputs."
+)
+VALUES_COMPARED = (
+    "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the tokens "
+    "that find it."
+)
+ALL_ONE = (
+    "Every weight is one, so each context is the plain sum of the values. A softmax over a dimension of size one gives "
+    "that, for example after `unsqueeze`. It should run over the keys."
+)
+FEATURES_COMPARED = (
+    "Features are compared with features: the scores are (d_out, d_out). A token should look at tokens, so transpose "
+    "only the keys."
+)
+TO_D_OUT = (
+    "The weights go from d_out to d_out, so the module works only if d_in and d_out are equal. Tokens come in with "
+    "d_in features and leave with d_out."
+)
+TO_D_IN = (
+    "The weights go from d_in to d_in, so the contexts are d_in wide. Tokens come in with d_in features and leave with "
+    "d_out."
+)
+SIZES_OF_THE_EXAMPLE = (
+    "The weights have the sizes of the worked example, three and two. Use the class's own arguments, d_in and d_out."
+)
+BY_TOKENS = (
+    "The scores are divided by the root of the number of tokens. A dot product sums over features, so it grows with "
+    "the number of features, d_k."
+)
+WHOLE_TENSOR = (
+    "Softmax runs over all scores at once, so all queries together share one sum. Each query has its own weights: "
+    "apply softmax over the last dimension."
+)
+SCALED_LATE = "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."
+KEYS_HANDED_OVER = "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."
+ROLES_SWAPPED = (
+    "Queries and keys are swapped. Row i of the scores belongs to query i and contains its dot products with every key."
+)
+AVERAGED = (
+    "Every value gets the same weight, whatever the queries and keys are. The dot product of query and key should "
+    "decide how much one token takes from another."
+)
+FUTURE_HIDDEN = (
+    "Each query cannot see the keys after its own position. That is causal attention, the next unit. Here every token "
+    "sees every token."
+)
+BY_D_IN = "The scores are divided by √d_in. The dot products are between projected tokens, and their width is d_out."
+KEYS_UNUSED = (
+    "W_key is made but never used: queries are compared with queries. Compare each query with the keys, inputs @ W_key."
+)
+BOTH_RESULTS = "The module returns contexts and weights. The next layer needs one tensor: return only the contexts."
+WEIGHTS_GIVEN = (
+    "The module returns the attention weights. They say how important each token is. The output is the sum of the "
+    "values, each times its weight."
+)
+IN_A_DICT = "The results are in a dict. Return them with a comma between them, in the order of the stub."
+SQUEEZED = "`squeeze()` removes every dimension of size one, so a single token loses its row."
+
+
+def begun_with(line: str) -> Replacements:
+    """Insert a line before the first one, which computes the queries."""
+    return replace("queries =", f"{line}\n    queries =")
+
+
+def weighed(weights: str) -> Replacements:
+    """Compute the contexts in the module itself, with these weights."""
+    return replace(
+        "contexts, _ = scaled_dot_product_attention(queries, keys, values)", f"contexts = {weights} @ values"
+    )
+
+
+# Mistakes in the weights of both modules: the end of their names, the wrong weights and the sentence.
+IN_BOTH_MODULES = [
+    ("twentieth_root", "(queries @ keys.mT / keys.shape[-1] ** 0.05).softmax(-1)", TWENTIETH),
+    ("fifth_power", "(queries @ keys.mT / keys.shape[-1] ** 5).softmax(-1)", FIFTH),
+    ("square_instead_of_root", "(queries @ keys.mT / keys.shape[-1] ** 2).softmax(-1)", SQUARE),
+    ("multiplied_by_root", "(queries @ keys.mT * keys.shape[-1] ** 0.5).softmax(-1)", MULTIPLIED),
+    ("multiplied_by_half_of_d_k", "(queries @ keys.mT * keys.shape[-1] * 0.5).softmax(-1)", MULTIPLIED_BY_HALF),
+    ("divided_by_half_of_d_k", "(queries @ keys.mT / (keys.shape[-1] / 2)).softmax(-1)", DIVIDED_BY_HALF),
+    ("scaled_for_the_worked_example", "(queries @ keys.mT / 2**0.5).softmax(-1)", FOR_THE_EXAMPLE),
+    ("scaled_by_root_of_eight", "(queries @ keys.mT / 8**0.5).softmax(-1)", FIXED),
+    ("scaled_by_eight", "(queries @ keys.mT / 8).softmax(-1)", FIXED),
+    ("softmax_twice", "(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1).softmax(-1)", SOFTMAX_TWICE),
+    ("sums_without_keepdim",
+     "(lambda powers: powers / powers.sum(-1))(torch.exp(queries @ keys.mT / keys.shape[-1] ** 0.5))", SUMS_IN_A_ROW),
+    ("mixed_by_the_columns", "(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1).mT", MIXED_BY_COLUMNS),
+    ("keys_ask_each_other", "(keys @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1)", KEYS_WITH_KEYS),
+    ("values_as_queries", "(values @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1)", VALUES_AS_QUERIES),
+    ("values_as_keys", "(queries @ values.mT / keys.shape[-1] ** 0.5).softmax(-1)", VALUES_AS_KEYS),
+    ("inputs_compared", "(inputs @ inputs.mT / keys.shape[-1] ** 0.5).softmax(-1)", INPUTS_COMPARED),
+    ("all_weights_one", "torch.ones_like(queries @ keys.mT)", ALL_ONE),
+    ("shapes_do_not_match", "(queries @ keys / keys.shape[-1] ** 0.5).softmax(-1)", SHAPES),
+    ("arguments_do_not_fit", "(queries @ keys.mT / torch.sqrt(keys.shape[-1])).softmax(-1)", ARGUMENTS),
+]  # fmt: skip
+NAMES = ("W_query", "W_key", "W_value")

@@ -1,0 +1,250 @@
+"""attention_scores: hidden tests, known mistakes and right answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from grader.suites.simple_attention.shared import DTYPES, D, Inputs, T, scores_of
+from grader.testing.checks import expect_close, expect_tensor, expect_true
+from grader.testing.contracts import (
+    Asking,
+    Right,
+    against,
+    asking,
+    expect_gradients_of,
+    expect_left_alone,
+    expect_right,
+)
+from grader.testing.draws import Fresh
+from grader.testing.misconceptions import mistake, replace
+from grader.testing.probes import Draw, Property, call, probe
+from grader.testing.student import Student
+from grader.testing.suite import case, rule
+
+
+def far_apart(
+    fresh: Fresh, count: int, width: int = D, dtype: torch.dtype = torch.float32
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return a query (d,) and inputs (T, d) whose scores are the integers from one to T, in random order.
+
+    Division by a positive number and softmax keep this order.
+    """
+    query, inputs = fresh(width, dtype=torch.float64), fresh(count, width, dtype=torch.float64)
+    target_scores = fresh.order(count) + 1
+    # Move each row along the query until it has its target score.
+    inputs += torch.outer(target_scores - inputs @ query, query) / query.dot(query)
+    return query.to(dtype), inputs.to(dtype)
+
+
+def expect_order(value: Any, right: torch.Tensor) -> None:
+    scores = expect_tensor(value, right.shape)
+    expect_true(torch.equal(scores.argsort(), right.argsort()), "The order of the scores is wrong.")
+
+
+@rule("score i is the dot product of the query with row i of the inputs, not scaled")
+def test_a_score_is_the_dot_product_of_query_and_input(student: Student, fresh: Fresh) -> None:
+    """There should be one score for each input, (T,): its dot product with the query, not scaled."""
+    for size in (1, 0.1):  # small scores show whether they are rounded
+        query, inputs = size * fresh(D), size * fresh(T, D)
+        expect_close(student.attention_scores(query, inputs), scores_of(student)(query, inputs), "The scores")
+
+
+@rule("any number of tokens, including one")
+def test_any_number_of_inputs_is_scored(student: Student, fresh: Fresh) -> None:
+    """Any number of inputs should be scored, (T,), and the best match should get the largest score."""
+    # A square comes first: no product fails there because of its shapes.
+    for count, width in ((7, 7), (3, D), (1, D)):
+        query, inputs = far_apart(fresh, count, width)
+        expect_order(student.attention_scores(query, inputs), scores_of(student)(query, inputs))
+
+
+# Inputs on which most mistakes make no difference, and the check of the result for them.
+SCORES = asking(
+    "attention_scores", lambda fresh, dtype: far_apart(fresh, T, dtype=dtype), against(scores_of, expect_order)
+)
+
+
+@pytest.mark.parametrize("ask", [
+    case("scores_of_either_dtype", "float32 and float64 arguments both work",
+         "Float32 and float64 arguments should both give scores, and the best match should get the largest score.",
+         SCORES),
+])  # fmt: skip
+def test_either_dtype(student: Student, fresh: Fresh, ask: Asking) -> None:
+    """Float32 and float64 should both come out right."""
+    for dtype in DTYPES:
+        expect_right(ask(student, fresh, dtype))
+
+
+@pytest.mark.parametrize(("exercise", "right", "inputs"), [
+    case("gradients_of_scores", "gradients flow to the query and to the inputs",
+         "Gradients of the scores should flow to the query and to the inputs.",
+         "attention_scores", scores_of, lambda fresh: [fresh(D), fresh(T, D)]),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
+    """Gradients should flow to every argument."""
+    expect_gradients_of(student, exercise, right, inputs(fresh))
+
+
+@pytest.mark.parametrize(("ask", "changed"), [
+    case("scoring_leaves_its_arguments_alone", "the arguments are not changed",
+         "The scores should have the right order, and the call should not change query or inputs.",
+         SCORES, "An argument was changed."),
+])  # fmt: skip
+def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: str) -> None:
+    """The result should be correct, and the call should not change the arguments."""
+    expect_left_alone(ask(student, fresh, torch.float32), changed)
+
+
+# -- misconceptions ------------------------------------------------------------------------------------------------
+
+A_LIST = (
+    "The function returned the scores as a list of numbers. Put them into a tensor, (T,): tensors can be computed "
+    "with, and gradients flow through them."
+)
+
+MISCONCEPTIONS = [
+    mistake("products_of_each_feature", replace("inputs @ query", "query * inputs"),
+        "The products were not added up, so each token has a row and not a number. A dot product sums over the "
+        "features: the last dimension."),
+    mistake("summed_over_the_tokens", replace("inputs @ query", "(query * inputs).sum(dim=0)"),
+        "The sum runs over the tokens and gives one number for each feature. A score belongs to a token, so sum over "
+        "the features: `dim=-1`."),
+    mistake("one_score_for_all", replace("inputs @ query", "(query * inputs).sum()"),
+        "The sum runs over all entries and gives a single number. Each token has its own score: sum only over its "
+        "features."),
+    mistake("multiplied_with_the_columns", replace("inputs @ query", "query @ inputs"),
+        "`query @ inputs` multiplies the query with the columns of the inputs. Tokens are rows: put the inputs on "
+        "the left, or transpose them."),
+    mistake("every_token_as_the_query", replace("@ query", "@ inputs.T"),
+        "All tokens were scored with all tokens, and the query was not used. Here there is only one query: one score "
+        "for each input."),
+    mistake("second_input_as_the_query", replace("@ query", "@ inputs[1]"),
+        "The query is always one of the inputs, chosen by its index. But the argument `query` can be any vector: use "
+        "it."),
+    mistake("scaled_already", replace("@ query", "@ query / len(query) ** 0.5"),
+        "The scores were divided by the root of the width. That belongs to unit 2. Here a score is the plain dot "
+        "product."),
+    mistake("averaged_over_the_features", replace("inputs @ query", "(inputs * query).mean(dim=-1)"),
+        "The products were averaged over the features. A dot product is their sum."),
+    mistake("weights_instead_of_scores", replace("inputs @ query", "torch.softmax(inputs @ query, dim=-1)"),
+        "Softmax was already applied, so these are weights. Scores come first: plain dot products of any size and "
+        "sign."),
+    mistake("normalised_already", replace("inputs @ query", "inputs @ query / (inputs @ query).sum()"),
+        "The scores were already divided by their sum. Scores are plain dot products. The next exercise turns them "
+        "into weights."),
+    mistake("cosines_as_scores", replace("inputs @ query", "torch.cosine_similarity(inputs, query[None], dim=-1)"),
+        "The vectors were first scaled to length one. Then only the direction counts. In a dot product a longer "
+        "vector counts more."),
+    mistake("distances_as_scores", replace("inputs @ query", "(inputs - query).norm(dim=-1)"),
+        "The distances from the query were computed. A distance is small for similar vectors, but a dot product is "
+        "large for them."),
+    mistake("three_features_only", replace("inputs @ query", "inputs[:, :3] @ query[:3]"),
+        "Only the first three features count, as in the worked example. Other embeddings are wider: sum over all "
+        "features."),
+    mistake("six_tokens_only", replace("inputs @ query", "torch.stack([inputs[place] @ query for place in range(6)])"),
+        "There are always six scores, as in the worked example. Read the number of rows from the inputs."),
+    mistake("scores_in_a_column", replace("@ query", "@ query[:, None]"),
+        "The scores have the shape of a column, (T, 1). The result should have one dimension, (T,), with one score "
+        "for each token."),
+    mistake("list_of_scores", replace("inputs @ query", "[row @ query for row in inputs]"), A_LIST),
+    mistake("list_of_plain_numbers", replace("inputs @ query", "[float(row @ query) for row in inputs]"), A_LIST),
+    mistake("squeezed_too_much", replace("inputs @ query", "(inputs @ query[:, None]).squeeze()"),
+        "`squeeze()` removes every dimension of size one. With a single token it also removes the dimension of the "
+        "tokens. Name the dimension that you want to remove."),
+    mistake("scores_in_float32_only", replace("inputs @", "inputs.float() @"),
+        "The inputs are made float32, so they do not match a float64 query. Use the dtype of the arguments."),
+    mistake("scores_cut_off", replace("inputs @ query", "(inputs @ query).detach()"),
+        "Gradients stop at the scores, for example because of `.item()`, `.numpy()`, `torch.tensor([…])` or "
+        "`no_grad`. Compute with tensors, and join them with `torch.stack`."),
+    mistake("query_cut_off", replace("@ query", "@ query.detach()"),
+        "No gradient reaches the query: does `.detach()`, `.data` or `.item()` cut it off? In later units the query "
+        "is computed with weights that learn."),
+    mistake("inputs_multiplied_in_place", replace("inputs @ query", "inputs.mul_(query).sum(dim=-1)"),
+        "The caller's inputs were multiplied in place, by `*=` or `mul_`. The next step needs the old inputs: `*` "
+        "makes a new tensor."),
+    mistake("last_token_without_a_score",
+        replace("inputs @ query", "torch.cat([inputs[:-1] @ query, 0 * inputs[-1:] @ query])"),
+        "The last token has a score of zero: the loop ends one token too early. The end of a range is already "
+        "excluded."),
+    mistake("last_score_alone", replace("inputs @ query", "inputs[-1] @ query"),
+        "Only the score of the last token is returned, as if each score replaced the one before. Keep all of them, "
+        "one for each token."),
+    mistake("first_score_alone", replace("inputs @ query", "inputs[0] @ query"),
+        "Only the score of the first token is returned, as with a `return` inside the loop. Collect a score for each "
+        "token first."),
+    mistake("scores_in_a_row", replace("inputs @ query", "query[None] @ inputs.T"),
+        "The scores have the shape of a table with one row, (1, T). The result should have one dimension, (T,)."),
+]  # fmt: skip
+
+
+# -- probes --------------------------------------------------------------------------------------------------------
+
+
+@probe()
+def scores_of_a_query(unit: Any, draw: Draw) -> Iterator[Property]:
+    num_tokens, d = draw.sizes(2)
+    yield from call(unit.attention_scores, draw.normal(d), draw.normal(num_tokens, d))
+
+
+# -- answers -------------------------------------------------------------------------------------------------------
+
+
+def wrong_answers():
+    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+
+    import math
+
+    def rounded_to_four_decimals(query, inputs):
+        scores = inputs @ query
+        return scores + (scores.round(decimals=4) - scores).detach()
+
+    def query_added(query, inputs):
+        return (inputs + query).sum(dim=-1)
+
+    def squared(query, inputs):
+        return (inputs @ query) ** 2
+
+    def places_in_the_ranking(query, inputs):
+        return (inputs @ query).argsort()
+
+    def in_descending_order(query, inputs):
+        return torch.sort(inputs @ query, descending=True).values
+
+    def scaled_and_softmax(query, inputs):
+        return torch.softmax(inputs @ query / math.sqrt(len(query)), dim=0)
+
+    def dot_with_a_table(query, inputs):
+        return torch.dot(query, inputs)
+
+    def sum_along_a_third_dimension(query, inputs):
+        return (query * inputs).sum(dim=2)
+
+
+def right_answers():
+    """Answers in other styles. Never run here: the audit reads them."""
+
+    import torch.nn.functional as F
+    from simple_attention import dot_product
+
+    def by_hand(query, inputs):
+        scores = torch.zeros(inputs.shape[0], dtype=torch.float64)
+        for i in range(inputs.shape[0]):
+            for j in range(inputs.shape[1]):
+                scores[i] += query[j] * inputs[i, j]
+        return scores.to(inputs.dtype)
+
+    def einsum(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+        return torch.einsum("d,td->t", query, inputs)
+
+    def one_on_another(query, inputs):
+        return torch.stack([dot_product(query, token) for token in inputs])
+
+    def ready_made(query, inputs):
+        return F.linear(inputs, query[None]).squeeze(1)
+
+    def turned_round(query, inputs):
+        return (query.unsqueeze(0) @ inputs.mT).squeeze(0)

@@ -1,0 +1,232 @@
+"""context_vector: hidden tests, known mistakes and right answers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from grader.suites.simple_attention.shared import DTYPES, D, Inputs, T, context_of, single_nonzero
+from grader.testing.checks import expect_close
+from grader.testing.contracts import (
+    Asking,
+    Right,
+    against,
+    asking,
+    expect_gradients_of,
+    expect_left_alone,
+    expect_right,
+)
+from grader.testing.draws import Fresh
+from grader.testing.misconceptions import mistake, replace
+from grader.testing.probes import Draw, Property, call, probe
+from grader.testing.student import Student
+from grader.testing.suite import case, rule
+
+
+def expect_context(student: Student, weights: torch.Tensor, inputs: torch.Tensor) -> None:
+    found, expected = student.context_vector(weights, inputs), context_of(student)(weights, inputs)
+    expect_close(found, expected, "The features of the context")
+
+
+@rule("the result is the sum of the rows of the inputs, each row i times weight i")
+def test_the_context_is_a_weighted_sum(student: Student, fresh: Fresh) -> None:
+    """The context should be the sum of the inputs, each times its weight: one vector as wide as an input, (d,)."""
+    for width in (D, 1):
+        # Shares, as a softmax gives them.
+        weights, inputs = torch.softmax(fresh(T), 0), fresh(T, width)
+        expect_context(student, weights, inputs)
+
+
+@rule("the weights are used without any change, also if they are negative or do not sum to one")
+def test_the_weights_count_as_they_are(student: Student, fresh: Fresh) -> None:
+    """The weights should be used without any change, also if some are negative or if they do not sum to one."""
+    for weights in (fresh(T), fresh(T).abs()):
+        inputs = fresh(T, D)
+        expect_context(student, weights, inputs)
+
+
+@rule("any number of tokens, including one")
+def test_a_context_of_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
+    """Any number of tokens should give one context, (d,), and a single token with all the weight gives itself."""
+    # A square comes first: no product fails there because of its shapes.
+    for count, width in ((7, 7), (3, D), (1, D)):
+        weights, inputs = single_nonzero(fresh, count, 1), fresh(count, width)
+        expect_context(student, weights, inputs)
+
+
+CONTEXT = asking(
+    "context_vector",
+    lambda fresh, dtype: [single_nonzero(fresh, T, 1, dtype), fresh(T, D, dtype=dtype)],
+    against(context_of, functools.partial(expect_close, what="The features of the context")),
+)
+
+
+@pytest.mark.parametrize("ask", [
+    case("a_context_of_either_dtype", "float32 and float64 arguments both work",
+         "Float32 and float64 arguments should both give the context, also if one token has all the weight.",
+         CONTEXT),
+])  # fmt: skip
+def test_either_dtype(student: Student, fresh: Fresh, ask: Asking) -> None:
+    """Float32 and float64 should both come out right."""
+    for dtype in DTYPES:
+        expect_right(ask(student, fresh, dtype))
+
+
+@pytest.mark.parametrize(("exercise", "right", "inputs"), [
+    case("gradients_of_the_context", "gradients flow to the weights and to the inputs",
+         "Gradients of the context should flow to the weights and to the inputs.",
+         "context_vector", context_of, lambda fresh: [torch.softmax(fresh(T), 0), fresh(T, D)]),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
+    """Gradients should flow to every argument."""
+    expect_gradients_of(student, exercise, right, inputs(fresh))
+
+
+@pytest.mark.parametrize(("ask", "changed"), [
+    case("mixing_leaves_its_arguments_alone", "the arguments are not changed",
+         "The context should be correct, and the call should not change weights or inputs.",
+         CONTEXT, "An argument was changed."),
+])  # fmt: skip
+def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: str) -> None:
+    """The result should be correct, and the call should not change the arguments."""
+    expect_left_alone(ask(student, fresh, torch.float32), changed)
+
+
+# -- misconceptions ------------------------------------------------------------------------------------------------
+
+MISCONCEPTIONS = [
+    mistake("weighted_rows_not_added_up", replace("weights @ inputs", "weights[:, None] * inputs"),
+        "The weighted inputs were not added up: there is one row for each token. The context is one vector, the sum "
+        "over the tokens."),
+    mistake("summed_over_the_features", replace("weights @ inputs", "(weights[:, None] * inputs).sum(dim=-1)"),
+        "The sum runs over the features and gives one number for each token. The context has the width of an input: "
+        "sum over the tokens, dim 0."),
+    mistake("weights_along_the_features", replace("weights @ inputs", "(weights * inputs).sum(dim=0)"),
+        "`weights * inputs` pairs each weight with a feature, or the shapes do not match. A weight belongs to a "
+        "token, which is a row: make the weights a column, `weights[:, None]`."),
+    mistake("inputs_transposed", replace("@ inputs", "@ inputs.T"),
+        "The inputs were transposed, or they are on the left of the weights. Then a weight meets a feature. There is "
+        "one weight for each row, and (T,) @ (T, d) is correct."),
+    mistake("weighted_rows_averaged", replace("weights @ inputs", "(weights[:, None] * inputs).mean(dim=0)"),
+        "The weighted inputs were averaged. The weights already sum to one: add up the rows, and do not divide again."),
+    mistake("weights_not_used", replace("weights @ inputs", "inputs.sum(dim=0)"),
+        "The inputs were added up without their weights. Multiply each row by its weight."),
+    mistake("inputs_averaged", replace("weights @ inputs", "inputs.mean(dim=0)"),
+        "The inputs were averaged, so all tokens count the same. The weights should decide how much each token "
+        "counts."),
+    mistake("best_token_alone", replace("weights @ inputs", "inputs[weights.argmax()]"),
+        "Only the token with the largest weight was used. Attention mixes all tokens, each times its weight."),
+    mistake("last_row_only", replace("weights @ inputs", "weights[-1] * inputs[-1]"),
+        "Each weighted row replaces the one before, so only the last one is left. Add each row to the context."),
+    mistake("first_token_left_out", replace("weights @ inputs", "weights[1:] @ inputs[1:]"),
+        "The first token is missing: the loop begins at 1. Python counts from 0."),
+    mistake("weights_softened_again", replace("weights @", "torch.softmax(weights, dim=0) @"),
+        "The weights went through softmax again. They are already weights. A second softmax makes them nearly equal."),
+    mistake("weights_normalised_again", replace("weights @", "weights / weights.sum() @"),
+        "The weights were divided by their sum again. Use them without any change: they are already normalised."),
+    mistake("negative_weights_dropped", replace("weights @", "weights.clamp(min=0) @"),
+        "Negative weights were set to zero. Softmax gives no negative weights, but this function must use any "
+        "weights without change."),
+    mistake("context_in_a_table", replace("weights @", "weights[None] @"),
+        "The context is a table with one row, (1, d). It should be one vector, (d,)."),
+    mistake("three_features_in_the_context", replace("@ inputs", "@ inputs[:, :3]"),
+        "The context always has three features, as in the worked example. Read the width from the inputs: "
+        "`inputs.shape[1]`."),
+    mistake("six_tokens_in_the_context",
+        replace("weights @ inputs", "torch.stack([weights[place] * inputs[place] for place in range(6)]).sum(dim=0)"),
+        "The code always expects six tokens, as in the worked example. Use the number of rows that it gets."),
+    mistake("single_token_squeezed", replace("weights @ inputs", "(weights[:, None] * inputs).squeeze().sum(dim=0)"),
+        "If there is a single token, `squeeze()` removes the dimension of the tokens, and the sum runs over another "
+        "dimension. T = 1 is a sequence too."),
+    mistake("single_feature_squeezed", replace("weights @ inputs", "(weights[None] @ inputs).squeeze()"),
+        "`squeeze()` removes every dimension of size one. With a single feature it also removes the features. A "
+        "context is (d,), also for d = 1: name the dimension that you want to remove."),
+    mistake("context_in_float32_only", replace("@ inputs", "@ inputs.float()"),
+        "The inputs are made float32, so they do not match float64 weights. Use the dtype of the arguments."),
+    mistake("weights_cut_off", replace("weights @", "weights.detach() @"),
+        "No gradient reaches the weights: did `.item()` read them, or were they detached? Through the weights the "
+        "scores learn which tokens are important."),
+    mistake("inputs_cut_off", replace("@ inputs", "@ inputs.detach()"),
+        "No gradient reaches the inputs: does `.detach()` or `.data` cut them off? The embeddings learn through the "
+        "inputs."),
+    mistake("context_cut_off", replace("weights @ inputs", "(weights @ inputs).detach()"),
+        "Gradients stop at the context. Was it computed under `torch.no_grad()`, or detached? Everything before it "
+        "must be able to learn."),
+    mistake("inputs_weighted_in_place", replace("weights @ inputs", "inputs.mul_(weights[:, None]).sum(dim=0)"),
+        "The caller's inputs were multiplied by the weights in place, by `*=` or `mul_`. The next query needs the "
+        "old inputs: `*` makes a new tensor."),
+    mistake("last_token_left_out", replace("weights @ inputs", "weights[:-1] @ inputs[:-1]"),
+        "The last token is missing: the loop ends one token too early. The end of a range is already excluded."),
+    mistake("first_row_only", replace("weights @ inputs", "weights[0] * inputs[0]"),
+        "Only the first weighted row is returned, as with a `return` inside the loop. Add up all rows first."),
+]  # fmt: skip
+
+
+# -- probes --------------------------------------------------------------------------------------------------------
+
+
+@probe()
+def weighted_sum(unit: Any, draw: Draw) -> Iterator[Property]:
+    num_tokens, d = draw.sizes(2)
+    yield from call(unit.context_vector, draw.normal(num_tokens), draw.normal(num_tokens, d))
+
+
+# -- answers -------------------------------------------------------------------------------------------------------
+
+
+def wrong_answers():
+    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+
+    def everything_added_up(weights, inputs):
+        return (weights[:, None] * inputs).sum()
+
+    def weights_added(weights, inputs):
+        return (weights[:, None] + inputs).sum(dim=0)
+
+    def weights_squared(weights, inputs):
+        return weights**2 @ inputs
+
+    def weights_the_other_way_round(weights, inputs):
+        return weights.flip(0) @ inputs
+
+    def largest_instead_of_the_sum(weights, inputs):
+        return (weights[:, None] * inputs).amax(dim=0)
+
+    def dot_with_a_table(weights, inputs):
+        return torch.dot(weights, inputs)
+
+    def query_added(weights, inputs):
+        return weights @ inputs + inputs[0]
+
+    def softmax_along_a_second_dimension(weights, inputs):
+        return torch.softmax(weights, dim=1) @ inputs
+
+
+def right_answers():
+    """Answers in other styles. Never run here: the audit reads them."""
+
+    import operator
+
+    from simple_attention import attention_scores
+
+    def by_hand(weights, inputs):
+        context = torch.zeros(inputs.shape[1])
+        for weight, row in zip(weights, inputs):
+            context = context + weight * row
+        return context
+
+    def einsum(weights: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+        return torch.einsum("t,td->d", weights, inputs)
+
+    def one_on_another(weights, inputs):
+        return attention_scores(weights, inputs.T)
+
+    def ready_made(weights, inputs):
+        return torch.mv(inputs.t(), weights)
+
+    def turned_round(weights, inputs):
+        return torch.stack(list(map(operator.mul, weights, inputs))).sum(0)

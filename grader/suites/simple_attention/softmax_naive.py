@@ -1,0 +1,252 @@
+"""softmax_naive: hidden tests, known mistakes and right answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from grader.suites.simple_attention.shared import (
+    ANY_DIM,
+    CUT_OFF,
+    DIM_IGNORED,
+    DTYPES,
+    EXPONENTIALS,
+    FIRST_BY_DEFAULT,
+    LAST_DIM,
+    LOGARITHMS,
+    PUT_BACK_AT_THE_END,
+    SHARES,
+    SOFTMAXES,
+    SUM_CONSTANT,
+    TWO_DIMENSIONS,
+    WHOLE_TENSOR,
+    B,
+    D,
+    H,
+    Inputs,
+    T,
+    dim_for,
+    naive_softmax_of,
+    one_entry,
+)
+from grader.testing.checks import expect_close, remark_ready_made
+from grader.testing.contracts import (
+    Asking,
+    Right,
+    against,
+    asking,
+    expect_gradients_of,
+    expect_left_alone,
+    expect_right,
+)
+from grader.testing.draws import Fresh
+from grader.testing.misconceptions import mistake, replace
+from grader.testing.probes import Draw, Property, call, probe
+from grader.testing.student import Student
+from grader.testing.suite import case, rule
+
+
+@rule(EXPONENTIALS)
+def test_exponentials_over_their_sum(student: Student, fresh: Fresh) -> None:
+    """For a single list of scores, each result should be its exponential divided by the sum of the exponentials."""
+    for count in (T, 1):
+        x = fresh(count)
+        expect_close(student.softmax_naive(x), naive_softmax_of(student)(x))
+    remark_ready_made(SOFTMAXES, student.softmax_naive, x)
+
+
+@rule(LAST_DIM)
+def test_the_sum_runs_along_the_last_dimension(student: Student, fresh: Fresh) -> None:
+    """If no `dim` is given, the results should sum to one along the last dimension, for every shape."""
+    for shape in ((T, D), (B, H, D)):
+        x = fresh(*shape)
+        expect_close(student.softmax_naive(x), naive_softmax_of(student)(x))
+
+
+@rule(ANY_DIM)
+def test_the_sum_runs_along_the_dimension_asked_for(student: Student, fresh: Fresh) -> None:
+    """The sum should run along `dim`, for every dimension, counted from the front or from the back."""
+    for shape, dim in (((T, D), 0), ((T, D), 1), ((T, D), -2), ((B, H, D), 1), ((B, H, D), 0), ((B, H, D), -2)):
+        x = fresh(*shape)
+        expect_close(student.softmax_naive(x, dim=dim), naive_softmax_of(student)(x, dim))
+
+
+NAIVE = asking("softmax_naive", one_entry, against(naive_softmax_of))
+
+
+@pytest.mark.parametrize("ask", [
+    case("softmax_of_either_dtype", "float32 and float64 entries both work",
+         "Float32 and float64 entries should both give correct results: the largest entry gets nearly all the weight.",
+         NAIVE),
+])  # fmt: skip
+def test_either_dtype(student: Student, fresh: Fresh, ask: Asking) -> None:
+    """Float32 and float64 should both come out right."""
+    for dtype in DTYPES:
+        expect_right(ask(student, fresh, dtype))
+
+
+@pytest.mark.parametrize(("exercise", "right", "inputs"), [
+    case("gradients_of_softmax", "gradients flow to x",
+         "Gradients should flow to x: each entry is in the numerator of its result, and all are in the denominator.",
+         "softmax_naive", naive_softmax_of, lambda fresh: [fresh(T)]),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
+    """Gradients should flow to every argument."""
+    expect_gradients_of(student, exercise, right, inputs(fresh))
+
+
+@pytest.mark.parametrize(("ask", "changed"), [
+    case("softmax_leaves_its_argument_alone", "x is not changed",
+         "The result should be correct, and the call should not change x.",
+         NAIVE, "x was changed."),
+])  # fmt: skip
+def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: str) -> None:
+    """The result should be correct, and the call should not change the arguments."""
+    expect_left_alone(ask(student, fresh, torch.float32), changed)
+
+
+# -- misconceptions ------------------------------------------------------------------------------------------------
+
+KEEPDIM_FORGOTTEN = (
+    "The summed dimension is gone, so the sums do not line up with their entries. This gives an error or wrong "
+    "numbers. `keepdim=True` keeps the dimension with size one."
+)
+
+MISCONCEPTIONS = [
+    mistake("exponential_forgotten", replace("torch.exp(x)", "x"),
+        "The entries themselves were divided by their sum. Take the exponential first: it makes every weight "
+        "positive."),
+    mistake("sum_forgotten", replace(SHARES, "exponentials"),
+        "The exponentials were not divided by their sum, so that they do not sum to one along `dim`."),
+    mistake("powers_of_two", replace("torch.exp(x)", "2**x"),
+        "The exponentials are powers of two. The base is e: `torch.exp`. With another base, differences between "
+        "scores count more or less."),
+    mistake("divided_by_the_sum_of_the_entries", replace("exponentials.sum", "x.sum"),
+        "The exponentials were divided by the sum of the entries. The denominator is the sum of the *exponentials*. "
+        "Only then do the weights sum to one."),
+    mistake("exponential_of_the_sum",
+        replace("exponentials.sum(dim=dim, keepdim=True)", "torch.exp(x.sum(dim=dim, keepdim=True))"),
+        "The exponential of the sum was taken. Take the exponential of each entry first, then add up. The order "
+        "matters."),
+    mistake("divided_by_the_largest_exponential", replace("exponentials.sum", "exponentials.amax"),
+        "The exponentials were divided by the largest one. Then the largest result is one, but the sum of the "
+        "results should be one."),
+    mistake("divided_by_the_mean", replace("exponentials.sum", "exponentials.mean"),
+        "The exponentials were divided by their mean. Then the weights sum to the number of entries, and not to one."),
+    mistake("taken_twice", replace("torch.exp(x)", "torch.exp(torch.softmax(x, dim))"),
+        "Softmax was applied twice. The second softmax gets only numbers between zero and one, so all its weights "
+        "are nearly equal."),
+    mistake("sigmoid_of_each", replace(SHARES, "torch.sigmoid(x)"),
+        "Each entry went through a sigmoid on its own. In a softmax the entries compete: if one weight grows, the "
+        "others become smaller."),
+    mistake("hard_maximum", replace(SHARES, "(x == x.amax(dim=dim, keepdim=True)).to(x.dtype)"),
+        "The largest entry gets all the weight. That is a hard maximum. Softmax gives a part of the weight to each "
+        "entry."),
+    mistake("naive_logarithms", replace(SHARES, "torch.log_softmax(x, dim)"), LOGARITHMS),
+    mistake("naive_sum_of_everything", replace("dim=dim, keepdim=True", ""), WHOLE_TENSOR),
+    mistake("naive_dim_ignored", replace("dim=dim", "dim=-1"), DIM_IGNORED),
+    mistake("always_along_the_first_dimension", replace("dim=dim", "dim=0"),
+        "The sum always runs along the first dimension and ignores `dim`. Then each column sums to one. Pass `dim` "
+        "on to `sum`."),
+    mistake("naive_keepdim_forgotten", replace(", keepdim=True", ""), KEEPDIM_FORGOTTEN),
+    mistake("naive_dimension_put_back_at_the_end", replace("sum(dim=dim, keepdim=True)", "sum(dim=dim).unsqueeze(-1)"),
+        PUT_BACK_AT_THE_END),
+    mistake("naive_first_dimension_by_default", replace("dim: int = -1", "dim: int = 0"), FIRST_BY_DEFAULT),
+    mistake("naive_rows_and_columns_only", replace("dim=dim", "dim=0 if dim in (0, -2) or x.dim() == 1 else 1"),
+        TWO_DIMENSIONS),
+    mistake("naive_rows_and_columns_counted",
+        replace("    return", "    if x.dim() > 1:\n        _, _ = x.shape\n    return"), TWO_DIMENSIONS),
+    mistake("naive_sums_in_a_column",
+        replace("dim=dim", "dim=0")
+        .replace("    return",
+                 "    if dim not in (0, -2) and x.dim() > 1:\n"
+                 "        return exponentials / exponentials.sum(dim=1).reshape(-1, 1)\n    return"), TWO_DIMENSIONS),
+    mistake("naive_in_float32_only",
+        replace("exponentials.sum(dim=dim, keepdim=True)",
+                "torch.tensordot(exponentials, torch.ones(x.shape[dim]), ([dim], [0])).unsqueeze(dim)"),
+        "The code always computes in float32, and float64 entries do not match. Use the dtype of x."),
+    mistake("naive_sum_as_a_constant", replace(SHARES, f"{SHARES}.detach()"), SUM_CONSTANT),
+    mistake("naive_gradients_cut_off", replace("torch.exp(x)", "torch.exp(x.detach())"), CUT_OFF),
+    mistake("exponentials_in_place", replace("torch.exp(x)", "x.exp_()"),
+        "The exponentials overwrote the caller's entries. A method with an underscore at the end, such as `exp_`, "
+        "changes the tensor itself. `torch.exp` makes a new one."),
+]  # fmt: skip
+
+
+# -- probes --------------------------------------------------------------------------------------------------------
+
+
+@probe()
+def plain_softmax(unit: Any, draw: Draw) -> Iterator[Property]:
+    x = draw.normal(*draw.sizes(draw.size(1, 4)))
+    yield from call(unit.softmax_naive, x, **dim_for(draw, x))
+
+
+# -- answers -------------------------------------------------------------------------------------------------------
+
+
+def wrong_answers():
+    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+
+    def naive_dim_ignored__and__exponentials_in_place(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+        numerator = x.exp_()
+        denominator = numerator.sum(dim=-1, keepdim=True)
+        return numerator / denominator
+
+    def powers_of_ten(x, dim=-1):
+        return 10**x / (10**x).sum(dim, keepdim=True)
+
+    def smallest_gets_most(x, dim=-1):
+        return torch.exp(-x) / torch.exp(-x).sum(dim, keepdim=True)
+
+    def one_added_to_the_sum(x, dim=-1):
+        e = torch.exp(x)
+        return e / (1 + e.sum(dim, keepdim=True))
+
+    def sum_so_far(x, dim=-1):
+        e = torch.exp(x)
+        return e / e.cumsum(dim)
+
+    def squares_for_exponentials(x, dim=-1):
+        return x**2 / (x**2).sum(dim, keepdim=True)
+
+    def sum_of_the_others(x, dim=-1):
+        e = torch.exp(x)
+        return e / (e.sum(dim, keepdim=True) - e)
+
+    def dim_handed_to_the_exponential(x, dim=-1):
+        e = torch.exp(x, dim)
+        return e / e.sum(dim, keepdim=True)
+
+
+def right_answers():
+    """Answers in other styles. Never run here: the audit reads them."""
+
+    import math
+
+    from simple_attention import normalize_by_sum, softmax_stable
+
+    def by_hand(x, dim=-1):
+        # numerically stable, which is allowed here too
+        return softmax_stable(x, dim)
+
+    def einsum(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+        e = math.e**x
+        return e * e.sum(dim, keepdim=True) ** -1
+
+    def one_on_another(x, dim=-1):
+        last = x.transpose(dim, -1)
+        rows = last.exp().flatten(0, -2) if x.dim() > 1 else last.exp()[None]
+        shares = torch.stack([normalize_by_sum(row) for row in rows])
+        return shares.reshape(last.shape).transpose(dim, -1)
+
+    def ready_made(x, dim=-1):
+        return x.softmax(dim)
+
+    def turned_round(x, dim=-1):
+        y = x.movedim(dim, 0)
+        e = y.exp()
+        return (e / e.sum(0)).movedim(0, dim)

@@ -1,1 +1,0 @@
-"""Right answers of the capstone in several styles."""
