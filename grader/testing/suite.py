@@ -16,7 +16,10 @@ suite writes by hand for a module:
         right_results("either_dtype", "float32 and float64 both work", "Both dtypes should work.", *DTYPES),
         right_gradients("gradients_of_doubling", "gradients flow to x", "Gradients should flow to x."),
         kept_arguments("x_is_left_alone", "x is not changed", "The call should not change x.", "x was changed."),
+        example=Example({"x": numbers(2, 3)}),
     )
+
+With an example, `grader build` writes the visible counterparts of these criteria as data, for students.
 """
 
 from __future__ import annotations
@@ -114,38 +117,84 @@ def asking(
 # -- contracts ---------------------------------------------------------------------------------------------------
 
 
-def contract(ask: Asking, *criteria: Any) -> Callable[..., None]:
+class Example(NamedTuple):
+    """Fixed arguments, for the visible counterparts of a contract's criteria, which `grader build` writes as data.
+
+    arguments: by name, in the order of the function's own. make: what the class of a module is called with.
+    weights: the values of the module's parameters, by name. keeps_dtype: whether results should have that of arguments.
+    """
+
+    arguments: Mapping[str, Any]
+    make: Sequence[Any] | None = None
+    weights: Mapping[str, torch.Tensor] = {}
+    keeps_dtype: bool = False
+
+
+class Part(NamedTuple):
+    """One criterion of a contract.
+
+    visible: what its visible counterpart checks; see grader.testing.visible_contracts. line: where it is declared.
+    """
+
+    name: str
+    words: str
+    sentence: str
+    check: Callable[[Asking, Student, Fresh], None]
+    visible: str
+    line: int
+
+
+class Contract(NamedTuple):
+    """The criteria of an exercise that are declared, and the example for their visible counterparts."""
+
+    parts: Sequence[Part]
+    example: Example | None
+
+
+def contract(ask: Asking, *parts: Part, example: Example | None = None) -> Callable[..., None]:
     """Return the test that has these criteria as its cases; `test_contract` is its name in a suite.
 
-    ask: draws the calls of the criteria, except for those with calls of their own.
+    Args:
+        ask: Draws the calls of the criteria, except for those with calls of their own.
+        parts: The criteria: `right_results`, `right_gradients` and `kept_arguments`.
+        example: Makes the visible counterparts; without one there are none.
     """
 
     def test(student: Student, fresh: Fresh, check: Callable[..., None]) -> None:
         check(ask, student, fresh)
 
-    cases: Callable[..., None] = pytest.mark.parametrize("check", criteria)(test)
-    return cases
+    cases = [
+        pytest.param(one.check, id=one.name, marks=pytest.mark.rule(one.words, sentence=one.sentence, line=one.line))
+        for one in parts
+    ]
+    made: Callable[..., None] = pytest.mark.parametrize("check", cases)(test)
+    made.contract = Contract(parts, example)  # type: ignore[attr-defined]
+    return made
 
 
-def right_results(name: str, words: str, sentence: str, *draws: Mapping[str, Any], ask: Asking | None = None) -> Any:
-    """Declare that results are right for each of these draws.
+def right_results(
+    name: str, words: str, sentence: str, *draws: Mapping[str, Any], ask: Asking | None = None, visible: str = ""
+) -> Part:
+    """Declare that results are right.
 
-    draws: what the function that draws a call is given each time, such as a size or a dtype; by default nothing.
+    Args:
+        name: The criterion's name.
+        words: The rule, in the stub's own words.
+        sentence: What a student reads if it fails.
+        draws: What the function that draws a call is given each time, such as a size or a dtype; by default nothing.
+        ask: Draws the calls; by default that of the contract.
+        visible: What the visible counterpart checks: "float64", "layout" or "alone"; by default there is none.
     """
 
     def check(shared: Asking, student: Student, fresh: Fresh) -> None:
-        for draw in draws or ((),):
-            given = (
-                (ask or shared)(student, fresh, **draw)
-                if isinstance(draw, dict)
-                else (ask or shared)(student, fresh, *draw)
-            )
+        for draw in draws or ({},):
+            given = (ask or shared)(student, fresh, **draw)
             given.expect(given.call(*given.arguments))
 
-    return case(name, words, sentence, check)
+    return Part(name, words, sentence, check, visible, _line())
 
 
-def right_gradients(name: str, words: str, sentence: str, ask: Asking | None = None) -> Any:
+def right_gradients(name: str, words: str, sentence: str, ask: Asking | None = None) -> Part:
     """Declare that gradients flow to the float arguments, which come first, and to the parameters of a module."""
 
     def check(shared: Asking, student: Student, fresh: Fresh) -> None:
@@ -157,10 +206,10 @@ def right_gradients(name: str, words: str, sentence: str, ask: Asking | None = N
         oracle = lambda *leaves, **named: function(*leaves, *others, **named)  # noqa: E731
         expect_gradients(found, oracle_gradients(oracle, floats, dict(given.parameters)))
 
-    return case(name, words, sentence, check)
+    return Part(name, words, sentence, check, "gradients", _line())
 
 
-def kept_arguments(name: str, words: str, sentence: str, *changed: str, ask: Asking | None = None) -> Any:
+def kept_arguments(name: str, words: str, sentence: str, *changed: str, ask: Asking | None = None) -> Part:
     """Declare that results are right and all tensors are the same after the call as before.
 
     changed: what a student reads if one differs: one text for all tensors, or one for each.
@@ -170,10 +219,9 @@ def kept_arguments(name: str, words: str, sentence: str, *changed: str, ask: Ask
         given = (ask or shared)(student, fresh)
         result, after = given.call.with_arguments(*given.arguments)
         given.expect(result)
-        pairs = [
-            (found, old) for found, old in zip(after, given.arguments, strict=True) if isinstance(old, torch.Tensor)
-        ]
+        both = zip(after, given.arguments, strict=True)
+        pairs = [(found, old) for found, old in both if isinstance(old, torch.Tensor)]
         for (found, old), reason in zip(pairs, changed * len(pairs) if len(changed) == 1 else changed, strict=True):
             expect_same(found, old, reason)
 
-    return case(name, words, sentence, check)
+    return Part(name, words, sentence, check, "kept", _line())

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 import torch.nn as nn
 
@@ -39,8 +38,8 @@ from grader.suites.self_attention.shared import (
     WEIGHTS_GIVEN,
     WHOLE_TENSOR,
     WIDTHS,
-    SetMatrices,
     T,
+    attending,
     decisive_tokens,
     fresh_matrices,
     output_of,
@@ -50,7 +49,6 @@ from grader.suites.self_attention.shared import (
 from grader.testing.checks import (
     expect_close,
     expect_gradients,
-    expect_same,
     expect_tensor,
     expect_true,
     expect_values,
@@ -60,7 +58,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, has_parameters, probe, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import contract, kept_arguments, right_results, rule
 
 
 @rule("W_query, W_key and W_value are nn.Parameter of shape (d_in, d_out)")
@@ -108,34 +106,15 @@ def test_gradients_of_three_matrices(student: Student, fresh: Fresh) -> None:
     expect_gradients(found, oracle_gradients(functools.partial(self_attention, student), [inputs], matrices))
 
 
-@pytest.mark.parametrize(("exercise", "set_matrices"), [
-    case("three_matrices_in_float64", "works in float64 after .double()",
-         "After .double() the module should take float64 inputs and give the correct output.",
-         "SelfAttention_v1", RemoteObject.set),
-])  # fmt: skip
-def test_float64(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
-    """Both modules should work in float64."""
-    attention = student.queue(exercise, D_WIDE, D_OUT)
-    attention.to(torch.float64)
-    inputs, matrices = decisive_tokens(fresh, T, torch.float64)
-    set_matrices(attention, matrices)
-    expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
-
-
-@pytest.mark.parametrize(("exercise", "set_matrices"), [
-    case("three_matrices_leave_the_inputs_alone", "the inputs are not changed",
-         "The output should be correct, and the call should not change the inputs.",
-         "SelfAttention_v1", RemoteObject.set),
-])  # fmt: skip
-def test_inputs_left_alone(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
-    """Both modules should not change their inputs."""
-    attention = student.queue(exercise, D_WIDE, D_OUT)
-    inputs, matrices = decisive_tokens(fresh, T)
-    set_matrices(attention, matrices)
-    output_of(attention, inputs)
-    output, [after] = expect_values(attention.with_arguments(inputs), 2)
-    expect_close(output, self_attention(student, inputs, **matrices), "The outputs")
-    expect_same(after, inputs, "The inputs were changed.")
+test_contract = contract(
+    attending("SelfAttention_v1", RemoteObject.set),
+    right_results(
+        "three_matrices_in_float64", "works in float64 after .double()",
+        "After .double() the module should take float64 inputs and give the correct output.", {"dtype": torch.float64}),
+    kept_arguments(
+        "three_matrices_leave_the_inputs_alone", "the inputs are not changed",
+        "The output should be correct, and the call should not change the inputs.", "The inputs were changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

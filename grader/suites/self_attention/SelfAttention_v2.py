@@ -6,7 +6,6 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.attention_mistakes import HALF, NO_SOFTMAX, SOFTMAX_OVER_QUERIES
@@ -39,8 +38,8 @@ from grader.suites.self_attention.shared import (
     WHOLE_TENSOR,
     WIDTHS,
     Matrices,
-    SetMatrices,
     T,
+    attending,
     decisive_tokens,
     fresh_matrices,
     output_of,
@@ -53,7 +52,6 @@ from grader.testing.checks import (
     expect_gradients,
     expect_layer,
     expect_no_bias,
-    expect_same,
     expect_tensor,
     expect_true,
     expect_values,
@@ -64,7 +62,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, layers, probe, set_drawn_layers
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import contract, kept_arguments, right_results, rule
 
 BIASES = [f"{name}.bias" for name in MATRICES]
 
@@ -156,34 +154,15 @@ def set_as_layers(attention: RemoteObject, matrices: Matrices) -> None:
     set_layers(attention, as_layers(matrices))
 
 
-@pytest.mark.parametrize(("exercise", "set_matrices"), [
-    case("three_layers_in_float64", "works in float64 after .double()",
-         "After .double() the module should take float64 inputs and give the correct output.",
-         "SelfAttention_v2", set_as_layers),
-])  # fmt: skip
-def test_float64(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
-    """Both modules should work in float64."""
-    attention = student.queue(exercise, D_WIDE, D_OUT)
-    attention.to(torch.float64)
-    inputs, matrices = decisive_tokens(fresh, T, torch.float64)
-    set_matrices(attention, matrices)
-    expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
-
-
-@pytest.mark.parametrize(("exercise", "set_matrices"), [
-    case("three_layers_leave_the_inputs_alone", "the inputs are not changed",
-         "The output should be correct, and the call should not change the inputs.",
-         "SelfAttention_v2", set_as_layers),
-])  # fmt: skip
-def test_inputs_left_alone(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
-    """Both modules should not change their inputs."""
-    attention = student.queue(exercise, D_WIDE, D_OUT)
-    inputs, matrices = decisive_tokens(fresh, T)
-    set_matrices(attention, matrices)
-    output_of(attention, inputs)
-    output, [after] = expect_values(attention.with_arguments(inputs), 2)
-    expect_close(output, self_attention(student, inputs, **matrices), "The outputs")
-    expect_same(after, inputs, "The inputs were changed.")
+test_contract = contract(
+    attending("SelfAttention_v2", set_as_layers),
+    right_results(
+        "three_layers_in_float64", "works in float64 after .double()",
+        "After .double() the module should take float64 inputs and give the correct output.", {"dtype": torch.float64}),
+    kept_arguments(
+        "three_layers_leave_the_inputs_alone", "the inputs are not changed",
+        "The output should be correct, and the call should not change the inputs.", "The inputs were changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.self_attention.shared import (
@@ -15,20 +14,17 @@ from grader.suites.self_attention.shared import (
     MATRICES,
     NAMES,
     NUMPY,
-    Oracle,
-    Shape,
     T,
     begun_with,
     projected,
     projections,
 )
 from grader.testing.checks import expect_close, expect_values
-from grader.testing.contracts import Asking, asking, expect_gradients_of, expect_left_alone
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import asking, contract, kept_arguments, right_gradients, rule
 
 
 @rule("queries = inputs @ W_query")
@@ -68,31 +64,22 @@ def test_projections_of_either_dtype(student: Student, fresh: Fresh) -> None:
             expect_close(projection, projected(inputs, matrix), f"The values for {str(dtype).removeprefix('torch.')}")
 
 
-@pytest.mark.parametrize(("exercise", "shapes", "oracle"), [
-    case("gradients_of_the_projections", "gradients flow to the inputs and to all three matrices",
-         "Gradients of the queries, keys and values should flow to the inputs and to each of the three matrices.",
-         "project_qkv", [(T, D_IN), (D_IN, D_OUT), (D_IN, D_OUT), (D_IN, D_OUT)], projections),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, shapes: list[Shape], oracle: Oracle) -> None:
-    """Gradients of all results should flow to all arguments of both functions."""
-    arguments = [fresh(*shape) for shape in shapes]
-    expect_gradients_of(student, exercise, lambda _: oracle, arguments)
+def expect_projections(result: object, right: tuple[torch.Tensor, ...]) -> None:
+    for found, projection in zip(expect_values(result, 3), right, strict=True):
+        expect_close(found, projection)
 
 
-def expect_projections(_: Student, result: object, *arguments: torch.Tensor) -> None:
-    for found, right in zip(expect_values(result, 3), projections(*arguments), strict=True):
-        expect_close(found, right)
-
-
-@pytest.mark.parametrize("ask", [
-    case("projecting_leaves_its_arguments_alone", "the arguments are not changed",
-         "The projections should be correct, and the call should not change the inputs or the matrices.",
-         asking("project_qkv", lambda fresh: [fresh(T, D_IN), *(fresh(D_IN, D_OUT) for _ in MATRICES)],
-                expect_projections)),
-])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should be correct, and the call should not change the arguments."""
-    expect_left_alone(ask(student, fresh), "An argument was changed.")
+test_contract = contract(
+    asking("project_qkv", lambda fresh: [fresh(T, D_IN), *(fresh(D_IN, D_OUT) for _ in MATRICES)],
+           lambda _: projections, expect_projections),
+    right_gradients(
+        "gradients_of_the_projections", "gradients flow to the inputs and to all three matrices",
+        "Gradients of the queries, keys and values should flow to the inputs and to each of the three matrices."),
+    kept_arguments(
+        "projecting_leaves_its_arguments_alone", "the arguments are not changed",
+        "The projections should be correct, and the call should not change the inputs or the matrices.",
+        "An argument was changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

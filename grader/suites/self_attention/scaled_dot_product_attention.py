@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.attention_mistakes import (
@@ -44,28 +43,76 @@ from grader.suites.self_attention.shared import (
     WHOLE_TENSOR,
     B,
     H,
-    Oracle,
-    Shape,
     T,
     attention,
     queries_and_fitting_keys,
     scaled_scores,
 )
 from grader.testing.checks import expect_close, expect_dtype, expect_tensor, expect_true, expect_values
-from grader.testing.contracts import Asking, asking, expect_gradients_of, expect_left_alone
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import Asking, asking, contract, kept_arguments, right_gradients, right_results, rule
 
 
-def decisive_arguments(
-    fresh: Fresh, queries_count: int, keys_count: int, dtype: torch.dtype = torch.float32
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def decisive(fresh: Fresh, queries: int = T, keys: int = T, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
     """Return decisive queries (T_q, d_k) and keys (T_k, d_k), and values (T_k, d_v)."""
-    queries, keys = queries_and_fitting_keys(fresh, queries_count, keys_count, D_K)
-    return queries.to(dtype), keys.to(dtype), fresh(keys_count, D_V, dtype=dtype)
+    pair = queries_and_fitting_keys(fresh, queries, keys, D_K)
+    return [*(one.to(dtype) for one in pair), fresh(keys, D_V, dtype=dtype)]
+
+
+def with_leading(fresh: Fresh, *leading: int) -> list[torch.Tensor]:
+    return [fresh(*leading, T, D_K), fresh(*leading, T_K, D_K), fresh(*leading, T_K, D_V)]
+
+
+def split_into_heads(fresh: Fresh) -> list[torch.Tensor]:
+    """Return arguments with the memory layout after splitting heads: (B, T, H, d) -> (B, H, T, d)."""
+    return [fresh(B, count, H, width).transpose(1, 2) for count, width in ((T, D_K), (T_K, D_K), (T_K, D_V))]
+
+
+def expect_attention(result: object, right: tuple[torch.Tensor, torch.Tensor]) -> None:
+    contexts, weights = expect_values(result, 2)
+    expect_close(weights, right[1], "The weights")
+    expect_close(contexts, right[0], "The contexts")
+
+
+def calls(draw: Callable[..., list[torch.Tensor]]) -> Asking:
+    return asking("scaled_dot_product_attention", draw, lambda _: attention, expect_attention)
+
+
+ANY_LEADING = "any number of leading dimensions, with each batch element computed separately"
+
+test_contract = contract(
+    calls(decisive),
+    right_results(
+        "as_many_queries_as_you_like", "T_q may differ from T_k",
+        "Any number of queries should work, fewer or more than keys: weights (T_q, T_k), contexts (T_q, d_v).",
+        {"keys": T_K}, {"queries": T_K}, {"queries": 1}),
+    right_results(
+        "a_batch", ANY_LEADING,
+        "With a batch in front, (B, T_q, d_k), each element of the batch should be computed separately.",
+        ask=calls(lambda fresh: with_leading(fresh, B))),
+    right_results(
+        "a_batch_of_heads", ANY_LEADING,
+        "With two leading dimensions, (B, H, T_q, d_k), each head of each batch element should be computed separately.",
+        ask=calls(lambda fresh: with_leading(fresh, B, H))),
+    right_results(
+        "views_with_another_memory_layout", "inputs may be non-contiguous, for example the result of a transpose",
+        "The result should be correct if the arguments are non-contiguous, for example the result of a transpose.",
+        ask=calls(split_into_heads)),
+    right_gradients(
+        "gradients_of_attention", "gradients flow to queries, keys and values",
+        "Gradients of the contexts and of the weights should flow to the queries, the keys and the values.",
+        ask=calls(lambda fresh: [fresh(T, D_K), fresh(T, D_K), fresh(T, D_V)])),
+    kept_arguments(
+        "attention_leaves_its_arguments_alone", "the arguments are not changed",
+        "The result should be correct, and the call should not change queries, keys or values.",
+        "An argument was changed."),
+    right_results(
+        "contexts_come_first_and_weights_second", "the result is the pair (contexts, weights)",
+        "The function should return two results: first the contexts (T_q, d_v), then the weights (T_q, T_k)."),
+)  # fmt: skip
 
 
 @rule("scores are the dot products of every query with every key, divided by the square root of d_k")
@@ -104,81 +151,15 @@ def test_contexts_are_weighted_sums_of_the_values(student: Student, fresh: Fresh
         expect_close(contexts, attention(queries, keys, values)[0], "The contexts")
 
 
-@rule("T_q may differ from T_k")
-def test_as_many_queries_as_you_like(student: Student, fresh: Fresh) -> None:
-    """Any number of queries should work, fewer or more than keys: weights (T_q, T_k), contexts (T_q, d_v)."""
-    for queries_count, keys_count in ((T, T_K), (T_K, T), (1, T)):
-        arguments = decisive_arguments(fresh, queries_count, keys_count)
-        expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
-
-
-@rule("any number of leading dimensions, with each batch element computed separately")
-def test_a_batch(student: Student, fresh: Fresh) -> None:
-    """With a batch in front, (B, T_q, d_k), each element of the batch should be computed separately."""
-    arguments = fresh(B, T, D_K), fresh(B, T_K, D_K), fresh(B, T_K, D_V)
-    expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
-
-
-@rule("any number of leading dimensions, with each batch element computed separately")
-def test_a_batch_of_heads(student: Student, fresh: Fresh) -> None:
-    """With two leading dimensions, (B, H, T_q, d_k), each head of each batch element should be computed separately."""
-    arguments = fresh(B, H, T, D_K), fresh(B, H, T_K, D_K), fresh(B, H, T_K, D_V)
-    expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
-
-
-@rule("inputs may be non-contiguous, for example the result of a transpose")
-def test_views_with_another_memory_layout(student: Student, fresh: Fresh) -> None:
-    """The result should be correct if the arguments are non-contiguous, for example the result of a transpose."""
-    # (B, T, H, d) -> (B, H, T, d): the memory layout after splitting heads
-    arguments = [fresh(B, count, H, width).transpose(1, 2) for count, width in ((T, D_K), (T_K, D_K), (T_K, D_V))]
-    expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
-
-
 @rule("the result keeps the dtype of the arguments, float32 or float64")
 def test_attention_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
     """Contexts and weights should have the dtype of the arguments, for float32 and for float64."""
     for dtype in (torch.float32, torch.float64):
-        arguments = decisive_arguments(fresh, T, T, dtype)
+        arguments = decisive(fresh, dtype=dtype)
         result = student.scaled_dot_product_attention(*arguments)
-        expect_attention(result, *arguments)
+        expect_attention(result, attention(*arguments))
         for part in result:
             expect_dtype(part, dtype)
-
-
-@pytest.mark.parametrize(("exercise", "shapes", "oracle"), [
-    case("gradients_of_attention", "gradients flow to queries, keys and values",
-         "Gradients of the contexts and of the weights should flow to the queries, the keys and the values.",
-         "scaled_dot_product_attention", [(T, D_K), (T, D_K), (T, D_V)], attention),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, shapes: list[Shape], oracle: Oracle) -> None:
-    """Gradients of all results should flow to all arguments of both functions."""
-    arguments = [fresh(*shape) for shape in shapes]
-    expect_gradients_of(student, exercise, lambda _: oracle, arguments)
-
-
-@pytest.mark.parametrize("ask", [
-    case("attention_leaves_its_arguments_alone", "the arguments are not changed",
-         "The result should be correct, and the call should not change queries, keys or values.",
-         asking("scaled_dot_product_attention", lambda fresh: decisive_arguments(fresh, T, T),
-                lambda _, result, *arguments: expect_attention(result, *arguments))),
-])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should be correct, and the call should not change the arguments."""
-    expect_left_alone(ask(student, fresh), "An argument was changed.")
-
-
-@rule("the result is the pair (contexts, weights)")
-def test_contexts_come_first_and_weights_second(student: Student, fresh: Fresh) -> None:
-    """The function should return two results: first the contexts (T_q, d_v), then the weights (T_q, T_k)."""
-    arguments = decisive_arguments(fresh, T, T)
-    expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
-
-
-def expect_attention(result: object, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> None:
-    contexts, weights = expect_values(result, 2)
-    right_contexts, right_weights = attention(queries, keys, values)
-    expect_close(weights, right_weights, "The weights")
-    expect_close(contexts, right_contexts, "The contexts")
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -23,10 +23,11 @@ from grader.suites.attention_mistakes import (
     VALUES_AS_KEYS,
     VALUES_AS_QUERIES,
 )
-from grader.testing.checks import expect_true
+from grader.testing.checks import expect_close, expect_true
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import Replacements, replace
 from grader.testing.student import RemoteObject, Student
+from grader.testing.suite import Asking, Given
 
 # All different, so that mixed-up dimensions show. No d_k is 4: half of 4 is also its square root. No
 # size has the rounded root of d_k as its root.
@@ -36,9 +37,6 @@ D_IN, D_OUT = 4, 7
 D_WIDE = 8
 MATRICES = ("W_query", "W_key", "W_value")
 Matrices = dict[str, torch.Tensor]
-SetMatrices = Callable[[RemoteObject, Matrices], None]
-Oracle = Callable[..., tuple[torch.Tensor, ...]]
-Shape = tuple[int, ...]
 
 
 def scaled_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
@@ -140,6 +138,22 @@ def output_of(attention: RemoteObject, inputs: torch.Tensor) -> object:
     output, again = attention.repeated(2, inputs)
     expect_deterministic(output, again, "Two calls with the same inputs give different outputs.")
     return output
+
+
+def attending(exercise: str, set_weights: Callable[[RemoteObject, Matrices], None]) -> Asking:
+    """Return a function that draws a call of a module with decisive tokens."""
+
+    def ask(student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32) -> Given:
+        module = student.queue(exercise, D_WIDE, D_OUT)
+        if dtype == torch.float64:
+            module.to(dtype)
+        inputs, matrices = decisive_tokens(fresh, T, dtype)
+        set_weights(module, matrices)
+        output_of(module, inputs)
+        right = self_attention(student, inputs, **matrices)
+        return Given(module, [inputs], lambda output: expect_close(output, right, "The outputs"))
+
+    return ask
 
 
 UNSCALED = (
