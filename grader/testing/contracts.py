@@ -1,14 +1,15 @@
-"""Checks that many exercises share, for visible and hidden tests.
+"""Checks that many exercises share, and that need no right result to compare with.
 
-The first part compares with right results. The second part needs none: it states properties of any right answer, such
-as that the arguments stay unchanged or that gradients are those of the student's own function.
+They state properties of any right answer, such as that the arguments stay unchanged or that gradients are those of the
+student's own function. Each makes calls with named arguments, in the order of the function's own. The names are for the
+student.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 
@@ -17,18 +18,14 @@ from grader.testing.checks import (
     CheckFailed,
     dtype_name,
     equals,
-    expect_close,
-    expect_gradients,
     expect_same,
     expect_tensor,
     expect_true,
     failed,
     is_float,
-    oracle_gradients,
 )
 from grader.testing.draws import (
     DrawFunction,
-    Fresh,
     expect_draws_by_state,
     expect_draws_from_a_generator,
     expect_global_draws,
@@ -41,69 +38,6 @@ __tracebackhide__ = True
 
 # A label of a source, from the student process: a file, or a cell of a notebook.
 PLAIN_LABEL = re.compile(r"[\w .,()-]{1,100}")
-# Returns what a student's function should compute: the right function, or one made of substitutes.
-Right = Callable[[Student], Callable[..., Any]]
-
-
-class Given(NamedTuple):
-    """A call: the function, its arguments, and the check of the result."""
-
-    call: RemoteCallable
-    arguments: Sequence[Any]
-    expect: Callable[[Any], Any]
-
-
-# Draws such a call. Besides fresh inputs it may take sizes or a dtype.
-Asking = Callable[..., Given]
-
-
-def asking(exercise: str, draw: Callable[..., Sequence[Any]], expect: Callable[..., Any]) -> Asking:
-    """Return a function that draws a call of an exercise, with the arguments that `draw` returns.
-
-    expect: checks the result; it takes the student, the result and those arguments that are tensors.
-    """
-
-    def ask(student: Student, fresh: Fresh, *given: Any, **named: Any) -> Given:
-        arguments = draw(fresh, *given, **named)
-        tensors = [one for one in arguments if isinstance(one, torch.Tensor)]
-        return Given(getattr(student, exercise), arguments, lambda result: expect(student, result, *tensors))
-
-    return ask
-
-
-def against(right: Right, expect: Callable[[Any, Any], None] = expect_close) -> Callable[..., None]:
-    """Return a check for `asking` that compares a result with the right one."""
-    return lambda student, result, *arguments: expect(result, right(student)(*arguments))
-
-
-def expect_right(given: Given) -> None:
-    """Make the call, and check its result."""
-    given.expect(given.call(*given.arguments))
-
-
-def expect_left_alone(given: Given, *changed: str) -> None:
-    """Make the call, check its result, and expect all tensors to be the same after it as before.
-
-    changed: what the student reads if one differs: one text for all tensors, or one for each.
-    """
-    result, after = given.call.with_arguments(*given.arguments)
-    given.expect(result)
-    pairs = [(found, old) for found, old in zip(after, given.arguments, strict=True) if isinstance(old, torch.Tensor)]
-    reasons = changed * len(pairs) if len(changed) == 1 else changed
-    for (found, old), reason in zip(pairs, reasons, strict=True):
-        expect_same(found, old, reason)
-
-
-def expect_gradients_of(student: Student, exercise: str, right: Right, arguments: Sequence[Any]) -> None:
-    """Expect the right gradients of the float arguments, which come first."""
-    _, found = getattr(student, exercise).gradients(*arguments)
-    floats = list(filter(is_float, arguments))
-    function, others = right(student), arguments[len(floats) :]
-    expect_gradients(found, oracle_gradients(lambda *leaves: function(*leaves, *others), floats, {}))
-
-
-# -- properties that need no right answer to compare with -----------------------------------------------------------
-# Each makes calls with named arguments, in the order of the function's own. The names are for the student.
 
 
 def expect_arguments_kept(call: RemoteCallable, /, **arguments: Any) -> None:

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
-import pytest
 import torch
 
 from grader.testing.checks import expect_true
@@ -49,19 +48,6 @@ class Fresh:
         """Return an orthogonal matrix, (size, size), in float64."""
         orthogonal: torch.Tensor = torch.linalg.qr(self(size, size, dtype=torch.float64)).Q
         return orthogonal
-
-
-def case(name: str, exercise: str, rule: str, sentence: str, *values: Any) -> Any:
-    """Make one case of a parametrized test a criterion of its own.
-
-    Args:
-        name: The criterion's name.
-        exercise: The exercise that it belongs to.
-        rule: The rule, in the stub's own words.
-        sentence: What a student reads if it fails.
-        values: The arguments of the case, besides the student and fresh inputs.
-    """
-    return pytest.param(*values, id=name, marks=pytest.mark.exercise(exercise, rule=rule, sentence=sentence))
 
 
 class DrawFunction(Protocol):

@@ -13,7 +13,7 @@ suite writes by hand for a module:
 
     test_contract = contract(
         asking("double", lambda fresh, **dtype: [fresh(3, 4, **dtype)], lambda _: lambda x: x + x),
-        right_results("either_dtype", "float32 and float64 both work", "Both dtypes should work.", *DTYPES),
+        right_results("either_dtype", "float32 and float64 both work", "Both dtypes should work.", *IN_BOTH_DTYPES),
         right_gradients("gradients_of_doubling", "gradients flow to x", "Gradients should flow to x."),
         kept_arguments("x_is_left_alone", "x is not changed", "The call should not change x.", "x was changed."),
         example=Example({"x": numbers(2, 3)}),
@@ -31,14 +31,14 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 
-from grader.testing.checks import expect_close, expect_gradients, expect_same, is_float, oracle_gradients
+from grader.testing.checks import expect_close, expect_dtype, expect_gradients, expect_same, is_float, oracle_gradients
 from grader.testing.draws import Fresh
 from grader.testing.student import RemoteCallable, Student
 
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
-DTYPES = ({"dtype": torch.float32}, {"dtype": torch.float64})
+IN_BOTH_DTYPES = ({"dtype": torch.float32}, {"dtype": torch.float64})
 """The draws of a call in either dtype."""
 
 # Returns what a student's function should compute: the right function, or one made of substitutes.
@@ -114,6 +114,13 @@ def asking(
     return ask
 
 
+def expect_right(given: Given) -> Any:
+    """Make a call, check its result, and return it."""
+    result = given.call(*given.arguments)
+    given.expect(result)
+    return result
+
+
 # -- contracts ---------------------------------------------------------------------------------------------------
 
 
@@ -173,7 +180,13 @@ def contract(ask: Asking, *parts: Part, example: Example | None = None) -> Calla
 
 
 def right_results(
-    name: str, words: str, sentence: str, *draws: Mapping[str, Any], ask: Asking | None = None, visible: str = ""
+    name: str,
+    words: str,
+    sentence: str,
+    *draws: Mapping[str, Any],
+    ask: Asking | None = None,
+    keeps_dtype: bool = False,
+    visible: str = "",
 ) -> Part:
     """Declare that results are right.
 
@@ -183,13 +196,16 @@ def right_results(
         sentence: What a student reads if it fails.
         draws: What the function that draws a call is given each time, such as a size or a dtype; by default nothing.
         ask: Draws the calls; by default that of the contract.
+        keeps_dtype: Whether each result should have the dtype of its draw.
         visible: What the visible counterpart checks: "float64", "layout" or "alone"; by default there is none.
     """
 
     def check(shared: Asking, student: Student, fresh: Fresh) -> None:
         for draw in draws or ({},):
-            given = (ask or shared)(student, fresh, **draw)
-            given.expect(given.call(*given.arguments))
+            result = expect_right((ask or shared)(student, fresh, **draw))
+            if keeps_dtype:
+                for one in result if isinstance(result, tuple | list) else (result,):
+                    expect_dtype(one, draw["dtype"])
 
     return Part(name, words, sentence, check, visible, _line())
 

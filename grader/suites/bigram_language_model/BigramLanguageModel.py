@@ -6,7 +6,6 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 import torch.nn as nn
 from torch import Tensor
@@ -57,12 +56,16 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.testing.contracts import Asking, Given, expect_left_alone
 from grader.testing.draws import Fresh, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, draws_from_generator, has_parameters, probe, set_to, shares
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    Given,
+    contract,
+    kept_arguments,
+    rule,
+)
 
 
 def flattened(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -240,14 +243,12 @@ def generating(student: Student, fresh: Fresh) -> Given:
     return Given(generate, [idx, STEPS], lambda text: expect_continued(text, idx, STEPS))
 
 
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("generating_leaves_idx_alone", "idx is not changed",
-         "The text should be continued in a new tensor, and the call should not change idx.",
-         generating, ("idx was changed.",)),
-])  # fmt: skip
-def test_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: tuple[str, ...]) -> None:
-    """The result should be correct, and the call should not change any tensor."""
-    expect_left_alone(ask(student, fresh), *changed)
+test_contract = contract(
+    generating,
+    kept_arguments(
+        "generating_leaves_idx_alone", "idx is not changed",
+        "The text should be continued in a new tensor, and the call should not change idx.", "idx was changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.attention_mistakes import FIXED, VALUES_AS_KEYS, VALUES_AS_QUERIES, ZEROS_HIDDEN
@@ -17,7 +16,7 @@ from grader.suites.attention_probes import (
     parameters_of_length,
     unit_values,
 )
-from grader.suites.bigram_language_model.shared import BLOCK, DTYPES, HEAD_SIZE, N_EMBD, B
+from grader.suites.bigram_language_model.shared import BLOCK, HEAD_SIZE, N_EMBD, B
 from grader.suites.causal import (
     D_OUT,
     Matrices,
@@ -40,12 +39,17 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.testing.contracts import Asking, Given, expect_left_alone, expect_right
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    Given,
+    contract,
+    kept_arguments,
+    right_results,
+    rule,
+)
 
 # The names of its layers in unit 3 and here.
 LAYERS = {"W_query": "query", "W_key": "key", "W_value": "value"}
@@ -244,24 +248,15 @@ def attending(student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32
     )
 
 
-@pytest.mark.parametrize(("ask", "dtypes"), [
-    case("the_head_in_float64", "works in float64 after .double()",
-         "After .double() the head should take float64 inputs and give the correct output.", attending, DTYPES[1:]),
-])  # fmt: skip
-def test_dtypes(student: Student, fresh: Fresh, ask: Asking, dtypes: tuple[torch.dtype, ...]) -> None:
-    """The result should be correct for each dtype."""
-    for dtype in dtypes:
-        expect_right(ask(student, fresh, dtype))
-
-
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("the_head_leaves_the_inputs_alone", "the inputs are not changed",
-         "The output should be correct, and the call should not change the inputs.",
-         attending, ("The inputs were changed.",)),
-])  # fmt: skip
-def test_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: tuple[str, ...]) -> None:
-    """The result should be correct, and the call should not change any tensor."""
-    expect_left_alone(ask(student, fresh), *changed)
+test_contract = contract(
+    attending,
+    right_results(
+        "the_head_in_float64", "works in float64 after .double()",
+        "After .double() the head should take float64 inputs and give the correct output.", {"dtype": torch.float64}),
+    kept_arguments(
+        "the_head_leaves_the_inputs_alone", "the inputs are not changed",
+        "The output should be correct, and the call should not change the inputs.", "The inputs were changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
-from grader.suites.bigram_language_model.shared import CHANGED_FLAT, DTYPES, expect_loss, loss_error, mean_loss
+from grader.suites.bigram_language_model.shared import CHANGED_FLAT, expect_loss, loss_error, mean_loss
 from grader.suites.generation import T, V, random_ids
 from grader.testing.checks import expect_true, remark_ready_made
-from grader.testing.contracts import Asking, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 LOSSES = ("cross_entropy", "cross_entropy_loss", "log_softmax", "nll_loss", "special_log_softmax")
 
@@ -64,39 +70,25 @@ LOSS = asking(
     "cross_entropy",
     # One row, so that the mean and the sum are equal.
     lambda fresh, dtype=torch.float32: [fresh(1, V, dtype=dtype), random_ids(fresh, 1)],
-    lambda student, loss, *given: expect_loss(loss, mean_loss(student, *given)),
+    lambda student: functools.partial(mean_loss, student),
+    expect_loss,
 )
 
 
-@pytest.mark.parametrize(("ask", "dtypes"), [
-    case("a_loss_of_either_dtype", "float32 and float64 logits both work",
-         "The loss should be correct for float32 logits and for float64 logits.", LOSS, DTYPES),
-])  # fmt: skip
-def test_dtypes(student: Student, fresh: Fresh, ask: Asking, dtypes: tuple[torch.dtype, ...]) -> None:
-    """The result should be correct for each dtype."""
-    for dtype in dtypes:
-        expect_right(ask(student, fresh, dtype))
-
-
-@pytest.mark.parametrize(("exercise", "right", "draw"), [
-    case("gradients_of_the_loss", "gradients flow to the logits",
-         "Gradients of the loss should flow to the logits: to the target's, and to all others of its row.",
-         "cross_entropy", lambda student: functools.partial(mean_loss, student),
-         lambda fresh: [fresh(T, V), random_ids(fresh, T)]),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
-    """Gradients should flow to logits and tokens."""
-    expect_gradients_of(student, exercise, right, draw(fresh))
-
-
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("the_loss_leaves_its_arguments_alone", "logits and targets are not changed",
-         "The loss should be correct, and the call should not change logits or targets.",
-         LOSS, CHANGED_FLAT),
-])  # fmt: skip
-def test_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: tuple[str, ...]) -> None:
-    """The result should be correct, and the call should not change any tensor."""
-    expect_left_alone(ask(student, fresh), *changed)
+test_contract = contract(
+    LOSS,
+    right_results(
+        "a_loss_of_either_dtype", "float32 and float64 logits both work",
+        "The loss should be correct for float32 logits and for float64 logits.", *IN_BOTH_DTYPES),
+    right_gradients(
+        "gradients_of_the_loss", "gradients flow to the logits",
+        "Gradients of the loss should flow to the logits: to the target's, and to all others of its row.",
+        ask=asking("cross_entropy", lambda fresh: [fresh(T, V), random_ids(fresh, T)],
+                   lambda student: functools.partial(mean_loss, student))),
+    kept_arguments(
+        "the_loss_leaves_its_arguments_alone", "logits and targets are not changed",
+        "The loss should be correct, and the call should not change logits or targets.", *CHANGED_FLAT),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -6,18 +6,21 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.bigram_language_model.shared import CHANGED_FLAT, B, expect_integers, expect_shape
 from grader.suites.generation import T
 from grader.testing.checks import expect_close, expect_gradients, expect_true, expect_values, oracle_gradients
-from grader.testing.contracts import Asking, asking, expect_left_alone
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, alike, probe
 from grader.testing.student import Refused, Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    asking,
+    contract,
+    kept_arguments,
+    rule,
+)
 
 # One more token than there are predictions, so that all targets can differ.
 KINDS = B * T + 1
@@ -92,20 +95,15 @@ def test_gradients_of_flattening(student: Student, fresh: Fresh) -> None:
     expect_gradients(found, oracle_gradients(lambda given: given.flatten(0, 1)[order], [logits], {}))
 
 
-FLATTEN = asking(
-    "flatten_for_cross_entropy", predictions, lambda _student, result, logits, _targets: flat_targets(result, logits)
-)
+FLATTEN = asking("flatten_for_cross_entropy", predictions, lambda _: lambda logits, _targets: logits, flat_targets)
 
 
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("flattening_leaves_its_arguments_alone",
-         "logits and targets are not changed",
-         "The flat tensors should be correct, and the call should not change logits or targets.",
-         FLATTEN, CHANGED_FLAT),
-])  # fmt: skip
-def test_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: tuple[str, ...]) -> None:
-    """The result should be correct, and the call should not change any tensor."""
-    expect_left_alone(ask(student, fresh), *changed)
+test_contract = contract(
+    FLATTEN,
+    kept_arguments(
+        "flattening_leaves_its_arguments_alone", "logits and targets are not changed",
+        "The flat tensors should be correct, and the call should not change logits or targets.", *CHANGED_FLAT),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -2,91 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.bigram_language_model.shared import (
     ANY_LENGTH,
-    BLOCK,
     CHANGED,
-    CHANGED_X,
     DIVIDED_BY_ALL,
-    DTYPES,
     EITHER_DTYPE,
     FLOAT32,
     FUTURE_TOO,
     GRADIENTS,
     LEFT_ALONE,
-    LOOP,
+    LENGTHS,
     MEAN,
-    MEAN_GRADIENTS,
-    N_EMBD,
     NEXT_TOO,
     NO_GRADIENTS,
     ONE_TEXT,
     PRESENT_LEFT_OUT,
     SQUEEZED,
     SUMMED,
-    B,
-    expect_last_mean,
-    running_mean,
+    averaging,
+    expect_means,
     tokens_for,
 )
-from grader.suites.generation import T
-from grader.testing.checks import expect_close
-from grader.testing.contracts import Asking, Right, expect_gradients_of, expect_left_alone, expect_right
-from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
-from grader.testing.student import Student
-from grader.testing.suite import case
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+)
 
-
-@pytest.mark.parametrize("exercise", [
-    case("means_by_loop", *MEAN, "running_mean_loop"),
-])  # fmt: skip
-def test_running_means(student: Student, fresh: Fresh, exercise: str) -> None:
-    """Every number of the result."""
-    x = fresh(B, T, N_EMBD)
-    expect_close(getattr(student, exercise)(x), running_mean(student, x), "The means")
-
-
-@pytest.mark.parametrize("exercise", [
-    case("any_length_by_loop", *ANY_LENGTH, "running_mean_loop"),
-])  # fmt: skip
-def test_running_means_of_any_length(student: Student, fresh: Fresh, exercise: str) -> None:
-    """A long text, a short one and a single token, each alone in its batch."""
-    for count in (BLOCK, 2, 1):
-        x = fresh(1, count, N_EMBD)
-        expect_last_mean(student, getattr(student, exercise)(x), x)
-
-
-@pytest.mark.parametrize(("ask", "dtypes"), [
-    case("either_dtype_by_loop", *EITHER_DTYPE, LOOP, DTYPES),
-])  # fmt: skip
-def test_dtypes(student: Student, fresh: Fresh, ask: Asking, dtypes: tuple[torch.dtype, ...]) -> None:
-    """The result should be correct for each dtype."""
-    for dtype in dtypes:
-        expect_right(ask(student, fresh, dtype))
-
-
-@pytest.mark.parametrize(("exercise", "right", "draw"), [
-    case("gradients_of_the_loop", *GRADIENTS, "running_mean_loop", *MEAN_GRADIENTS),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
-    """Gradients should flow to logits and tokens."""
-    expect_gradients_of(student, exercise, right, draw(fresh))
-
-
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("the_loop_leaves_x_alone", *LEFT_ALONE, LOOP, CHANGED_X),
-])  # fmt: skip
-def test_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: tuple[str, ...]) -> None:
-    """The result should be correct, and the call should not change any tensor."""
-    expect_left_alone(ask(student, fresh), *changed)
+test_contract = contract(
+    averaging("running_mean_loop"),
+    right_results("means_by_loop", *MEAN, ask=averaging("running_mean_loop", expect_means)),
+    right_results("any_length_by_loop", *ANY_LENGTH, *LENGTHS),
+    right_results("either_dtype_by_loop", *EITHER_DTYPE, *IN_BOTH_DTYPES),
+    right_gradients("gradients_of_the_loop", *GRADIENTS),
+    kept_arguments("the_loop_leaves_x_alone", *LEFT_ALONE, "x was changed."),
+)
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

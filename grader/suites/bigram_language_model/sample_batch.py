@@ -6,7 +6,6 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
@@ -33,7 +32,6 @@ from grader.suites.bigram_language_model.shared import (
 )
 from grader.suites.generation import T
 from grader.testing.checks import expect_close, expect_error, expect_true, expect_values
-from grader.testing.contracts import Asking, Given, expect_left_alone
 from grader.testing.draws import (
     DrawFunction,
     Fresh,
@@ -45,7 +43,12 @@ from grader.testing.draws import (
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, draws_from_generator, probe, refusal, shares
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    Given,
+    contract,
+    kept_arguments,
+    rule,
+)
 
 # So long that two rows rarely begin at the same position.
 LONG = 400
@@ -204,14 +207,12 @@ def sampling(student: Student, fresh: Fresh) -> Given:
     )
 
 
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("the_data_is_left_alone", "data is not changed",
-         "The result should be tokens of the data, and the call should not change the data.",
-         sampling, ("The data was changed.",)),
-])  # fmt: skip
-def test_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: tuple[str, ...]) -> None:
-    """The result should be correct, and the call should not change any tensor."""
-    expect_left_alone(ask(student, fresh), *changed)
+test_contract = contract(
+    sampling,
+    kept_arguments(
+        "the_data_is_left_alone", "data is not changed",
+        "The result should be tokens of the data, and the call should not change the data.", "The data was changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

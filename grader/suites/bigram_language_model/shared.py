@@ -10,6 +10,8 @@ Random results are judged by counts of draws, at most eight in a test: see draws
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,10 +19,13 @@ from torch import Tensor
 from grader.suites.causal import Parts
 from grader.suites.generation import T
 from grader.testing.checks import expect_close, expect_number, expect_tensor, expect_true
-from grader.testing.contracts import asking
 from grader.testing.draws import Fresh
 from grader.testing.probes import Draw
 from grader.testing.student import Student
+from grader.testing.suite import (
+    Asking,
+    asking,
+)
 
 # All different, so that mixed-up dimensions show. No width is 4, whose half is its square root.
 B, N_EMBD, HEAD_SIZE, BLOCK = 2, 11, 6, 9  # with T = 5 and V = 7
@@ -124,17 +129,27 @@ def running_mean(student: Student, x: torch.Tensor) -> torch.Tensor:
     return torch.einsum("ts,bsc->btc", weights, x.double())
 
 
-def expect_last_mean(student: Student, value: object, x: torch.Tensor) -> None:
+def expect_last_mean(value: object, means: torch.Tensor) -> None:
     """Expect the mean over the whole text for its last token, which is right also if the future is not hidden."""
-    expect_close(expect_tensor(value, x.shape)[:, -1], running_mean(student, x)[:, -1], "The means of the last tokens")
+    expect_close(expect_tensor(value, means.shape)[:, -1], means[:, -1], "The means of the last tokens")
 
 
-CHANGED_FLAT, CHANGED_X = ("The logits were changed.", "The targets were changed."), ("x was changed.",)
-MEAN_GRADIENTS = lambda student: functools.partial(running_mean, student), lambda fresh: [fresh(B, T, N_EMBD)]
-LOOP, MATMUL, SOFTMAX = (
-    asking(exercise, lambda fresh, dtype=torch.float32: [fresh(B, T, N_EMBD, dtype=dtype)], expect_last_mean)
-    for exercise in ("running_mean_loop", "running_mean_matmul", "running_mean_softmax")
-)
+def averaging(exercise: str, expect: Callable[[Any, Any], None] = expect_last_mean) -> Asking:
+    """Return a function that draws a call of one of the three running means."""
+
+    def draw(fresh: Fresh, texts: int = B, count: int = T, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
+        return [fresh(texts, count, N_EMBD, dtype=dtype)]
+
+    return asking(exercise, draw, lambda student: functools.partial(running_mean, student), expect)
+
+
+def expect_means(value: object, means: torch.Tensor) -> None:
+    expect_close(value, means, "The means")
+
+
+CHANGED_FLAT = ("The logits were changed.", "The targets were changed.")
+# One text with many tokens, with two and with one.
+LENGTHS = [{"texts": 1, "count": count} for count in (BLOCK, 2, 1)]
 # Wrong uses of generators in sample_batch and generate
 SEEDED_ANEW = "generator.manual_seed(123) if generator else None"
 COPY = "torch.Generator().manual_seed(generator.initial_seed()) if generator else None"

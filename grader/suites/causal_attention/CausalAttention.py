@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.attention_mistakes import (
@@ -53,7 +51,6 @@ from grader.suites.causal_attention.shared import (
     ALL_ONE,
     D_IN,
     DIVIDED_BY_HALF,
-    DOUBLE,
     LONGER,
     LOW_SCORES,
     MASKED_LATE,
@@ -86,12 +83,17 @@ from grader.testing.checks import (
     oracle_gradients,
     set_layers,
 )
-from grader.testing.contracts import Asking, Given, expect_left_alone, expect_right
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    Given,
+    contract,
+    kept_arguments,
+    right_results,
+    rule,
+)
 
 MATRICES = ("W_query", "W_key", "W_value")
 BIASES = [f"{name}.bias" for name in MATRICES]
@@ -303,26 +305,15 @@ def attending(student: Student, fresh: Fresh, count: int, dtype: torch.dtype = t
     return Given(in_eval_mode(student, matrices, count), [inputs], expect)
 
 
-@pytest.mark.parametrize(("ask", "counts", "dtypes"), [
-    case("causal_attention_in_float64", "works in float64 after .double()",
-         "After .double() the module should take float64 inputs and give the correct output.", attending, (T,), DOUBLE),
-])  # fmt: skip
-def test_any_number_and_dtype(
-    student: Student, fresh: Fresh, ask: Asking, counts: tuple[int, ...], dtypes: tuple[torch.dtype, ...]
-) -> None:
-    """The result should be correct for each number of tokens and each dtype."""
-    for count, dtype in itertools.product(counts, dtypes):
-        expect_right(ask(student, fresh, count, dtype))
-
-
-@pytest.mark.parametrize(("ask", "count", "changed"), [
-    case("causal_attention_leaves_the_inputs_alone", "the inputs are not changed",
-         "The output should be correct, and the call should not change the inputs.",
-         attending, T, "The inputs were changed."),
-])  # fmt: skip
-def test_left_alone(student: Student, fresh: Fresh, ask: Asking, count: int, changed: str) -> None:
-    """The result should be correct, and the call should not change its argument."""
-    expect_left_alone(ask(student, fresh, count), changed)
+test_contract = contract(
+    attending,
+    right_results(
+        "causal_attention_in_float64", "works in float64 after .double()",
+        "After .double() the module should take float64 inputs and give the correct output.", {"dtype": torch.float64}),
+    kept_arguments(
+        "causal_attention_leaves_the_inputs_alone", "the inputs are not changed",
+        "The output should be correct, and the call should not change the inputs.", "The inputs were changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.causal import expect_survivors, softmax
-from grader.suites.causal_attention.shared import EITHER, B, H, softmax_weights
+from grader.suites.causal_attention.shared import B, H, softmax_weights
 from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
@@ -21,7 +19,6 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.testing.contracts import Asking, asking, expect_left_alone, expect_right
 from grader.testing.draws import (
     DrawFunction,
     Fresh,
@@ -34,7 +31,14 @@ from grader.testing.draws import (
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, alike, draws_from_generator, probe, refusal, shares
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_results,
+    rule,
+)
 
 # For p = 0.5, 400 entries are all kept, all dropped, or equal in two draws with a probability of 2^-400 each. A wrong
 # answer with one draw for each of 20 rows or columns keeps or drops all with a probability of 2^-19, so its diagnosis
@@ -67,7 +71,7 @@ def expect_kept_apart(kept: torch.Tensor) -> None:
     )
 
 
-def expect_weights_kept(_: Student, result: object, weights: torch.Tensor) -> None:
+def expect_weights_kept(result: object, weights: torch.Tensor) -> None:
     """Expect some entries to be kept, and the largest one in each row at the largest kept weight of the row."""
     kept = expect_kept(result, weights)
     largest = (weights * kept).amax(-1, keepdim=True)
@@ -223,30 +227,17 @@ def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
     expect_true(same, "The gradients are not the expected ones, although the shape is correct.")
 
 
-DROPPING = asking("attention_dropout", lambda *arguments: [softmax_weights(*arguments), 0.5], expect_weights_kept)
-
-
-@pytest.mark.parametrize(("ask", "counts", "dtypes"), [
-    case("dropout_of_either_dtype", "float32 and float64 weights both work",
-         "Some weights should be dropped and others kept, for float32 and for float64.",
-         DROPPING, (SIDE,), EITHER),
-])  # fmt: skip
-def test_any_number_and_dtype(
-    student: Student, fresh: Fresh, ask: Asking, counts: tuple[int, ...], dtypes: tuple[torch.dtype, ...]
-) -> None:
-    """The result should be correct for each number of tokens and each dtype."""
-    for count, dtype in itertools.product(counts, dtypes):
-        expect_right(ask(student, fresh, count, dtype))
-
-
-@pytest.mark.parametrize(("ask", "count", "changed"), [
-    case("dropout_leaves_the_weights_alone", "the weights are not changed",
-         "Weights should be dropped in the result, and the call should not change its argument, the weights.",
-         DROPPING, SIDE, "The argument, the weights, was changed."),
-])  # fmt: skip
-def test_left_alone(student: Student, fresh: Fresh, ask: Asking, count: int, changed: str) -> None:
-    """The result should be correct, and the call should not change its argument."""
-    expect_left_alone(ask(student, fresh, count), changed)
+test_contract = contract(
+    asking("attention_dropout", lambda fresh, **dtype: [softmax_weights(fresh, SIDE, **dtype), 0.5],
+           lambda _: lambda weights, _p: weights, expect_weights_kept),
+    right_results(
+        "dropout_of_either_dtype", "float32 and float64 weights both work",
+        "Some weights should be dropped and others kept, for float32 and for float64.", *IN_BOTH_DTYPES),
+    kept_arguments(
+        "dropout_leaves_the_weights_alone", "the weights are not changed",
+        "Weights should be dropped in the result, and the call should not change its argument, the weights.",
+        "The argument, the weights, was changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.causal import Parts, softmax
-from grader.suites.causal_attention.shared import EITHER, NO_BATCH_HERE, NUMPY, SINGLE, T, softmax_weights
+from grader.suites.causal_attention.shared import NO_BATCH_HERE, NUMPY, T, softmax_weights
 from grader.testing.checks import expect_close, expect_tensor
-from grader.testing.contracts import Asking, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
-def expect_shares(student: Student, result: object, weights: torch.Tensor) -> None:
+def expect_shares(result: object, expected: torch.Tensor) -> None:
     """Expect the right proportions in each row, whatever its sum is."""
-    expected = Parts(student).renormalized(weights)
     found = expect_tensor(result, expected.shape).double()
     expect_close(
         found / found.sum(-1, keepdim=True),
@@ -35,7 +39,7 @@ def expect_shares(student: Student, result: object, weights: torch.Tensor) -> No
 def test_no_weight_is_left_for_the_future(student: Student, fresh: Fresh) -> None:
     """All weights above the diagonal should be zero, and the others should keep their proportions."""
     weights = softmax_weights(fresh, T)
-    expect_shares(student, student.mask_then_renormalize(weights), weights)
+    expect_shares(student.mask_then_renormalize(weights), Parts(student).renormalized(weights))
 
 
 @rule("the other weights of each row are divided by their sum, so that the row sums to one again")
@@ -45,43 +49,30 @@ def test_rows_sum_to_one_again(student: Student, fresh: Fresh) -> None:
     expect_close(student.mask_then_renormalize(weights), Parts(student).renormalized(weights), "The weights")
 
 
-RENORMALIZING = asking("mask_then_renormalize", lambda *arguments: [softmax_weights(*arguments)], expect_shares)
+def renormalized_of(student: Student) -> Callable[[torch.Tensor], torch.Tensor]:
+    return Parts(student).renormalized
 
 
-@pytest.mark.parametrize(("ask", "counts", "dtypes"), [
-    case("weights_of_any_number_of_tokens", "any number of tokens, including one",
-         "Weights of any number of tokens, including a single one, should be masked.",
-         RENORMALIZING, (1, 3, 9), SINGLE),
-    case("weights_of_either_dtype", "float32 and float64 weights both work",
-         "The function should mask float32 weights and float64 weights.", RENORMALIZING, (T,), EITHER),
-])  # fmt: skip
-def test_any_number_and_dtype(
-    student: Student, fresh: Fresh, ask: Asking, counts: tuple[int, ...], dtypes: tuple[torch.dtype, ...]
-) -> None:
-    """The result should be correct for each number of tokens and each dtype."""
-    for count, dtype in itertools.product(counts, dtypes):
-        expect_right(ask(student, fresh, count, dtype))
-
-
-@pytest.mark.parametrize(("ask", "count", "changed"), [
-    case("renormalizing_leaves_the_weights_alone", "the weights are not changed",
-         "The result should be masked, and the call should not change its argument, the weights.",
-         RENORMALIZING, T, "The argument, the weights, was changed."),
-])  # fmt: skip
-def test_left_alone(student: Student, fresh: Fresh, ask: Asking, count: int, changed: str) -> None:
-    """The result should be correct, and the call should not change its argument."""
-    expect_left_alone(ask(student, fresh, count), changed)
-
-
-@pytest.mark.parametrize(("exercise", "right", "draw"), [
+test_contract = contract(
+    asking("mask_then_renormalize", lambda fresh, count=T, **dtype: [softmax_weights(fresh, count, **dtype)],
+           renormalized_of, expect_shares),
+    right_results(
+        "weights_of_any_number_of_tokens", "any number of tokens, including one",
+        "Weights of any number of tokens, including a single one, should be masked.",
+        *({"count": count} for count in (1, 3, 9))),
+    right_results(
+        "weights_of_either_dtype", "float32 and float64 weights both work",
+        "The function should mask float32 weights and float64 weights.", *IN_BOTH_DTYPES),
+    kept_arguments(
+        "renormalizing_leaves_the_weights_alone", "the weights are not changed",
+        "The result should be masked, and the call should not change its argument, the weights.",
+        "The argument, the weights, was changed."),
     # No weight near zero: the gradient is a difference of terms such as 1 / weight, and float32 rounds each of them.
-    case("gradients_of_renormalizing", "gradients flow to the weights",
-         "Gradients of the result should flow to the weights in the argument.", "mask_then_renormalize",
-         lambda student: Parts(student).renormalized, lambda fresh: [softmax(fresh(T, T) / 2)]),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
-    """Gradients should flow to the argument."""
-    expect_gradients_of(student, exercise, right, draw(fresh))
+    right_gradients(
+        "gradients_of_renormalizing", "gradients flow to the weights",
+        "Gradients of the result should flow to the weights in the argument.",
+        ask=asking("mask_then_renormalize", lambda fresh: [softmax(fresh(T, T) / 2)], renormalized_of)),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

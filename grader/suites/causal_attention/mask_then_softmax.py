@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.attention_mistakes import (
@@ -39,7 +37,6 @@ from grader.suites.causal_attention.shared import (
     ALL_ONE,
     D_K,
     DIVIDED_BY_HALF,
-    EITHER,
     LOW_SCORES,
     MASKED_LATE,
     MULTIPLIED_BY_HALF,
@@ -49,7 +46,6 @@ from grader.suites.causal_attention.shared import (
     NUMPY,
     SELF_HIDDEN,
     SELF_LOWERED,
-    SINGLE,
     SQUARE,
     THROWN_AWAY,
     TWENTIETH_ROOT,
@@ -62,12 +58,20 @@ from grader.suites.causal_attention.shared import (
     expect_scores_behind,
 )
 from grader.testing.checks import expect_close, expect_tensor, expect_true
-from grader.testing.contracts import Asking, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Asking,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def decisive_scores(
@@ -80,8 +84,8 @@ def decisive_scores(
     return scores.to(dtype)
 
 
-def expect_causal_softmax(student: Student, result: object, scores: torch.Tensor) -> None:
-    expect_close(result, Parts(student).weights(scores, D_K), "The weights")
+def expect_weights(weights: object, right: torch.Tensor) -> None:
+    expect_close(weights, right, "The weights")
 
 
 @rule("in each row, the weight of every later token is 0, and the row sums to one")
@@ -111,54 +115,43 @@ def test_a_future_far_above_the_rest(student: Student, fresh: Fresh) -> None:
     """The weights should also be correct if the scores of the future are far above all others."""
     # So far that softmax over all scores gives the others zero, even in float64: exp(-(3000 - 80) / √d_k) = 0.
     scores = decisive_scores(fresh, T, ahead=3000.0)
-    expect_causal_softmax(student, student.mask_then_softmax(scores, D_K), scores)
+    expect_weights(student.mask_then_softmax(scores, D_K), Parts(student).weights(scores, D_K))
 
 
 @rule(LOW_SCORES)
 def test_the_future_has_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """If all visible scores are very low, the future should still have no weight."""
     scores = decisive_scores(fresh, T, torch.float64)
-    expect_causal_softmax(student, student.mask_then_softmax(scores, D_K), scores)
+    expect_weights(student.mask_then_softmax(scores, D_K), Parts(student).weights(scores, D_K))
     scores = lowered(scores, D_K).float()
     expect_hidden(student.mask_then_softmax(scores, D_K), Parts(student).weights(scores, D_K))
 
 
-MASKING = asking("mask_then_softmax", lambda *arguments: [decisive_scores(*arguments), D_K], expect_causal_softmax)
+def weights_of(student: Student) -> Callable[..., torch.Tensor]:
+    return Parts(student).weights
 
 
-@pytest.mark.parametrize(("ask", "counts", "dtypes"), [
-    case("scores_of_any_number_of_tokens", "any number of tokens, including one",
-         "Scores of any number of tokens, including a single one, should give weights (T, T).",
-         MASKING, (1, 3, 9), SINGLE),
-    case("scores_of_either_dtype", "float32 and float64 scores both work",
-         "Float32 scores and float64 scores should both give weights.", MASKING, (T,), EITHER),
-])  # fmt: skip
-def test_any_number_and_dtype(
-    student: Student, fresh: Fresh, ask: Asking, counts: tuple[int, ...], dtypes: tuple[torch.dtype, ...]
-) -> None:
-    """The result should be correct for each number of tokens and each dtype."""
-    for count, dtype in itertools.product(counts, dtypes):
-        expect_right(ask(student, fresh, count, dtype))
+def calls(draw: Callable[..., list[Any]]) -> Asking:
+    return asking("mask_then_softmax", draw, weights_of, expect_weights)
 
 
-@pytest.mark.parametrize(("ask", "count", "changed"), [
-    case("masked_softmax_leaves_the_scores_alone", "the scores are not changed",
-         "The weights should be correct, and the call should not change the scores.",
-         MASKING, T, "The scores were changed."),
-])  # fmt: skip
-def test_left_alone(student: Student, fresh: Fresh, ask: Asking, count: int, changed: str) -> None:
-    """The result should be correct, and the call should not change its argument."""
-    expect_left_alone(ask(student, fresh, count), changed)
-
-
-@pytest.mark.parametrize(("exercise", "right", "draw"), [
-    case("gradients_of_masked_softmax", "gradients flow to the scores",
-         "Gradients of the weights should flow to the scores, and be zero for scores of the future.",
-         "mask_then_softmax", lambda student: Parts(student).weights, lambda fresh: [fresh(T, T), D_K]),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
-    """Gradients should flow to the argument."""
-    expect_gradients_of(student, exercise, right, draw(fresh))
+test_contract = contract(
+    calls(lambda fresh, count=T, **dtype: [decisive_scores(fresh, count, **dtype), D_K]),
+    right_results(
+        "scores_of_any_number_of_tokens", "any number of tokens, including one",
+        "Scores of any number of tokens, including a single one, should give weights (T, T).",
+        *({"count": count} for count in (1, 3, 9))),
+    right_results(
+        "scores_of_either_dtype", "float32 and float64 scores both work",
+        "Float32 scores and float64 scores should both give weights.", *IN_BOTH_DTYPES),
+    kept_arguments(
+        "masked_softmax_leaves_the_scores_alone", "the scores are not changed",
+        "The weights should be correct, and the call should not change the scores.", "The scores were changed."),
+    right_gradients(
+        "gradients_of_masked_softmax", "gradients flow to the scores",
+        "Gradients of the weights should flow to the scores, and be zero for scores of the future.",
+        ask=calls(lambda fresh: [fresh(T, T), D_K])),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

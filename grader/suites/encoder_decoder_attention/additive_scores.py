@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from grader.suites.encoder_decoder_attention.shared import (
     ADDED,
     DECODER_IGNORED,
     DOT_PRODUCTS,
-    DTYPES,
     EXCHANGED,
     HIDDEN,
     NO_TANH,
@@ -23,20 +20,19 @@ from grader.suites.encoder_decoder_attention.shared import (
     states_and_matrices,
 )
 from grader.testing.checks import expect_close
-from grader.testing.contracts import (
-    Asking,
-    Right,
-    against,
-    asking,
-    expect_gradients_of,
-    expect_left_alone,
-    expect_right,
-)
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 # The number of states and both widths. Last, all are equal: if a state is used instead of a sum, there is no error.
 SIZES = ((T, HIDDEN, ADDED), (T, T, T))
@@ -50,50 +46,28 @@ def test_scores_are_additive(student: Student, fresh: Fresh) -> None:
         expect_close(student.additive_scores(*arguments), additive_scores_of(student)(*arguments), "The scores")
 
 
-SCORE = asking("additive_scores", ordered_states, against(additive_scores_of, expect_order))
+SCORE = asking("additive_scores", ordered_states, additive_scores_of, expect_order)
 
 
-@pytest.mark.parametrize("ask", [
-    case("any_number_of_states_is_scored", "any number of encoder states, including one",
-         "Any number of encoder states should be scored, (T,), also one, and the best match gets the largest score.",
-         SCORE),
-])  # fmt: skip
-def test_any_number(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """Any number of tokens or encoder states should work."""
-    for count in (1, 3, 7):
-        expect_right(ask(student, fresh, count))
-
-
-@pytest.mark.parametrize(("ask", "widths"), [
-    case("additive_scores_of_either_dtype", "float32 and float64 arguments both work",
-         "Float32 and float64 arguments should both give scores in the right order.",
-         SCORE, {"added": HIDDEN}),
-])  # fmt: skip
-def test_either_dtype(student: Student, fresh: Fresh, ask: Asking, widths: dict[str, int]) -> None:
-    """Float32 and float64 should both work."""
-    # Only here are some widths equal: a transposed matrix raises no error, and the values decide.
-    for dtype in DTYPES:
-        expect_right(ask(student, fresh, T, dtype=dtype, **widths))
-
-
-@pytest.mark.parametrize(("exercise", "draw", "right"), [
-    case("gradients_of_additive_scores", "gradients flow to all five arguments",
-         "Gradients of the scores should flow to the states of both sides, to both matrices and to v.",
-         "additive_scores", states, additive_scores_of),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, draw: Callable[..., Any], right: Right) -> None:
-    """Gradients should flow to every argument."""
-    expect_gradients_of(student, exercise, right, draw(fresh))
-
-
-@pytest.mark.parametrize("ask", [
-    case("additive_scores_leave_the_arguments_alone", "the arguments are not changed",
-         "The scores should have the right order, and the call should not change its arguments.",
-         SCORE),
-])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should be correct, and the call should not change its arguments."""
-    expect_left_alone(ask(student, fresh, T), "An argument was changed.")
+test_contract = contract(
+    SCORE,
+    right_results(
+        "any_number_of_states_is_scored", "any number of encoder states, including one",
+        "Any number of encoder states should be scored, (T,), also one, and the best match gets the largest score.",
+        *({"count": count} for count in (1, 3, 7))),
+    right_results(
+        "additive_scores_of_either_dtype", "float32 and float64 arguments both work",
+        "Float32 and float64 arguments should both give scores in the right order.",
+        *({**dtype, "added": HIDDEN} for dtype in IN_BOTH_DTYPES)),
+    right_gradients(
+        "gradients_of_additive_scores", "gradients flow to all five arguments",
+        "Gradients of the scores should flow to the states of both sides, to both matrices and to v.",
+        ask=asking("additive_scores", states, additive_scores_of)),
+    kept_arguments(
+        "additive_scores_leave_the_arguments_alone", "the arguments are not changed",
+        "The scores should have the right order, and the call should not change its arguments.",
+        "An argument was changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.encoder_decoder_attention.shared import (
     ADDED,
     DECODER_IGNORED,
     DOT_PRODUCTS,
-    DTYPES,
     EXCHANGED,
     HIDDEN,
     NO_TANH,
@@ -28,20 +26,19 @@ from grader.suites.encoder_decoder_attention.shared import (
     states_with,
 )
 from grader.testing.checks import expect_close, expect_tensor, expect_true, expect_values
-from grader.testing.contracts import (
-    Asking,
-    Right,
-    against,
-    asking,
-    expect_gradients_of,
-    expect_left_alone,
-    expect_right,
-)
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def bahdanau_of(student: Student) -> Callable[..., Pair]:
@@ -132,48 +129,27 @@ def test_the_context_comes_before_the_weights(student: Student, fresh: Fresh) ->
     expect_close(second, weights, "The weights")
 
 
-GATHER = asking("bahdanau_context", decisive_state, against(bahdanau_of, expect_context_and_weights))
+GATHER = asking("bahdanau_context", decisive_state, bahdanau_of, expect_context_and_weights)
 
 
-@pytest.mark.parametrize("ask", [
-    case("a_context_of_any_number_of_states", "any number of encoder states, including one",
-         "Any number of encoder states should work; a single one has the weight one and is the context itself.",
-         GATHER),
-])  # fmt: skip
-def test_any_number(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """Any number of tokens or encoder states should work."""
-    for count in (1, 3, 7):
-        expect_right(ask(student, fresh, count))
-
-
-@pytest.mark.parametrize(("ask", "widths"), [
-    case("bahdanau_context_of_either_dtype", "float32 and float64 arguments both work",
-         "Context and weights should be correct for float32 and for float64 arguments.", GATHER, {}),
-])  # fmt: skip
-def test_either_dtype(student: Student, fresh: Fresh, ask: Asking, widths: dict[str, int]) -> None:
-    """Float32 and float64 should both work."""
-    # Only here are some widths equal: a transposed matrix raises no error, and the values decide.
-    for dtype in DTYPES:
-        expect_right(ask(student, fresh, T, dtype=dtype, **widths))
-
-
-@pytest.mark.parametrize(("exercise", "draw", "right"), [
-    case("gradients_of_bahdanau_context", "gradients flow to all five arguments",
-         "Gradients of context and weights should flow to the states of both sides, to both matrices and to v.",
-         "bahdanau_context", states, bahdanau_of),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, draw: Callable[..., Any], right: Right) -> None:
-    """Gradients should flow to every argument."""
-    expect_gradients_of(student, exercise, right, draw(fresh))
-
-
-@pytest.mark.parametrize("ask", [
-    case("bahdanau_context_leaves_the_arguments_alone", "the arguments are not changed",
-         "Context and weights should be correct, and the call should not change its arguments.", GATHER),
-])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should be correct, and the call should not change its arguments."""
-    expect_left_alone(ask(student, fresh, T), "An argument was changed.")
+test_contract = contract(
+    GATHER,
+    right_results(
+        "a_context_of_any_number_of_states", "any number of encoder states, including one",
+        "Any number of encoder states should work; a single one has the weight one and is the context itself.",
+        *({"count": count} for count in (1, 3, 7))),
+    right_results(
+        "bahdanau_context_of_either_dtype", "float32 and float64 arguments both work",
+        "Context and weights should be correct for float32 and for float64 arguments.", *IN_BOTH_DTYPES),
+    right_gradients(
+        "gradients_of_bahdanau_context", "gradients flow to all five arguments",
+        "Gradients of context and weights should flow to the states of both sides, to both matrices and to v.",
+        ask=asking("bahdanau_context", states, bahdanau_of)),
+    kept_arguments(
+        "bahdanau_context_leaves_the_arguments_alone", "the arguments are not changed",
+        "Context and weights should be correct, and the call should not change its arguments.",
+        "An argument was changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
-from grader.suites.encoder_decoder_attention.shared import DTYPES, HIDDEN, D, Function, T, affine, cast, tanh
+from grader.suites.encoder_decoder_attention.shared import HIDDEN, D, Function, T, affine, cast, tanh
 from grader.testing.checks import expect_close, expect_tensor, expect_true
-from grader.testing.contracts import (
-    Asking,
-    Right,
-    against,
-    asking,
-    expect_gradients_of,
-    expect_left_alone,
-    expect_right,
-)
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def hidden_states_of(student: Student) -> Function:
@@ -91,49 +89,27 @@ def test_a_row_for_every_state_in_the_tokens_order(student: Student, fresh: Fres
 
 
 # For each function: inputs on which most mistakes do not show, what is right, and how a result is compared.
-READ = asking("rnn_hidden_states", decisive_tokens, against(hidden_states_of, expect_signs))
+READ = asking("rnn_hidden_states", decisive_tokens, hidden_states_of, expect_signs)
 
 
-@pytest.mark.parametrize("ask", [
-    case("states_of_any_number_of_tokens", "any number of tokens, including one",
-         "The function should read any number of tokens, also a single one, and give a state for each, (T, h).", READ),
-])  # fmt: skip
-def test_any_number(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """Any number of tokens or encoder states should work."""
-    for count in (1, 3, 7):
-        expect_right(ask(student, fresh, count))
-
-
-@pytest.mark.parametrize(("ask", "widths"), [
-    case("states_of_either_dtype", "float32 and float64 arguments both work",
-         "The states should be correct for float32 and for float64 arguments.", READ, {"width": D, "hidden": D}),
-])  # fmt: skip
-def test_either_dtype(student: Student, fresh: Fresh, ask: Asking, widths: dict[str, int]) -> None:
-    """Float32 and float64 should both work."""
-    # Only here are some widths equal: a transposed matrix raises no error, and the values decide.
-    for dtype in DTYPES:
-        expect_right(ask(student, fresh, T, dtype=dtype, **widths))
-
-
-@pytest.mark.parametrize(("exercise", "draw", "right"), [
-    case("gradients_through_every_step",
-         "gradients flow to all four arguments, through every step",
-         "Gradients should flow from every state back to the inputs, both matrices and the bias, through all steps.",
-         "rnn_hidden_states", recurrence, hidden_states_of),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, draw: Callable[..., Any], right: Right) -> None:
-    """Gradients should flow to every argument."""
-    expect_gradients_of(student, exercise, right, draw(fresh))
-
-
-@pytest.mark.parametrize("ask", [
-    case("reading_leaves_its_arguments_alone", "the arguments are not changed",
-         "The states should be correct, and the call should not change its arguments.",
-         READ),
-])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should be correct, and the call should not change its arguments."""
-    expect_left_alone(ask(student, fresh, T), "An argument was changed.")
+test_contract = contract(
+    READ,
+    right_results(
+        "states_of_any_number_of_tokens", "any number of tokens, including one",
+        "The function should read any number of tokens, also a single one, and give a state for each, (T, h).",
+        *({"count": count} for count in (1, 3, 7))),
+    right_results(
+        "states_of_either_dtype", "float32 and float64 arguments both work",
+        "The states should be correct for float32 and for float64 arguments.",
+        *({**dtype, "width": D, "hidden": D} for dtype in IN_BOTH_DTYPES)),
+    right_gradients(
+        "gradients_through_every_step", "gradients flow to all four arguments, through every step",
+        "Gradients should flow from every state back to the inputs, both matrices and the bias, through all steps.",
+        ask=asking("rnn_hidden_states", recurrence, hidden_states_of)),
+    kept_arguments(
+        "reading_leaves_its_arguments_alone", "the arguments are not changed",
+        "The states should be correct, and the call should not change its arguments.", "An argument was changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

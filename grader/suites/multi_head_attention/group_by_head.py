@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from grader.suites.multi_head_attention.shared import (
     A_VIEW,
     ALL_EQUAL,
@@ -26,13 +24,17 @@ from grader.suites.multi_head_attention.shared import (
     moving,
     unrolled_view,
 )
-from grader.testing.checks import expect_close, expect_values
-from grader.testing.contracts import Asking, expect_left_alone, expect_right
+from grader.testing.checks import expect_close
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    contract,
+    kept_arguments,
+    right_results,
+    rule,
+)
 
 
 @rule("the tokens of each head are grouped: the features at [b, t, h] move to [b, h, t]")
@@ -46,34 +48,21 @@ def test_the_tokens_of_each_head_stand_together(student: Student, fresh: Fresh) 
 GROUPING = moving("group_by_head", lambda fresh: (fresh(B, T, H, HEAD_DIM),), B, H, T, HEAD_DIM)
 
 
-@pytest.mark.parametrize("views", [
-    case("grouping_a_view", A_VIEW, ANY_LAYOUT,
-         [moving("group_by_head", lambda fresh: (unrolled_view(fresh),), B, H, T, HEAD_DIM)]),
-])  # fmt: skip
-def test_views(student: Student, fresh: Fresh, views: list[Asking]) -> None:
-    """The result should be correct if x is non-contiguous."""
-    for ask in views:
-        expect_right(ask(student, fresh))
+test_contract = contract(
+    GROUPING,
+    right_results(
+        "grouping_a_view", A_VIEW, ANY_LAYOUT,
+        ask=moving("group_by_head", lambda fresh: (unrolled_view(fresh),), B, H, T, HEAD_DIM)),
+    kept_arguments(
+        "grouping_leaves_x_alone", "x is not changed",
+        "The result should be grouped by head, and the call should not change x.", "x was changed."),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("ask", [
-    case("gradients_of_grouping", *GRADIENTS, GROUPING),
-])  # fmt: skip
-def test_gradients_of_moving(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should have the numbers of x, and the gradient of each number should flow back to x."""
-    call, arguments, expect = ask(student, fresh)
-    result, found = expect_values(call.gradients(*arguments), 2)
-    expect(result)
-    expect_moving_gradients(result, found, arguments[0])
-
-
-@pytest.mark.parametrize("ask", [
-    case("grouping_leaves_x_alone", "x is not changed",
-         "The result should be grouped by head, and the call should not change x.", GROUPING),
-])  # fmt: skip
-def test_moving_leaves_x_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should be correct, and the call should not change x."""
-    expect_left_alone(ask(student, fresh), "x was changed.")
+@rule(*GRADIENTS)
+def test_gradients_of_grouping(student: Student, fresh: Fresh) -> None:
+    """The numbers are those of x, and each has the gradient of its position in the result."""
+    expect_moving_gradients(GROUPING(student, fresh))
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.multi_head_attention.shared import (
@@ -23,12 +22,16 @@ from grader.suites.multi_head_attention.shared import (
     dot_products,
 )
 from grader.testing.checks import expect_close, expect_same, expect_tensor, expect_true, expect_values
-from grader.testing.contracts import Right, expect_gradients_of
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    asking,
+    contract,
+    right_gradients,
+    rule,
+)
 
 
 @rule("each score is the dot product of a query with a key of the same head, not yet scaled")
@@ -69,14 +72,12 @@ def test_scoring_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> N
         expect_same(argument, before, "An argument was changed.")
 
 
-@pytest.mark.parametrize(("exercise", "right", "draw"), [
-    case("gradients_of_scores", "gradients flow to both",
-         "Gradients of the scores should flow to the queries and to the keys.",
-         "head_scores", lambda _: dot_products, lambda fresh: [fresh(B, H, T, HEAD_DIM) for _ in range(2)]),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
-    """Gradients of scores and weights should flow back."""
-    expect_gradients_of(student, exercise, right, draw(fresh))
+test_contract = contract(
+    asking("head_scores", lambda fresh: [fresh(B, H, T, HEAD_DIM) for _ in range(2)], lambda _: dot_products),
+    right_gradients(
+        "gradients_of_scores", "gradients flow to both",
+        "Gradients of the scores should flow to the queries and to the keys."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

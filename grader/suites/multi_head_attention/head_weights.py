@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.attention_mistakes import (
@@ -59,12 +58,16 @@ from grader.suites.multi_head_attention.shared import (
     weighing,
 )
 from grader.testing.checks import expect_close, expect_same, expect_tensor, expect_true, expect_values
-from grader.testing.contracts import Right, expect_gradients_of
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    asking,
+    contract,
+    right_gradients,
+    rule,
+)
 
 
 @rule("no token gives weight to a later one")
@@ -116,14 +119,11 @@ def test_weighing_leaves_the_scores_alone(student: Student, fresh: Fresh) -> Non
     expect_same(after[0], scores, "The scores were changed.")
 
 
-@pytest.mark.parametrize(("exercise", "right", "draw"), [
-    case("gradients_of_weights", "gradients flow to the scores",
-         "Gradients of the weights should flow to the scores.",
-         "head_weights", weighing, lambda fresh: [fresh(B, H, T, T), HEAD_DIM]),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
-    """Gradients of scores and weights should flow back."""
-    expect_gradients_of(student, exercise, right, draw(fresh))
+test_contract = contract(
+    asking("head_weights", lambda fresh: [fresh(B, H, T, T), HEAD_DIM], weighing),
+    right_gradients(
+        "gradients_of_weights", "gradients flow to the scores", "Gradients of the weights should flow to the scores."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

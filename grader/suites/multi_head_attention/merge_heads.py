@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from grader.suites.multi_head_attention.shared import (
     ALL_EQUAL,
     ALL_ONE,
@@ -24,13 +22,17 @@ from grader.suites.multi_head_attention.shared import (
     moving,
     unrolled_view,
 )
-from grader.testing.checks import expect_close, expect_values
-from grader.testing.contracts import Asking, expect_left_alone, expect_right
+from grader.testing.checks import expect_close
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    contract,
+    expect_right,
+    kept_arguments,
+    rule,
+)
 
 
 @rule("the heads of each token are next to each other again, head 0 first: the inverse of split_heads")
@@ -48,40 +50,32 @@ def test_the_heads_of_each_token_stand_side_by_side(student: Student, fresh: Fre
 MERGING = moving("merge_heads", lambda fresh: (fresh(B, T, H, HEAD_DIM).transpose(1, 2),), B, T, D_OUT)
 
 
-@pytest.mark.parametrize("views", [
-    case("merging_a_view",
-         "x may be non-contiguous, for example the result of split_heads and a matrix product",
-         "The result should be correct if x is non-contiguous, for example after splitting or after a product.", [
-             # the layouts after a matrix product, after split_heads, and another one
-             moving("merge_heads", lambda fresh: (unrolled_view(fresh).transpose(1, 2),), B, T, D_OUT),
-             MERGING,
-             moving("merge_heads", lambda fresh: (fresh(HEAD_DIM, T, H, B).permute(3, 2, 1, 0),), B, T, D_OUT),
-         ]),
-])  # fmt: skip
-def test_views(student: Student, fresh: Fresh, views: list[Asking]) -> None:
-    """The result should be correct if x is non-contiguous."""
-    for ask in views:
+test_contract = contract(
+    MERGING,
+    kept_arguments(
+        "merging_leaves_x_alone", "x is not changed", "The result should be merged, and the call should not change x.",
+        "x was changed."),
+)  # fmt: skip
+
+
+@rule(
+    "x may be non-contiguous, for example the result of split_heads and a matrix product",
+    "The result should be correct if x is non-contiguous, for example after splitting or after a product.",
+)
+def test_merging_a_view(student: Student, fresh: Fresh) -> None:
+    """The layouts after a matrix product, after split_heads, and another one."""
+    for ask in (
+        moving("merge_heads", lambda fresh: (unrolled_view(fresh).transpose(1, 2),), B, T, D_OUT),
+        MERGING,
+        moving("merge_heads", lambda fresh: (fresh(HEAD_DIM, T, H, B).permute(3, 2, 1, 0),), B, T, D_OUT),
+    ):
         expect_right(ask(student, fresh))
 
 
-@pytest.mark.parametrize("ask", [
-    case("gradients_of_merging", *GRADIENTS, MERGING),
-])  # fmt: skip
-def test_gradients_of_moving(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should have the numbers of x, and the gradient of each number should flow back to x."""
-    call, arguments, expect = ask(student, fresh)
-    result, found = expect_values(call.gradients(*arguments), 2)
-    expect(result)
-    expect_moving_gradients(result, found, arguments[0])
-
-
-@pytest.mark.parametrize("ask", [
-    case("merging_leaves_x_alone", "x is not changed",
-         "The result should be merged, and the call should not change x.", MERGING),
-])  # fmt: skip
-def test_moving_leaves_x_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should be correct, and the call should not change x."""
-    expect_left_alone(ask(student, fresh), "x was changed.")
+@rule(*GRADIENTS)
+def test_gradients_of_merging(student: Student, fresh: Fresh) -> None:
+    """The numbers are those of x, and each has the gradient of its position in the result."""
+    expect_moving_gradients(MERGING(student, fresh))
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

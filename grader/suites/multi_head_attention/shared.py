@@ -24,13 +24,18 @@ from grader.testing.checks import (
     expect_shape,
     expect_tensor,
     expect_true,
+    expect_values,
     no_parameter,
     oracle_gradients,
 )
-from grader.testing.contracts import Asking, Given, asking
 from grader.testing.draws import Fresh
 from grader.testing.probes import Draw, Property, layers
 from grader.testing.student import RemoteObject, Student
+from grader.testing.suite import (
+    Asking,
+    Given,
+    asking,
+)
 
 # All different, so that mixed-up dimensions show. head_dim is not 4: half of 4 is also its square root.
 B, H, T, HEAD_DIM, D_IN, CONTEXT = 2, 3, 6, 5, 7, 9
@@ -175,8 +180,11 @@ def expect_moved(result: object, x: torch.Tensor, shape: tuple[int, ...]) -> tor
     return moved
 
 
-def expect_moving_gradients(result: object, found: dict[str, torch.Tensor | None], x: torch.Tensor) -> None:
-    """Expect the gradient of each number in x to be the gradient at its position in the result."""
+def expect_moving_gradients(given: Given) -> None:
+    """Expect the numbers of x in the result, and the gradient of each to be the one at its position there."""
+    x = given.arguments[0]
+    result, found = expect_values(given.call.gradients(*given.arguments), 2)
+    given.expect(result)
     assert isinstance(result, torch.Tensor)
     result_order, shape = result.double().flatten().argsort(), result.shape
 
@@ -196,7 +204,7 @@ def unrolled_view(fresh: Fresh) -> torch.Tensor:
 
 def moving(exercise: str, draw: Callable[[Fresh], Sequence[Any]], *shape: int) -> Asking:
     """Return a call of one of these four exercises whose result should have the numbers of x and this shape."""
-    ask = asking(exercise, draw, lambda _, result, x: expect_moved(result, x, shape))
+    ask = asking(exercise, draw, lambda _: lambda x, *_heads: x, lambda result, x: expect_moved(result, x, shape))
 
     def moved(student: Student, fresh: Fresh) -> Given:
         if exercise == "split_heads":

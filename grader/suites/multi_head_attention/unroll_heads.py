@@ -6,8 +6,6 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from grader.suites.multi_head_attention.shared import (
     A_VIEW,
     ALL_ONE,
@@ -34,13 +32,17 @@ from grader.suites.multi_head_attention.shared import (
     moving,
     unroll,
 )
-from grader.testing.checks import expect_close, expect_error, expect_values
-from grader.testing.contracts import Asking, expect_left_alone, expect_right
+from grader.testing.checks import expect_close, expect_error
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    contract,
+    kept_arguments,
+    right_results,
+    rule,
+)
 
 
 @rule("head h has the head_dim features that begin at h · head_dim, in their order")
@@ -63,34 +65,21 @@ def test_unrolling_refuses_heads_that_do_not_divide(student: Student, fresh: Fre
 UNROLLING = moving("unroll_heads", lambda fresh: (fresh(B, T, D_OUT), H), B, T, H, HEAD_DIM)
 
 
-@pytest.mark.parametrize("views", [
-    case("unrolling_a_view", A_VIEW, ANY_LAYOUT,
-         [moving("unroll_heads", lambda fresh: (fresh(T, B, D_OUT).transpose(0, 1), H), B, T, H, HEAD_DIM)]),
-])  # fmt: skip
-def test_views(student: Student, fresh: Fresh, views: list[Asking]) -> None:
-    """The result should be correct if x is non-contiguous."""
-    for ask in views:
-        expect_right(ask(student, fresh))
+test_contract = contract(
+    UNROLLING,
+    right_results(
+        "unrolling_a_view", A_VIEW, ANY_LAYOUT,
+        ask=moving("unroll_heads", lambda fresh: (fresh(T, B, D_OUT).transpose(0, 1), H), B, T, H, HEAD_DIM)),
+    kept_arguments(
+        "unrolling_leaves_x_alone", "x is not changed",
+        "The result should be unrolled, and the call should not change x.", "x was changed."),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("ask", [
-    case("gradients_of_unrolling", *GRADIENTS, UNROLLING),
-])  # fmt: skip
-def test_gradients_of_moving(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should have the numbers of x, and the gradient of each number should flow back to x."""
-    call, arguments, expect = ask(student, fresh)
-    result, found = expect_values(call.gradients(*arguments), 2)
-    expect(result)
-    expect_moving_gradients(result, found, arguments[0])
-
-
-@pytest.mark.parametrize("ask", [
-    case("unrolling_leaves_x_alone", "x is not changed",
-         "The result should be unrolled, and the call should not change x.", UNROLLING),
-])  # fmt: skip
-def test_moving_leaves_x_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should be correct, and the call should not change x."""
-    expect_left_alone(ask(student, fresh), "x was changed.")
+@rule(*GRADIENTS)
+def test_gradients_of_unrolling(student: Student, fresh: Fresh) -> None:
+    """The numbers are those of x, and each has the gradient of its position in the result."""
+    expect_moving_gradients(UNROLLING(student, fresh))
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

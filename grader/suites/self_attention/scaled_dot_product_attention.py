@@ -48,12 +48,21 @@ from grader.suites.self_attention.shared import (
     queries_and_fitting_keys,
     scaled_scores,
 )
-from grader.testing.checks import expect_close, expect_dtype, expect_tensor, expect_true, expect_values
+from grader.testing.checks import expect_close, expect_tensor, expect_true, expect_values
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import Asking, asking, contract, kept_arguments, right_gradients, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Asking,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def decisive(fresh: Fresh, queries: int = T, keys: int = T, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
@@ -101,6 +110,10 @@ test_contract = contract(
         "views_with_another_memory_layout", "inputs may be non-contiguous, for example the result of a transpose",
         "The result should be correct if the arguments are non-contiguous, for example the result of a transpose.",
         ask=calls(split_into_heads)),
+    right_results(
+        "attention_keeps_the_dtype", "the result keeps the dtype of the arguments, float32 or float64",
+        "Contexts and weights should have the dtype of the arguments, for float32 and for float64.", *IN_BOTH_DTYPES,
+        keeps_dtype=True),
     right_gradients(
         "gradients_of_attention", "gradients flow to queries, keys and values",
         "Gradients of the contexts and of the weights should flow to the queries, the keys and the values.",
@@ -149,17 +162,6 @@ def test_contexts_are_weighted_sums_of_the_values(student: Student, fresh: Fresh
         queries, keys, values = fresh(count, D_K), fresh(count, D_K), fresh(count, d_v)
         contexts, _ = expect_values(student.scaled_dot_product_attention(queries, keys, values), 2)
         expect_close(contexts, attention(queries, keys, values)[0], "The contexts")
-
-
-@rule("the result keeps the dtype of the arguments, float32 or float64")
-def test_attention_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
-    """Contexts and weights should have the dtype of the arguments, for float32 and for float64."""
-    for dtype in (torch.float32, torch.float64):
-        arguments = decisive(fresh, dtype=dtype)
-        result = student.scaled_dot_product_attention(*arguments)
-        expect_attention(result, attention(*arguments))
-        for part in result:
-            expect_dtype(part, dtype)
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

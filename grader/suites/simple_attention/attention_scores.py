@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
-from grader.suites.simple_attention.shared import DTYPES, D, Inputs, T, scores_of
+from grader.suites.simple_attention.shared import D, T, scores_of
 from grader.testing.checks import expect_close, expect_tensor, expect_true
-from grader.testing.contracts import (
-    Asking,
-    Right,
-    against,
-    asking,
-    expect_gradients_of,
-    expect_left_alone,
-    expect_right,
-)
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def far_apart(
@@ -64,39 +62,25 @@ def test_any_number_of_inputs_is_scored(student: Student, fresh: Fresh) -> None:
 
 # Inputs on which most mistakes make no difference, and the check of the result for them.
 SCORES = asking(
-    "attention_scores", lambda fresh, dtype: far_apart(fresh, T, dtype=dtype), against(scores_of, expect_order)
+    "attention_scores", lambda fresh, dtype=torch.float32: far_apart(fresh, T, dtype=dtype), scores_of, expect_order
 )
 
 
-@pytest.mark.parametrize("ask", [
-    case("scores_of_either_dtype", "float32 and float64 arguments both work",
-         "Float32 and float64 arguments should both give scores, and the best match should get the largest score.",
-         SCORES),
-])  # fmt: skip
-def test_either_dtype(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """Float32 and float64 should both come out right."""
-    for dtype in DTYPES:
-        expect_right(ask(student, fresh, dtype))
-
-
-@pytest.mark.parametrize(("exercise", "right", "inputs"), [
-    case("gradients_of_scores", "gradients flow to the query and to the inputs",
-         "Gradients of the scores should flow to the query and to the inputs.",
-         "attention_scores", scores_of, lambda fresh: [fresh(D), fresh(T, D)]),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
-    """Gradients should flow to every argument."""
-    expect_gradients_of(student, exercise, right, inputs(fresh))
-
-
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("scoring_leaves_its_arguments_alone", "the arguments are not changed",
-         "The scores should have the right order, and the call should not change query or inputs.",
-         SCORES, "An argument was changed."),
-])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: str) -> None:
-    """The result should be correct, and the call should not change the arguments."""
-    expect_left_alone(ask(student, fresh, torch.float32), changed)
+test_contract = contract(
+    SCORES,
+    right_results(
+        "scores_of_either_dtype", "float32 and float64 arguments both work",
+        "Float32 and float64 arguments should both give scores, and the best match should get the largest score.",
+        *IN_BOTH_DTYPES),
+    right_gradients(
+        "gradients_of_scores", "gradients flow to the query and to the inputs",
+        "Gradients of the scores should flow to the query and to the inputs.",
+        ask=asking("attention_scores", lambda fresh: [fresh(D), fresh(T, D)], scores_of)),
+    kept_arguments(
+        "scoring_leaves_its_arguments_alone", "the arguments are not changed",
+        "The scores should have the right order, and the call should not change query or inputs.",
+        "An argument was changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -6,25 +6,23 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
-from grader.suites.simple_attention.shared import DTYPES, D, Inputs, T, context_of, single_nonzero
+from grader.suites.simple_attention.shared import D, T, context_of, single_nonzero
 from grader.testing.checks import expect_close
-from grader.testing.contracts import (
-    Asking,
-    Right,
-    against,
-    asking,
-    expect_gradients_of,
-    expect_left_alone,
-    expect_right,
-)
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def expect_context(student: Student, weights: torch.Tensor, inputs: torch.Tensor) -> None:
@@ -60,40 +58,26 @@ def test_a_context_of_any_number_of_tokens(student: Student, fresh: Fresh) -> No
 
 CONTEXT = asking(
     "context_vector",
-    lambda fresh, dtype: [single_nonzero(fresh, T, 1, dtype), fresh(T, D, dtype=dtype)],
-    against(context_of, functools.partial(expect_close, what="The features of the context")),
+    lambda fresh, dtype=torch.float32: [single_nonzero(fresh, T, 1, dtype), fresh(T, D, dtype=dtype)],
+    context_of,
+    functools.partial(expect_close, what="The features of the context"),
 )
 
 
-@pytest.mark.parametrize("ask", [
-    case("a_context_of_either_dtype", "float32 and float64 arguments both work",
-         "Float32 and float64 arguments should both give the context, also if one token has all the weight.",
-         CONTEXT),
-])  # fmt: skip
-def test_either_dtype(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """Float32 and float64 should both come out right."""
-    for dtype in DTYPES:
-        expect_right(ask(student, fresh, dtype))
-
-
-@pytest.mark.parametrize(("exercise", "right", "inputs"), [
-    case("gradients_of_the_context", "gradients flow to the weights and to the inputs",
-         "Gradients of the context should flow to the weights and to the inputs.",
-         "context_vector", context_of, lambda fresh: [torch.softmax(fresh(T), 0), fresh(T, D)]),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
-    """Gradients should flow to every argument."""
-    expect_gradients_of(student, exercise, right, inputs(fresh))
-
-
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("mixing_leaves_its_arguments_alone", "the arguments are not changed",
-         "The context should be correct, and the call should not change weights or inputs.",
-         CONTEXT, "An argument was changed."),
-])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: str) -> None:
-    """The result should be correct, and the call should not change the arguments."""
-    expect_left_alone(ask(student, fresh, torch.float32), changed)
+test_contract = contract(
+    CONTEXT,
+    right_results(
+        "a_context_of_either_dtype", "float32 and float64 arguments both work",
+        "Float32 and float64 arguments should both give the context, also if one token has all the weight.",
+        *IN_BOTH_DTYPES),
+    right_gradients(
+        "gradients_of_the_context", "gradients flow to the weights and to the inputs",
+        "Gradients of the context should flow to the weights and to the inputs.",
+        ask=asking("context_vector", lambda fresh: [torch.softmax(fresh(T), 0), fresh(T, D)], context_of)),
+    kept_arguments(
+        "mixing_leaves_its_arguments_alone", "the arguments are not changed",
+        "The context should be correct, and the call should not change weights or inputs.", "An argument was changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
-from grader.suites.simple_attention.shared import DOMINANT, DTYPES, Inputs, T, normalized, one_entry, single_nonzero
+from grader.suites.simple_attention.shared import DOMINANT, T, normalized, one_entry, single_nonzero
 from grader.testing.checks import expect_close
-from grader.testing.contracts import (
-    Asking,
-    Right,
-    against,
-    asking,
-    expect_gradients_of,
-    expect_left_alone,
-    expect_right,
-)
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def both_signs(fresh: Fresh, count: int) -> torch.Tensor:
@@ -49,38 +47,23 @@ def test_any_number_of_scores_is_divided(student: Student, fresh: Fresh) -> None
         expect_close(student.normalize_by_sum(scores), normalized(scores))
 
 
-DIVIDED = asking("normalize_by_sum", one_entry, against(lambda _: normalized))
+DIVIDED = asking("normalize_by_sum", one_entry, lambda _: normalized)
 
 
-@pytest.mark.parametrize("ask", [
-    case("scores_of_either_dtype_are_divided", "float32 and float64 scores both work",
-         "Float32 scores and float64 scores should both be divided by their sum.", DIVIDED),
-])  # fmt: skip
-def test_either_dtype(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """Float32 and float64 should both come out right."""
-    for dtype in DTYPES:
-        expect_right(ask(student, fresh, dtype))
-
-
-@pytest.mark.parametrize(("exercise", "right", "inputs"), [
+test_contract = contract(
+    DIVIDED,
+    right_results(
+        "scores_of_either_dtype_are_divided", "float32 and float64 scores both work",
+        "Float32 scores and float64 scores should both be divided by their sum.", *IN_BOTH_DTYPES),
     # All positive, so that division by the sum of absolute values gives the same result.
-    case("gradients_through_the_sum", "gradients flow to the scores, also through their sum",
-         "Gradients should flow to the scores: each is in the numerator of its result, and all are in the denominator.",
-         "normalize_by_sum", lambda _: normalized, lambda fresh: [fresh(T).abs() + 0.5]),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
-    """Gradients should flow to every argument."""
-    expect_gradients_of(student, exercise, right, inputs(fresh))
-
-
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("dividing_leaves_the_scores_alone", "the scores are not changed",
-         "The result should be correct, and the call should not change the scores.",
-         DIVIDED, "The scores were changed."),
-])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: str) -> None:
-    """The result should be correct, and the call should not change the arguments."""
-    expect_left_alone(ask(student, fresh, torch.float32), changed)
+    right_gradients(
+        "gradients_through_the_sum", "gradients flow to the scores, also through their sum",
+        "Gradients should flow to the scores: each is in the numerator of its result, and all are in the denominator.",
+        ask=asking("normalize_by_sum", lambda fresh: [fresh(T).abs() + 0.5], lambda _: normalized)),
+    kept_arguments(
+        "dividing_leaves_the_scores_alone", "the scores are not changed",
+        "The result should be correct, and the call should not change the scores.", "The scores were changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

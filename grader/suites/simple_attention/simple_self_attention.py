@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
 import torch
 
-from grader.suites.simple_attention.shared import DTYPES, D, Inputs, T, context_of, scores_of, softmax_of
+from grader.suites.simple_attention.shared import D, T, context_of, scores_of, softmax_of
 from grader.testing.checks import expect_close, expect_tensor, expect_true, expect_values
-from grader.testing.contracts import Asking, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def self_attention_of(student: Student) -> Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
@@ -55,9 +61,9 @@ def decisive_tokens(fresh: Fresh, count: int, dtype: torch.dtype = torch.float32
     return torch.outer(sizes, direction / direction.norm()).to(dtype)  # (T,), (2,) -> (T, 2)
 
 
-def expect_self_attention(student: Student, result: Any, inputs: torch.Tensor) -> None:
+def expect_self_attention(result: Any, right: tuple[torch.Tensor, torch.Tensor]) -> None:
     contexts, weights = expect_values(result, 2)
-    right_contexts, right_weights = self_attention_of(student)(inputs)
+    right_contexts, right_weights = right
     expect_close(weights, right_weights, "The weights")
     expect_close(contexts, right_contexts, "The contexts")
 
@@ -109,7 +115,7 @@ def test_contexts_are_weighted_sums_of_the_inputs(student: Student, fresh: Fresh
 def test_contexts_first_then_weights(student: Student, fresh: Fresh) -> None:
     """The function should return two results: first the contexts (T, d), then the weights (T, T)."""
     inputs = decisive_tokens(fresh, T)
-    expect_self_attention(student, student.simple_self_attention(inputs), inputs)
+    expect_self_attention(student.simple_self_attention(inputs), self_attention_of(student)(inputs))
 
 
 @rule("any number of tokens, including one")
@@ -119,42 +125,31 @@ def test_any_number_of_tokens_attend(student: Student, fresh: Fresh) -> None:
     # its weight to itself.
     square = 9.2 * fresh.rotation(6).float()
     for inputs in (square, *(decisive_tokens(fresh, count) for count in (6, 3, 1))):
-        expect_self_attention(student, student.simple_self_attention(inputs), inputs)
+        expect_self_attention(student.simple_self_attention(inputs), self_attention_of(student)(inputs))
 
 
 ATTENTION = asking(
-    "simple_self_attention", lambda fresh, dtype: [decisive_tokens(fresh, T, dtype)], expect_self_attention
+    "simple_self_attention",
+    lambda fresh, dtype=torch.float32: [decisive_tokens(fresh, T, dtype)],
+    self_attention_of,
+    expect_self_attention,
 )
 
 
-@pytest.mark.parametrize("ask", [
-    case("self_attention_of_either_dtype", "float32 and float64 inputs both work",
-         "Contexts and weights should be correct for float32 inputs and for float64 inputs.", ATTENTION),
-])  # fmt: skip
-def test_either_dtype(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """Float32 and float64 should both come out right."""
-    for dtype in DTYPES:
-        expect_right(ask(student, fresh, dtype))
-
-
-@pytest.mark.parametrize(("exercise", "right", "inputs"), [
-    case("gradients_of_self_attention", "gradients flow to the inputs",
-         "Gradients of contexts and weights should flow to the inputs, which are queries, keys and values here.",
-         "simple_self_attention", self_attention_of, lambda fresh: [tokens(fresh)]),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
-    """Gradients should flow to every argument."""
-    expect_gradients_of(student, exercise, right, inputs(fresh))
-
-
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("self_attention_leaves_the_inputs_alone", "the inputs are not changed",
-         "Contexts and weights should be correct, and the call should not change the inputs.",
-         ATTENTION, "The inputs were changed."),
-])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: str) -> None:
-    """The result should be correct, and the call should not change the arguments."""
-    expect_left_alone(ask(student, fresh, torch.float32), changed)
+test_contract = contract(
+    ATTENTION,
+    right_results(
+        "self_attention_of_either_dtype", "float32 and float64 inputs both work",
+        "Contexts and weights should be correct for float32 inputs and for float64 inputs.", *IN_BOTH_DTYPES),
+    right_gradients(
+        "gradients_of_self_attention", "gradients flow to the inputs",
+        "Gradients of contexts and weights should flow to the inputs, which are queries, keys and values here.",
+        ask=asking("simple_self_attention", lambda fresh: [tokens(fresh)], self_attention_of)),
+    kept_arguments(
+        "self_attention_leaves_the_inputs_alone", "the inputs are not changed",
+        "Contexts and weights should be correct, and the call should not change the inputs.",
+        "The inputs were changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.simple_attention.shared import (
     ANY_DIM,
     CUT_OFF,
     DIM_IGNORED,
-    DTYPES,
     EXPONENTIALS,
     FIRST_BY_DEFAULT,
     LAST_DIM,
@@ -26,27 +24,25 @@ from grader.suites.simple_attention.shared import (
     B,
     D,
     H,
-    Inputs,
     T,
     dim_for,
     naive_softmax_of,
     one_entry,
 )
 from grader.testing.checks import expect_close, remark_ready_made
-from grader.testing.contracts import (
-    Asking,
-    Right,
-    against,
-    asking,
-    expect_gradients_of,
-    expect_left_alone,
-    expect_right,
-)
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 @rule(EXPONENTIALS)
@@ -74,38 +70,23 @@ def test_the_sum_runs_along_the_dimension_asked_for(student: Student, fresh: Fre
         expect_close(student.softmax_naive(x, dim=dim), naive_softmax_of(student)(x, dim))
 
 
-NAIVE = asking("softmax_naive", one_entry, against(naive_softmax_of))
+NAIVE = asking("softmax_naive", one_entry, naive_softmax_of)
 
 
-@pytest.mark.parametrize("ask", [
-    case("softmax_of_either_dtype", "float32 and float64 entries both work",
-         "Float32 and float64 entries should both give correct results: the largest entry gets nearly all the weight.",
-         NAIVE),
-])  # fmt: skip
-def test_either_dtype(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """Float32 and float64 should both come out right."""
-    for dtype in DTYPES:
-        expect_right(ask(student, fresh, dtype))
-
-
-@pytest.mark.parametrize(("exercise", "right", "inputs"), [
-    case("gradients_of_softmax", "gradients flow to x",
-         "Gradients should flow to x: each entry is in the numerator of its result, and all are in the denominator.",
-         "softmax_naive", naive_softmax_of, lambda fresh: [fresh(T)]),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
-    """Gradients should flow to every argument."""
-    expect_gradients_of(student, exercise, right, inputs(fresh))
-
-
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("softmax_leaves_its_argument_alone", "x is not changed",
-         "The result should be correct, and the call should not change x.",
-         NAIVE, "x was changed."),
-])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: str) -> None:
-    """The result should be correct, and the call should not change the arguments."""
-    expect_left_alone(ask(student, fresh, torch.float32), changed)
+test_contract = contract(
+    NAIVE,
+    right_results(
+        "softmax_of_either_dtype", "float32 and float64 entries both work",
+        "Float32 and float64 entries should both give correct results: the largest entry gets nearly all the weight.",
+        *IN_BOTH_DTYPES),
+    right_gradients(
+        "gradients_of_softmax", "gradients flow to x",
+        "Gradients should flow to x: each entry is in the numerator of its result, and all are in the denominator.",
+        ask=asking("softmax_naive", lambda fresh: [fresh(T)], naive_softmax_of)),
+    kept_arguments(
+        "softmax_leaves_its_argument_alone", "x is not changed",
+        "The result should be correct, and the call should not change x.", "x was changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 
 from grader.suites.simple_attention.shared import (
     ANY_DIM,
     CUT_OFF,
     DIM_IGNORED,
-    DTYPES,
     EXPONENTIALS,
     FIRST_BY_DEFAULT,
     LAST_DIM,
@@ -26,27 +24,25 @@ from grader.suites.simple_attention.shared import (
     B,
     D,
     H,
-    Inputs,
     T,
     dim_for,
     one_entry,
     softmax_of,
 )
-from grader.testing.checks import expect_close, expect_dtype, remark_ready_made
-from grader.testing.contracts import (
-    Asking,
-    Right,
-    against,
-    asking,
-    expect_gradients_of,
-    expect_left_alone,
-    expect_right,
-)
+from grader.testing.checks import expect_close, remark_ready_made
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Estimate, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 @rule(EXPONENTIALS)
@@ -110,43 +106,23 @@ def test_minus_infinity_gets_nothing(student: Student, fresh: Fresh) -> None:
         expect_close(student.softmax_stable(x), softmax_of(student)(x))
 
 
-def expect_stable(student: Student, result: Any, x: torch.Tensor) -> None:
-    expect_close(result, softmax_of(student)(x))
-    expect_dtype(result, x.dtype)
+STABLE = asking("softmax_stable", one_entry, softmax_of)
 
 
-STABLE = asking("softmax_stable", one_entry, against(softmax_of))
-
-
-@pytest.mark.parametrize("ask", [
-    case("the_stable_softmax_keeps_the_dtype", "the result keeps the dtype of x, float32 or float64",
-         "The result should be correct and have the dtype of x, for float32 and for float64.",
-         asking("softmax_stable", one_entry, expect_stable)),
-])  # fmt: skip
-def test_either_dtype(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """Float32 and float64 should both come out right."""
-    for dtype in DTYPES:
-        expect_right(ask(student, fresh, dtype))
-
-
-@pytest.mark.parametrize(("exercise", "right", "inputs"), [
-    case("gradients_of_the_stable_softmax", "gradients flow to x",
-         "Gradients should flow to x: each entry is in the numerator of its result, and all are in the denominator.",
-         "softmax_stable", softmax_of, lambda fresh: [fresh(T)]),
-])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
-    """Gradients should flow to every argument."""
-    expect_gradients_of(student, exercise, right, inputs(fresh))
-
-
-@pytest.mark.parametrize(("ask", "changed"), [
-    case("the_stable_softmax_leaves_its_argument_alone", "x is not changed",
-         "The result should be correct, and the call should not change x.",
-         STABLE, "x was changed."),
-])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: str) -> None:
-    """The result should be correct, and the call should not change the arguments."""
-    expect_left_alone(ask(student, fresh, torch.float32), changed)
+test_contract = contract(
+    STABLE,
+    right_results(
+        "the_stable_softmax_keeps_the_dtype", "the result keeps the dtype of x, float32 or float64",
+        "The result should be correct and have the dtype of x, for float32 and for float64.", *IN_BOTH_DTYPES,
+        keeps_dtype=True),
+    right_gradients(
+        "gradients_of_the_stable_softmax", "gradients flow to x",
+        "Gradients should flow to x: each entry is in the numerator of its result, and all are in the denominator.",
+        ask=asking("softmax_stable", lambda fresh: [fresh(T)], softmax_of)),
+    kept_arguments(
+        "the_stable_softmax_leaves_its_argument_alone", "x is not changed",
+        "The result should be correct, and the call should not change x.", "x was changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

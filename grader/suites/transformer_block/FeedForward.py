@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 import torch.nn as nn
 
@@ -23,15 +22,20 @@ from grader.suites.transformer_block.shared import (
     T,
     Weights,
     expect_exact_in_training,
-    expect_x_left_alone,
     linear,
+    robust_calls,
 )
 from grader.testing.checks import expect_close, expect_gradients, expect_true, expect_values, oracle_gradients
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, has_parameters, probe, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    contract,
+    kept_arguments,
+    right_results,
+    rule,
+)
 
 
 def layers_of(module: RemoteObject) -> list[Weights]:
@@ -164,24 +168,11 @@ def test_gradients_of_feed_forward(student: Student, fresh: Fresh) -> None:
     expect_gradients(found, oracle_gradients(function, [x], {**layers[0], **layers[1]}))
 
 
-@pytest.mark.parametrize(("robust", "draw"), [
-    case("feed_forward_in_float64", FLOAT64, IN_FLOAT64.format("module"),
-         robust_feed_forward, Fresh.__call__),
-])  # fmt: skip
-def test_float64(student: Student, fresh: Fresh, robust: Callable[..., Any], draw: Callable[..., Any]) -> None:
-    """After .double() a module should take float64 inputs and give the correct output."""
-    module, expected = robust(student, fresh, dtype=torch.float64)
-    x = draw(fresh, B, T, C, dtype=torch.float64)
-    expect_close(module(x), expected(x), "The outputs")
-
-
-@pytest.mark.parametrize(("robust", "draw"), [
-    case("feed_forward_leaves_x_alone", *X_UNCHANGED, robust_feed_forward, Fresh.__call__),
-])  # fmt: skip
-def test_x_is_left_alone(student: Student, fresh: Fresh, robust: Callable[..., Any], draw: Callable[..., Any]) -> None:
-    """The output should be correct, and the call should not change x."""
-    module, expected = robust(student, fresh)
-    expect_x_left_alone(module, draw(fresh, B, T, C), expected)
+test_contract = contract(
+    robust_calls(robust_feed_forward, Fresh.__call__),
+    right_results("feed_forward_in_float64", FLOAT64, IN_FLOAT64.format("module"), {"dtype": torch.float64}),
+    kept_arguments("feed_forward_leaves_x_alone", *X_UNCHANGED, "x was changed."),
+)
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

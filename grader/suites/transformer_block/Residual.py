@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 import torch.nn as nn
 
@@ -28,6 +27,7 @@ from grader.suites.transformer_block.shared import (
     linear,
     linear_module,
     normalized_vectors,
+    robust_calls,
     rotation_of_the_sum,
 )
 from grader.testing.checks import expect_close, expect_same, expect_tensor, expect_true, expect_values, oracle_gradients
@@ -35,7 +35,11 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, has_parameters, probe
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    contract,
+    right_results,
+    rule,
+)
 
 
 def residual_around(student: Student, sublayer: RemoteObject) -> RemoteObject:
@@ -115,14 +119,10 @@ def test_residual_leaves_x_alone(student: Student, fresh: Fresh) -> None:
     expect_same(after, x, "x was changed if sublayer returns x itself.")
 
 
-@pytest.mark.parametrize(("robust", "draw"), [
-    case("residual_in_float64", FLOAT64, IN_FLOAT64.format("module"), robust_residual, normalized_vectors),
-])  # fmt: skip
-def test_float64(student: Student, fresh: Fresh, robust: Callable[..., Any], draw: Callable[..., Any]) -> None:
-    """After .double() a module should take float64 inputs and give the correct output."""
-    module, expected = robust(student, fresh, dtype=torch.float64)
-    x = draw(fresh, B, T, C, dtype=torch.float64)
-    expect_close(module(x), expected(x), "The outputs")
+test_contract = contract(
+    robust_calls(robust_residual, normalized_vectors),
+    right_results("residual_in_float64", FLOAT64, IN_FLOAT64.format("module"), {"dtype": torch.float64}),
+)
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

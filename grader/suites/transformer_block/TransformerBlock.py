@@ -7,7 +7,6 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
 import torch
 import torch.nn as nn
 from torch import Tensor
@@ -30,12 +29,12 @@ from grader.suites.transformer_block.shared import (
     T,
     expect_gradients_of_registered,
     expect_registered,
-    expect_x_left_alone,
     linear,
     linear_module,
     name_of,
     normalized_vectors,
     registered_name,
+    robust_calls,
     rotation_of_the_sum,
     with_calm_gradients,
 )
@@ -55,7 +54,12 @@ from grader.testing.probes import (
     shares,
 )
 from grader.testing.student import Raised, RemoteObject, Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    contract,
+    kept_arguments,
+    right_results,
+    rule,
+)
 
 
 class Skip:
@@ -355,24 +359,11 @@ def test_gradients_of_the_block(student: Student, fresh: Fresh) -> None:
     expect_gradients_of_registered(block, x, parameters, oracle_gradients(function, [x], parameters))
 
 
-@pytest.mark.parametrize(("robust", "draw"), [
-    case("the_block_in_float64", FLOAT64, IN_FLOAT64.format("block"),
-         robust_block, normalized_vectors),
-])  # fmt: skip
-def test_float64(student: Student, fresh: Fresh, robust: Callable[..., Any], draw: Callable[..., Any]) -> None:
-    """After .double() a module should take float64 inputs and give the correct output."""
-    module, expected = robust(student, fresh, dtype=torch.float64)
-    x = draw(fresh, B, T, C, dtype=torch.float64)
-    expect_close(module(x), expected(x), "The outputs")
-
-
-@pytest.mark.parametrize(("robust", "draw"), [
-    case("the_block_leaves_x_alone", *X_UNCHANGED, robust_block, normalized_vectors),
-])  # fmt: skip
-def test_x_is_left_alone(student: Student, fresh: Fresh, robust: Callable[..., Any], draw: Callable[..., Any]) -> None:
-    """The output should be correct, and the call should not change x."""
-    module, expected = robust(student, fresh)
-    expect_x_left_alone(module, draw(fresh, B, T, C), expected)
+test_contract = contract(
+    robust_calls(robust_block, normalized_vectors),
+    right_results("the_block_in_float64", FLOAT64, IN_FLOAT64.format("block"), {"dtype": torch.float64}),
+    kept_arguments("the_block_leaves_x_alone", *X_UNCHANGED, "x was changed."),
+)
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

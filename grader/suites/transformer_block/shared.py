@@ -32,6 +32,10 @@ from grader.testing.checks import (
 from grader.testing.draws import Fresh
 from grader.testing.probes import Draw, Property
 from grader.testing.student import Failure, RemoteObject, Student
+from grader.testing.suite import (
+    Asking,
+    Given,
+)
 
 # All different, so that mixed-up dimensions show; 4 · C and EXPANSION · C differ too.
 B, EXPANSION, H, T, C = 2, 3, 4, 5, 7
@@ -116,6 +120,17 @@ def expect_x_left_alone(module: RemoteObject, x: torch.Tensor, expected: Functio
     output, [after] = expect_values(module.with_arguments(x), 2)
     expect_close(output, expected(x), "The outputs")
     expect_same(after, x, "x was changed.")
+
+
+def robust_calls(make: Callable[..., ModuleAndFunction], draw: Callable[..., torch.Tensor]) -> Asking:
+    """Return a function that draws a call of a module. make: returns it, and what it should compute."""
+
+    def ask(student: Student, fresh: Fresh, **dtype: torch.dtype) -> Given:
+        module, expected = make(student, fresh, **dtype)
+        x = draw(fresh, B, T, C, **dtype)
+        return Given(module, [x], lambda output: expect_close(output, expected(x), "The outputs"))
+
+    return ask
 
 
 def registered_name(norm: RemoteObject, parameters: Weights, attribute: str) -> str | None:

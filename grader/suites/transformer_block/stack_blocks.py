@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import torch
 import torch.nn as nn
 
@@ -21,16 +20,20 @@ from grader.suites.transformer_block.shared import (
     Weights,
     expect_gradients_of_registered,
     expect_registered,
-    expect_x_left_alone,
     linear,
     linear_module,
+    robust_calls,
 )
 from grader.testing.checks import expect_close, expect_tensor, expect_true, oracle_gradients, shown
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import Replacements, mistake, replace
 from grader.testing.probes import Draw, Property, call, has_parameters, probe
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import case, rule
+from grader.testing.suite import (
+    contract,
+    kept_arguments,
+    rule,
+)
 
 
 def fresh_blocks(fresh: Fresh, count: int) -> list[Weights]:
@@ -115,13 +118,10 @@ def stack_of_two(student: Student, fresh: Fresh) -> ModuleAndFunction:
     return stacked(student, blocks)[0], functools.partial(in_sequence, blocks=blocks)
 
 
-@pytest.mark.parametrize(("robust", "draw"), [
-    case("the_stack_leaves_x_alone", *X_UNCHANGED, stack_of_two, Fresh.__call__),
-])  # fmt: skip
-def test_x_is_left_alone(student: Student, fresh: Fresh, robust: Callable[..., Any], draw: Callable[..., Any]) -> None:
-    """The output should be correct, and the call should not change x."""
-    module, expected = robust(student, fresh)
-    expect_x_left_alone(module, draw(fresh, B, T, C), expected)
+test_contract = contract(
+    robust_calls(stack_of_two, Fresh.__call__),
+    kept_arguments("the_stack_leaves_x_alone", *X_UNCHANGED, "x was changed."),
+)
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
