@@ -169,7 +169,7 @@ class Criterion:
             raise
         except BaseException as error:  # noqa: BLE001 - a result can make a test raise anything, and a suite can exit
             ended_with = error
-        outcome = judge(ended_with, recorder, self.file)
+        outcome = judge(ended_with, recorder, (self.file, self.line))
         if student and substitutes:
             outcome = self._with_substitutes(outcome, student, substitutes)
         return outcome, ended_with

@@ -136,19 +136,19 @@ def _wanted(names: set[str], lost: Sequence[FailedStatement]) -> set[str]:
         found |= more
 
 
-def judge(error: BaseException | None, recorder: Recorder, file: Path | None = None) -> Outcome:
+def judge(error: BaseException | None, recorder: Recorder, place: tuple[Path, int] | None = None) -> Outcome:
     """Return the outcome of a run that ended with `error` and whose observations are in the recorder.
 
-    file: the file of the test, if an error of its own is to be described.
+    place: the file and line of the test, if an error of its own is to be described.
 
     Raises:
         InternalError: The submission is not the cause of the error.
     """
-    outcome = _judged(error, recorder, file)
+    outcome = _judged(error, recorder, place)
     return replace(outcome, is_in_training=recorder.is_in_training, calls=tuple(recorder.calls))
 
 
-def _judged(error: BaseException | None, recorder: Recorder, file: Path | None) -> Outcome:
+def _judged(error: BaseException | None, recorder: Recorder, place: tuple[Path, int] | None) -> Outcome:
     seen = tuple(recorder.observations)
     match error:
         case None:
@@ -176,7 +176,7 @@ def _judged(error: BaseException | None, recorder: Recorder, file: Path | None) 
             kind = kinds.get(type(error), "refused")
             return Outcome(False, kind, error.reason, error.detail, error.line, error.file, seen, about=error.about)
     # The test itself raised. The answer is the cause only if the test raises nothing with the solution.
-    fault = described(error, file) if file else ""
+    fault = described(error, *place) if place else ""
     return Outcome(False, "wrong", "The result has an unexpected type.", observations=seen, fault=fault)
 
 

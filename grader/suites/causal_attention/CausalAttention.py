@@ -296,7 +296,7 @@ def layered(student: Student) -> Callable[..., torch.Tensor]:
     return function
 
 
-def attending(student: Student, fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> Given:
+def attending(student: Student, fresh: Fresh, count: int = T, dtype: torch.dtype = torch.float32) -> Given:
     inputs, matrices = decisive_tokens(fresh, 1, count, dtype)
 
     def expect(output: object) -> None:

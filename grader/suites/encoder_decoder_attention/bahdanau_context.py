@@ -55,7 +55,7 @@ def bahdanau_of(student: Student) -> Callable[..., Pair]:
     return bahdanau_context
 
 
-def decisive_state(fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
+def decisive_state(fresh: Fresh, count: int = T, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
     """Arguments of bahdanau_context where one encoder state gets all the weight.
 
     In each feature its sum is about 3 and all other sums are about -1, and the entries of v sum to 80. So the best

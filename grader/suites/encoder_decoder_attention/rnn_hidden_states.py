@@ -40,7 +40,7 @@ def hidden_states_of(student: Student) -> Function:
 
 
 def decisive_tokens(
-    fresh: Fresh, count: int, width: int = D, hidden: int = HIDDEN, dtype: torch.dtype = torch.float32
+    fresh: Fresh, count: int = T, width: int = D, hidden: int = HIDDEN, dtype: torch.dtype = torch.float32
 ) -> list[torch.Tensor]:
     """Arguments of rnn_hidden_states, where each token alone decides the signs in its state.
 

@@ -94,7 +94,7 @@ def states_with(
 
 
 def ordered_states(
-    fresh: Fresh, count: int, hidden: int = HIDDEN, added: int = ADDED, dtype: torch.dtype = torch.float32
+    fresh: Fresh, count: int = T, hidden: int = HIDDEN, added: int = ADDED, dtype: torch.dtype = torch.float32
 ) -> list[torch.Tensor]:
     """Arguments of additive_scores whose scores keep their order with most mistakes: every summand has this order."""
     places = fresh.order(count).double()

@@ -100,7 +100,7 @@ SOFTMAXES = ("log_softmax", "softmax", "softmin", "special_log_softmax", "specia
 Inputs = Callable[..., Sequence[torch.Tensor]]
 
 
-def one_entry(fresh: Fresh, dtype: torch.dtype) -> list[torch.Tensor]:
+def one_entry(fresh: Fresh, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
     return [single_nonzero(fresh, T, DOMINANT, dtype)]
 
 
