@@ -60,12 +60,7 @@ from grader.testing.draws import Fresh, expect_draws_by_state, expect_draws_from
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, draws_from_generator, has_parameters, probe, set_to, shares
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import (
-    Given,
-    contract,
-    kept_arguments,
-    rule,
-)
+from grader.testing.suite import Given, contract, kept_arguments, rule
 
 
 def flattened(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -43,13 +43,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import (
-    Given,
-    contract,
-    kept_arguments,
-    right_results,
-    rule,
-)
+from grader.testing.suite import Given, contract, kept_arguments, right_results, rule
 
 # The names of its layers in unit 3 and here.
 LAYERS = {"W_query": "query", "W_key": "key", "W_value": "value"}

@@ -16,15 +16,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import (
-    IN_BOTH_DTYPES,
-    asking,
-    contract,
-    kept_arguments,
-    right_gradients,
-    right_results,
-    rule,
-)
+from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_gradients, right_results, rule
 
 LOSSES = ("cross_entropy", "cross_entropy_loss", "log_softmax", "nll_loss", "special_log_softmax")
 

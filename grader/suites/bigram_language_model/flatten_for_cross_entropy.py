@@ -15,12 +15,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, alike, probe
 from grader.testing.student import Refused, Student
-from grader.testing.suite import (
-    asking,
-    contract,
-    kept_arguments,
-    rule,
-)
+from grader.testing.suite import asking, contract, kept_arguments, rule
 
 # One more token than there are predictions, so that all targets can differ.
 KINDS = B * T + 1

@@ -30,13 +30,7 @@ from grader.suites.bigram_language_model.shared import (
 )
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
-from grader.testing.suite import (
-    IN_BOTH_DTYPES,
-    contract,
-    kept_arguments,
-    right_gradients,
-    right_results,
-)
+from grader.testing.suite import IN_BOTH_DTYPES, contract, kept_arguments, right_gradients, right_results
 
 test_contract = contract(
     averaging("running_mean_loop"),

@@ -43,12 +43,7 @@ from grader.testing.draws import (
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, draws_from_generator, probe, refusal, shares
 from grader.testing.student import Student
-from grader.testing.suite import (
-    Given,
-    contract,
-    kept_arguments,
-    rule,
-)
+from grader.testing.suite import Given, contract, kept_arguments, rule
 
 # So long that two rows rarely begin at the same position.
 LONG = 400

@@ -22,10 +22,7 @@ from grader.testing.checks import expect_close, expect_number, expect_tensor, ex
 from grader.testing.draws import Fresh
 from grader.testing.probes import Draw
 from grader.testing.student import Student
-from grader.testing.suite import (
-    Asking,
-    asking,
-)
+from grader.testing.suite import Asking, asking
 
 # All different, so that mixed-up dimensions show. No width is 4, whose half is its square root.
 B, N_EMBD, HEAD_SIZE, BLOCK = 2, 11, 6, 9  # with T = 5 and V = 7
@@ -115,10 +112,7 @@ GRADIENTS = (
     "gradients flow to x",
     "Gradients should flow to x: each token is part of its own mean and of all later means.",
 )
-LEFT_ALONE = (
-    "x is not changed",
-    "The means should be correct, and the call should not change x.",
-)
+LEFT_ALONE = ("x is not changed", "The means should be correct, and the call should not change x.")
 
 
 def running_mean(student: Student, x: torch.Tensor) -> torch.Tensor:

@@ -87,13 +87,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import (
-    Given,
-    contract,
-    kept_arguments,
-    right_results,
-    rule,
-)
+from grader.testing.suite import Given, contract, kept_arguments, right_results, rule
 
 MATRICES = ("W_query", "W_key", "W_value")
 BIASES = [f"{name}.bias" for name in MATRICES]

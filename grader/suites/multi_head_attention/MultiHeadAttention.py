@@ -104,12 +104,7 @@ from grader.testing.suite import rule
 
 
 def decisive_tokens(
-    fresh: Fresh,
-    batch: int,
-    num_tokens: int,
-    heads: int,
-    dtype: torch.dtype = torch.float32,
-    is_low: bool = False,
+    fresh: Fresh, batch: int, num_tokens: int, heads: int, dtype: torch.dtype = torch.float32, is_low: bool = False
 ) -> tuple[torch.Tensor, Weights]:
     """Return inputs (B, T, D_WIDE), and weights for which each query of each head gives all its weight to one key.
 

@@ -29,12 +29,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import (
-    contract,
-    kept_arguments,
-    right_results,
-    rule,
-)
+from grader.testing.suite import contract, kept_arguments, right_results, rule
 
 
 @rule("the tokens of each head are grouped: the features at [b, t, h] move to [b, h, t]")

@@ -26,12 +26,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import (
-    asking,
-    contract,
-    right_gradients,
-    rule,
-)
+from grader.testing.suite import asking, contract, right_gradients, rule
 
 
 @rule("each score is the dot product of a query with a key of the same head, not yet scaled")

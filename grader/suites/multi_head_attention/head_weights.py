@@ -62,12 +62,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import (
-    asking,
-    contract,
-    right_gradients,
-    rule,
-)
+from grader.testing.suite import asking, contract, right_gradients, rule
 
 
 @rule("no token gives weight to a later one")

@@ -27,12 +27,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import (
-    contract,
-    expect_right,
-    kept_arguments,
-    rule,
-)
+from grader.testing.suite import contract, expect_right, kept_arguments, rule
 
 
 @rule("the heads of each token are next to each other again, head 0 first: the inverse of split_heads")

@@ -31,11 +31,7 @@ from grader.testing.checks import (
 from grader.testing.draws import Fresh
 from grader.testing.probes import Draw, Property, layers
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import (
-    Asking,
-    Given,
-    asking,
-)
+from grader.testing.suite import Asking, Given, asking
 
 # All different, so that mixed-up dimensions show. head_dim is not 4: half of 4 is also its square root.
 B, H, T, HEAD_DIM, D_IN, CONTEXT = 2, 3, 6, 5, 7, 9

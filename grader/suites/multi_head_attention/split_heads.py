@@ -38,12 +38,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import (
-    contract,
-    kept_arguments,
-    right_results,
-    rule,
-)
+from grader.testing.suite import contract, kept_arguments, right_results, rule
 
 
 @rule("head h has the head_dim features of every token that begin at h · head_dim")

@@ -715,7 +715,7 @@ MISCONCEPTIONS = [
 
 @misconception(
     "Tokens see later ones: the attention of the blocks has no causal mask. Then the model reads the token that it "
-    "should predict.",
+    "should predict."
 )
 class mask_missing(nn.Module):
     def __init__(

@@ -30,12 +30,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, has_parameters, probe, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import (
-    contract,
-    kept_arguments,
-    right_results,
-    rule,
-)
+from grader.testing.suite import contract, kept_arguments, right_results, rule
 
 
 def layers_of(module: RemoteObject) -> list[Weights]:
@@ -343,10 +338,7 @@ def wrong_answers():
         def __init__(self, emb_dim, expansion=4):
             super().__init__()
             self.net = nn.Sequential(
-                nn.Linear(emb_dim, 4 * emb_dim),
-                nn.ReLU(),
-                nn.Linear(4 * emb_dim, emb_dim),
-                nn.Dropout(0.1),
+                nn.Linear(emb_dim, 4 * emb_dim), nn.ReLU(), nn.Linear(4 * emb_dim, emb_dim), nn.Dropout(0.1)
             )
 
         def forward(self, x):
@@ -438,9 +430,7 @@ def right_answers():
         def __init__(self, emb_dim, expansion=4):
             super().__init__()
             self.layers = nn.Sequential(
-                nn.Linear(emb_dim, expansion * emb_dim),
-                nn.ReLU(),
-                nn.Linear(expansion * emb_dim, emb_dim),
+                nn.Linear(emb_dim, expansion * emb_dim), nn.ReLU(), nn.Linear(expansion * emb_dim, emb_dim)
             )
 
         def forward(self, x):

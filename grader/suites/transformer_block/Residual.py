@@ -35,11 +35,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, has_parameters, probe
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import (
-    contract,
-    right_results,
-    rule,
-)
+from grader.testing.suite import contract, right_results, rule
 
 
 def residual_around(student: Student, sublayer: RemoteObject) -> RemoteObject:

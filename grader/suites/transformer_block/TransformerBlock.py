@@ -54,12 +54,7 @@ from grader.testing.probes import (
     shares,
 )
 from grader.testing.student import Raised, RemoteObject, Student
-from grader.testing.suite import (
-    contract,
-    kept_arguments,
-    right_results,
-    rule,
-)
+from grader.testing.suite import contract, kept_arguments, right_results, rule
 
 
 class Skip:
@@ -578,9 +573,7 @@ MISCONCEPTIONS = [
 ]  # fmt: skip
 
 
-@misconception(
-    "x is made float32, so it does not match float64 modules. Keep the dtype of x.",
-)
+@misconception("x is made float32, so it does not match float64 modules. Keep the dtype of x.")
 class x_made_float32_in_the_block(nn.Module):
     def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float) -> None:
         super().__init__()

@@ -32,10 +32,7 @@ from grader.testing.checks import (
 from grader.testing.draws import Fresh
 from grader.testing.probes import Draw, Property
 from grader.testing.student import Failure, RemoteObject, Student
-from grader.testing.suite import (
-    Asking,
-    Given,
-)
+from grader.testing.suite import Asking, Given
 
 # All different, so that mixed-up dimensions show; 4 · C and EXPANSION · C differ too.
 B, EXPANSION, H, T, C = 2, 3, 4, 5, 7

@@ -29,11 +29,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import Replacements, mistake, replace
 from grader.testing.probes import Draw, Property, call, has_parameters, probe
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import (
-    contract,
-    kept_arguments,
-    rule,
-)
+from grader.testing.suite import contract, kept_arguments, rule
 
 
 def fresh_blocks(fresh: Fresh, count: int) -> list[Weights]:
