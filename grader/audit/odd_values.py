@@ -50,11 +50,10 @@ class _Answers(ReplayBackend):
         return super().repeat(times, operation, **details)
 
 
-def feed(course: Course, units: Sequence[str], jobs: int) -> list[str]:
-    """Return a sentence on each line of the tests of these units, hidden or visible, that raises with an odd value."""
-    work: list[tuple[str, str]] = [(unit, name) for unit in units for name in course.units[unit].exercises]
+def feed(course: Course, exercises: Sequence[str], jobs: int) -> list[str]:
+    """Return a sentence on each line of these exercises' tests, hidden or visible, that raises on an odd value."""
     with worker_pool(jobs) as pool:
-        found = pool.map(_of_exercise, itertools.repeat(course), *zip(*work, strict=True))
+        found = pool.map(_of_exercise, itertools.repeat(course), map(course.unit_of.get, exercises), exercises)
         return list(dict.fromkeys(itertools.chain(*found)))
 
 

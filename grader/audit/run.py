@@ -55,16 +55,28 @@ def run(course: Course, cases: Sequence[Case], jobs: int) -> Iterator[list[CaseR
     groups: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
         groups.setdefault((case.unit, case.exercise), []).append(case)
+    # The longest comes first, so that it does not run alone at the end. A single exercise is shared by all processes.
+    shares = sorted(groups.values(), key=len, reverse=True) if len(groups) > 1 else _shares([*cases], jobs)
     with worker_pool(jobs, _begin, course) as pool:
-        # The longest comes first, so that it does not run alone at the end.
-        waiting = [pool.submit(_results, course, group) for group in sorted(groups.values(), key=len, reverse=True)]
+        waiting = [pool.submit(_results, course, share) for share in shares]
         try:
+            is_first = True
             for done in as_completed(waiting):
-                yield done.result()
+                results = done.result()
+                # The solution is the first case of each share.
+                yield results if is_first or len(groups) > 1 else results[1:]
+                is_first = False
         except BrokenProcessPool:
             raise InternalError("a process of the audit ended before it was done") from None
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _shares(cases: Sequence[Case], jobs: int) -> list[list[Case]]:
+    """Share the cases of one exercise. Each share needs the solution, because answers are compared with it."""
+    others = [case for case in cases if case.kind != "solution"]
+    solution = [case for case in cases if case.kind == "solution"]
+    return [[*solution, *others[number::jobs]] for number in range(jobs)]
 
 
 # -- in each process ----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import hashlib
 import io
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -87,11 +87,13 @@ class Share(NamedTuple):
     total: int
 
 
-def table_of(course: Course, unit: str, results: Sequence[CaseResult], ticks: Ticks) -> UnitTable:
-    """Return the table of a unit."""
+def table_of(
+    course: Course, unit: str, results: Sequence[CaseResult], ticks: Ticks, audited: Collection[str]
+) -> UnitTable:
+    """Return the table of a unit, with these exercises."""
     criteria = criteria_of_unit(course, unit)
     weights = course.units[unit].exercises.items()
-    exercises = {name: _exercise(name, weight, results, criteria) for name, weight in weights}
+    exercises = {name: _exercise(name, weight, results, criteria) for name, weight in weights if name in audited}
     return UnitTable(unit=unit, exercises=exercises, ticks=ticks)
 
 

@@ -148,13 +148,19 @@ def outdated(course: Course, units: Iterable[str]) -> list[tuple[str, str]]:
     return [(unit, exercise) for unit, exercise in exercises if not _is_current(course, unit, exercise)]
 
 
-def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = lambda _exercise: None) -> None:
+def fill(
+    course: Course,
+    units: Iterable[str],
+    advance: Callable[[str], None] = lambda _exercise: None,
+    exercise: str | None = None,
+) -> None:
     """Record missing and outdated outcomes on all processors. A lock prevents that two processes do it twice.
 
     Args:
         course: The course that the units belong to.
         units: The names of the units to record. Their misconceptions are built already.
         advance: Called with each exercise when it is done.
+        exercise: The only exercise to record; by default all.
 
     Raises:
         SuiteError: A test cannot be used, or the solution fails it.
@@ -167,7 +173,8 @@ def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = 
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".lock"):
         # Classes take longest, so they come first.
-        missing = sorted(outdated(course, units), key=lambda one: not one[1][0].isupper())
+        wanted = [one for one in outdated(course, units) if exercise in (None, one[1])]
+        missing = sorted(wanted, key=lambda one: not one[1][0].isupper())
         if not missing:
             return
         with worker_pool(min(os.cpu_count() or 1, len(missing))) as pool:

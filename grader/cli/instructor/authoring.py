@@ -66,6 +66,7 @@ def _check_modules(course: Course) -> None:
 
 def audit(
     unit: Annotated[str | None, typer.Option(help="Audit this unit alone.")] = None,
+    exercise: Annotated[str | None, typer.Option(help="Audit this exercise alone, and write nothing.")] = None,
     into: Annotated[Path | None, typer.Option("--out", help="Folder of the tables.  [default: build/audit]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Audit a sample, in a minute, and write nothing.")] = False,
     visible: Annotated[
@@ -79,10 +80,15 @@ def audit(
     An audit of all units also writes docs/accuracy.md.
     """
     from grader.course.left_out import describe_left_out
+    from grader.documents import nearest
     from grader.files import write_atomically
 
     found = read_course(course, unit)
+    if exercise is not None and exercise not in found.unit_of:
+        raise GraderError(f"There is no exercise {exercise!r}.{nearest(exercise, found.unit_of)}")
+    unit = unit if exercise is None else found.unit_of[exercise]
     units = list(found.units) if unit is None else [unit]
+    exercises = [name for one in units for name in found.units[one].exercises if exercise in (None, name)]
     described = describe_left_out(found)
 
     # Imported late, because they import torch.
@@ -99,25 +105,28 @@ def audit(
     folder = into or found.caches / "audit"
     with writing(f"The tables could not be written to {folder}"):
         build_misconceptions(found, units)
-        cases = [case for name in units for case in cases_of(found, name)]
+        cases = [case for name in units for case in cases_of(found, name) if case.exercise in exercises]
         ticks = count_ticks(found, units, cases, jobs)
         if visible:
             _print_ticks(ticks, {name: untried_rules(found, name) for name in units})
             return
-        failure_matrix.fill(found, units)
+        failure_matrix.fill(found, units, exercise=exercise)
         cases = sample(cases) if quick else cases
         results = []
         with progress(len(cases), "auditing") as shown:
             for done in run(found, cases, jobs):
                 results += done
-                shown.advance(f"{done[0].case.unit}/{done[0].case.exercise}", "audited", len(done))
+                for one in done[:1]:
+                    shown.advance(f"{one.case.unit}/{one.case.exercise}", "audited", len(done))
         tables = [
-            table_of(found, name, [one for one in results if one.case.unit == name], ticks[name]) for name in units
+            table_of(found, name, [one for one in results if one.case.unit == name], ticks[name], exercises)
+            for name in units
         ]
         written = []
         problems = [one for table in tables for one in problems_of(table, quick)]
         if not quick:
-            problems += feed(found, units, jobs)
+            problems += feed(found, exercises, jobs)
+        if not quick and exercise is None:
             problems += [one for name in units for one in quiz_problems(found, name, needs_all=True)]
             written = write_tables(tables, folder, found)
         if not quick and unit is None and into is None:
