@@ -15,6 +15,7 @@ import torch
 
 from grader.testing import checks, draws
 from grader.testing.checks import RAISED, REFUSALS, WITH_COMMAS, CheckFailed, dtype_name, in_order, keep_results
+from grader.testing.draws import numbers as numbers
 from grader.testing.properties import Comparison
 from grader.testing.running_test import (
     ABSOLUTE,
@@ -38,12 +39,6 @@ SOLUTION_VALUES = read_values(Path(__file__).with_name(FILENAME))
 def worked_example(name: str) -> torch.Tensor:
     """Return the numbers of one worked example, rounded to four decimals."""
     return torch.tensor(WORKED_EXAMPLES["examples"][name]["value"])
-
-
-def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
-    """Return numbers from -2 to 2 with one decimal: always the same ones for a shape and a seed."""
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randint(-20, 21, shape, generator=generator) / 10
 
 
 def expect_results(name: str, yours: Any, wanted: tuple[str, ...], shapes: Sequence[tuple[int, ...]] = ()) -> Any:

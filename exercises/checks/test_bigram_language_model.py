@@ -47,6 +47,7 @@ from grader.testing.contracts import (
     expect_gradients_fit,
 )
 from grader.testing.student import RemoteCallable, RemoteObject, Student
+from grader.testing.visible_contracts import contract_tests
 
 
 def expect_plain(name: str, yours: Any, expected: Any, idea: str) -> None:
@@ -346,12 +347,6 @@ def test_sample_batch_draws_from_the_generator(student: Student) -> None:
     expect_generator_used(student, draw)
 
 
-@pytest.mark.example("sample_batch", rule="data is not changed")
-def test_sample_batch_keeps_the_data(student: Student) -> None:
-    """After the call, the data is the same as before."""
-    expect_arguments_kept(student.sample_batch, data=DATA, block_size=4, batch_size=3)
-
-
 # -- flatten_for_cross_entropy ---------------------------------------------------------------------------------------
 
 PREDICTIONS = {"logits": numbers(2, 3, 4), "targets": torch.tensor([[1, 0, 3], [2, 1, 0]])}
@@ -412,12 +407,6 @@ def test_flatten_for_cross_entropy_of_transposed_tensors(student: Student) -> No
 def test_gradients_of_flatten_for_cross_entropy(student: Student) -> None:
     """The flat logits depend on the logits, and so do their gradients."""
     expect_gradients_fit(student.flatten_for_cross_entropy, **PREDICTIONS)
-
-
-@pytest.mark.example("flatten_for_cross_entropy", rule="logits and targets are not changed")
-def test_flatten_for_cross_entropy_keeps_its_arguments(student: Student) -> None:
-    """After the call, logits and targets are the same as before, in the same shape."""
-    expect_arguments_kept(student.flatten_for_cross_entropy, **PREDICTIONS)
 
 
 # -- cross_entropy ---------------------------------------------------------------------------------------------------
@@ -495,24 +484,6 @@ def test_a_small_cross_entropy(student: Student) -> None:
     remark_ready_made(READY_MADE_LOSSES, student.cross_entropy, *arguments)
 
 
-@pytest.mark.example("cross_entropy", rule="float32 and float64 logits both work")
-def test_cross_entropy_in_float64(student: Student) -> None:
-    """Float64 logits give the same loss as float32 ones."""
-    expect_float64(student.cross_entropy, keeps=False, **FLAT)
-
-
-@pytest.mark.example("cross_entropy", rule="gradients flow to the logits")
-def test_gradients_of_cross_entropy(student: Student) -> None:
-    """The loss depends on the logits of the targets and on all others, and so do its gradients."""
-    expect_gradients_fit(student.cross_entropy, **FLAT)
-
-
-@pytest.mark.example("cross_entropy", rule="logits and targets are not changed")
-def test_cross_entropy_keeps_its_arguments(student: Student) -> None:
-    """After the call, logits and targets are the same as before."""
-    expect_arguments_kept(student.cross_entropy, **FLAT)
-
-
 # -- running means ---------------------------------------------------------------------------------------------------
 # The three functions have the same rules, and so the same tests.
 
@@ -557,24 +528,6 @@ def test_running_mean_loop_of(student: Student, B: int, T: int) -> None:
     expect_means(student.running_mean_loop, B, T)
 
 
-@pytest.mark.example("running_mean_loop", rule=EITHER_DTYPE)
-def test_running_mean_loop_in_float64(student: Student) -> None:
-    """Float64 tokens give the same means as float32 ones."""
-    expect_float64(student.running_mean_loop, keeps=False, x=X)
-
-
-@pytest.mark.example("running_mean_loop", rule=GRADIENTS)
-def test_gradients_of_running_mean_loop(student: Student) -> None:
-    """A token is part of its own mean and of all later ones, and so are the gradients."""
-    expect_gradients_fit(student.running_mean_loop, x=X)
-
-
-@pytest.mark.example("running_mean_loop", rule=NOT_CHANGED)
-def test_running_mean_loop_keeps_x(student: Student) -> None:
-    """After the call, x is the same as before."""
-    expect_arguments_kept(student.running_mean_loop, x=X)
-
-
 @pytest.mark.example("running_mean_matmul")
 def test_running_mean_matmul(student: Student) -> None:
     """Each of three tokens becomes the mean of itself and all tokens before it."""
@@ -588,24 +541,6 @@ def test_running_mean_matmul_of(student: Student, B: int, T: int) -> None:
     expect_means(student.running_mean_matmul, B, T)
 
 
-@pytest.mark.example("running_mean_matmul", rule=EITHER_DTYPE)
-def test_running_mean_matmul_in_float64(student: Student) -> None:
-    """Float64 tokens give the same means as float32 ones."""
-    expect_float64(student.running_mean_matmul, keeps=False, x=X)
-
-
-@pytest.mark.example("running_mean_matmul", rule=GRADIENTS)
-def test_gradients_of_running_mean_matmul(student: Student) -> None:
-    """A token is part of its own mean and of all later ones, and so are the gradients."""
-    expect_gradients_fit(student.running_mean_matmul, x=X)
-
-
-@pytest.mark.example("running_mean_matmul", rule=NOT_CHANGED)
-def test_running_mean_matmul_keeps_x(student: Student) -> None:
-    """After the call, x is the same as before."""
-    expect_arguments_kept(student.running_mean_matmul, x=X)
-
-
 @pytest.mark.example("running_mean_softmax")
 def test_running_mean_softmax(student: Student) -> None:
     """Each of three tokens becomes the mean of itself and all tokens before it."""
@@ -617,24 +552,6 @@ def test_running_mean_softmax(student: Student) -> None:
 def test_running_mean_softmax_of(student: Student, B: int, T: int) -> None:
     """Each text has its own means, for any number of tokens."""
     expect_means(student.running_mean_softmax, B, T)
-
-
-@pytest.mark.example("running_mean_softmax", rule=EITHER_DTYPE)
-def test_running_mean_softmax_in_float64(student: Student) -> None:
-    """Float64 tokens give the same means as float32 ones."""
-    expect_float64(student.running_mean_softmax, keeps=False, x=X)
-
-
-@pytest.mark.example("running_mean_softmax", rule=GRADIENTS)
-def test_gradients_of_running_mean_softmax(student: Student) -> None:
-    """A token is part of its own mean and of all later ones, and so are the gradients."""
-    expect_gradients_fit(student.running_mean_softmax, x=X)
-
-
-@pytest.mark.example("running_mean_softmax", rule=NOT_CHANGED)
-def test_running_mean_softmax_keeps_x(student: Student) -> None:
-    """After the call, x is the same as before."""
-    expect_arguments_kept(student.running_mean_softmax, x=X)
 
 
 # -- Head ------------------------------------------------------------------------------------------------------------
@@ -1080,3 +997,8 @@ def test_generate_draws_from_the_generator(student: Student) -> None:
 def test_generate_keeps_idx(student: Student) -> None:
     """After the call, idx is the same as before."""
     expect_arguments_kept(model_of(student, numbers(6, 6)).method("generate"), idx=IDX, max_new_tokens=3)
+
+
+# -- properties of several exercises, from contracts.json ------------------------------------------------------------
+
+test_contract = contract_tests(__file__)

@@ -41,6 +41,7 @@ from grader.testing.contracts import (
 )
 from grader.testing.draws import expect_own_draws
 from grader.testing.student import Refused, RemoteObject, Student
+from grader.testing.visible_contracts import contract_tests
 
 INPUTS = worked_example("inputs")
 CAUSAL_WEIGHTS = worked_example("causal.weights")
@@ -101,24 +102,6 @@ def test_mask_then_renormalize_of_tokens(student: Student, tokens: int) -> None:
     expect_solution("weights", weights, shape="(T, T)", idea=RENORMALIZED)
 
 
-@pytest.mark.example("mask_then_renormalize", rule="float32 and float64 weights both work")
-def test_mask_then_renormalize_in_float64(student: Student) -> None:
-    """Float64 weights give the same result as float32 ones."""
-    expect_float64(student.mask_then_renormalize, keeps=False, weights=WEIGHTS)
-
-
-@pytest.mark.example("mask_then_renormalize", rule="the weights are not changed")
-def test_mask_then_renormalize_keeps_the_weights(student: Student) -> None:
-    """After the call, the weights are the same as before."""
-    expect_arguments_kept(student.mask_then_renormalize, weights=WEIGHTS)
-
-
-@pytest.mark.example("mask_then_renormalize", rule="gradients flow to the weights")
-def test_gradients_of_mask_then_renormalize(student: Student) -> None:
-    """Each visible weight changes its own result, and through the sum it changes the others of its row."""
-    expect_gradients_fit(student.mask_then_renormalize, weights=WEIGHTS)
-
-
 # -- mask_then_softmax -----------------------------------------------------------------------------------------------
 
 SOFTMAX = "softmax of scores / √d_k over the last dim, with the future at minus infinity before it"
@@ -177,24 +160,6 @@ def test_mask_then_softmax_of_very_low_scores(student: Student) -> None:
     expected = torch.tensor([[1, 0, 0], [1 / 2, 1 / 2, 0], [1 / 3, 1 / 3, 1 / 3]])
     weights = student.mask_then_softmax(torch.full((3, 3), -30_000.0), 9)
     expect_shared_equally("weights", weights, expected, shape="(T, T)")
-
-
-@pytest.mark.example("mask_then_softmax", rule="float32 and float64 scores both work")
-def test_mask_then_softmax_in_float64(student: Student) -> None:
-    """Float64 scores give the same weights as float32 ones."""
-    expect_float64(student.mask_then_softmax, keeps=False, scores=numbers(4, 4), d_k=3)
-
-
-@pytest.mark.example("mask_then_softmax", rule="the scores are not changed")
-def test_mask_then_softmax_keeps_the_scores(student: Student) -> None:
-    """After the call, the scores are the same as before."""
-    expect_arguments_kept(student.mask_then_softmax, scores=numbers(4, 4), d_k=3)
-
-
-@pytest.mark.example("mask_then_softmax", rule="gradients flow to the scores")
-def test_gradients_of_mask_then_softmax(student: Student) -> None:
-    """Each visible score changes the weights of its row, and scores of the future change nothing."""
-    expect_gradients_fit(student.mask_then_softmax, scores=numbers(4, 4), d_k=3)
 
 
 # -- attention_dropout -----------------------------------------------------------------------------------------------
@@ -625,3 +590,8 @@ def test_gradients_of_causal_attention(student: Student) -> None:
 def test_causal_attention_in_float64(student: Student) -> None:
     """A module in float64 gives the same output for float64 inputs as before for float32 ones."""
     expect_float64(attention_with(student, layer_weights(5, 6), 8), keeps=False, inputs=TEXTS)
+
+
+# -- properties of several exercises, from contracts.json ------------------------------------------------------------
+
+test_contract = contract_tests(__file__)

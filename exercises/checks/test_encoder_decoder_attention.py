@@ -30,6 +30,7 @@ from grader.testing.contracts import (
     expect_gradients_fit,
 )
 from grader.testing.student import RemoteObject, Student
+from grader.testing.visible_contracts import contract_tests
 
 # -- rnn_hidden_states -----------------------------------------------------------------------------------------------
 
@@ -122,24 +123,6 @@ def test_rnn_hidden_states_of_tokens(student: Student, tokens: int) -> None:
     expect_solution("the states", states_of(student, tokens, 2, 3), shape="(T, h)", idea=RECURRENCE)
 
 
-@pytest.mark.example("rnn_hidden_states", rule="float32 and float64 arguments both work")
-def test_rnn_hidden_states_in_float64(student: Student) -> None:
-    """Float64 arguments give the same states as float32 ones."""
-    expect_float64(student.rnn_hidden_states, keeps=False, **recurrence(4, 2, 3))
-
-
-@pytest.mark.example("rnn_hidden_states", rule="the arguments are not changed")
-def test_rnn_hidden_states_keeps_its_arguments(student: Student) -> None:
-    """After the call, inputs, matrices and bias are the same as before."""
-    expect_arguments_kept(student.rnn_hidden_states, **recurrence(4, 2, 3))
-
-
-@pytest.mark.example("rnn_hidden_states", rule="gradients flow to all four arguments, through every step")
-def test_gradients_of_rnn_hidden_states(student: Student) -> None:
-    """Each state depends on all tokens so far, and so do its gradients."""
-    expect_gradients_fit(student.rnn_hidden_states, **recurrence(4, 2, 3))
-
-
 # -- additive_scores and bahdanau_context ----------------------------------------------------------------------------
 
 # One decoder state, three encoder states, and the weights (h = 2, a = 3).
@@ -227,24 +210,6 @@ def test_additive_scores_of_encoder_states(student: Student, tokens: int) -> Non
     expect_solution("the scores", scores, shape="(T,)", idea=SCORE)
 
 
-@pytest.mark.example("additive_scores", rule="float32 and float64 arguments both work")
-def test_additive_scores_in_float64(student: Student) -> None:
-    """Float64 arguments give the same scores as float32 ones."""
-    expect_float64(student.additive_scores, keeps=False, **states(4, 3, 5))
-
-
-@pytest.mark.example("additive_scores", rule="the arguments are not changed")
-def test_additive_scores_keep_their_arguments(student: Student) -> None:
-    """After the call, all five arguments are the same as before."""
-    expect_arguments_kept(student.additive_scores, **states(4, 3, 5))
-
-
-@pytest.mark.example("additive_scores", rule="gradients flow to all five arguments")
-def test_gradients_of_additive_scores(student: Student) -> None:
-    """The scores depend on both sides and on all weights, and so do their gradients."""
-    expect_gradients_fit(student.additive_scores, **states(4, 3, 5))
-
-
 @pytest.mark.example("bahdanau_context", rule="the weights are the softmax of the additive scores, so they sum to one")
 def test_weights_of_bahdanau_context(student: Student) -> None:
     """Four encoder states have four weights, which depend on the decoder's state."""
@@ -276,24 +241,6 @@ def test_bahdanau_context_of_encoder_states(student: Student, tokens: int) -> No
     context, weights = context_and_weights(student, tokens, 3, 4)
     expect_solution("the weights", weights, shape="(T,)", idea=ADDITIVE_SOFTMAX)
     expect_solution("the context", context, shape="(h,)", idea=MIXTURE)
-
-
-@pytest.mark.example("bahdanau_context", rule="float32 and float64 arguments both work")
-def test_bahdanau_context_in_float64(student: Student) -> None:
-    """Float64 arguments give the same results as float32 ones."""
-    expect_float64(student.bahdanau_context, keeps=False, **states(4, 3, 5))
-
-
-@pytest.mark.example("bahdanau_context", rule="the arguments are not changed")
-def test_bahdanau_context_keeps_its_arguments(student: Student) -> None:
-    """After the call, all five arguments are the same as before."""
-    expect_arguments_kept(student.bahdanau_context, **states(4, 3, 5))
-
-
-@pytest.mark.example("bahdanau_context", rule="gradients flow to all five arguments")
-def test_gradients_of_bahdanau_context(student: Student) -> None:
-    """Context and weights depend on both sides and on all weights, and so do their gradients."""
-    expect_gradients_fit(student.bahdanau_context, **states(4, 3, 5))
 
 
 # -- CrossAttention --------------------------------------------------------------------------------------------------
@@ -560,3 +507,8 @@ def test_cross_attention_in_float64(student: Student) -> None:
     """A module in float64 gives the same output for float64 texts as before for float32 ones."""
     attention, mask = attention_with(student, layer_weights(4, 7, 6)), padding_at(5, (3,), (0, 2))
     expect_float64(attention, keeps=False, **texts(), padding_mask=mask)
+
+
+# -- properties of several exercises, from contracts.json ------------------------------------------------------------
+
+test_contract = contract_tests(__file__)

@@ -37,6 +37,7 @@ from grader.testing.contracts import (
 )
 from grader.testing.draws import expect_count, expect_own_draws
 from grader.testing.student import Raised, RemoteObject, Student
+from grader.testing.visible_contracts import contract_tests
 
 INPUTS = worked_example("inputs").unsqueeze(0)  # (6, 3) -> (1, 6, 3)
 PROJECTIONS = ("W_query", "W_key", "W_value")
@@ -91,18 +92,6 @@ def test_unroll_heads_refuses_what_does_not_divide(student: Student) -> None:
     expect_indivisible_refused(student.unroll_heads)
 
 
-@pytest.mark.example("unroll_heads", rule=ANY_LAYOUT)
-def test_unroll_heads_of_a_transposed_x(student: Student) -> None:
-    """A transposed x has the same numbers in another order in memory, and gives the same result."""
-    expect_any_layout(student.unroll_heads, x=numbers(2, 3, 8), num_heads=4)
-
-
-@pytest.mark.example("unroll_heads", rule="x is not changed")
-def test_unroll_heads_keeps_x(student: Student) -> None:
-    """After the call, x is the same as before."""
-    expect_arguments_kept(student.unroll_heads, x=numbers(2, 3, 8), num_heads=4)
-
-
 @pytest.mark.example("unroll_heads", rule="gradients flow to x")
 def test_gradients_of_unroll_heads(student: Student) -> None:
     """Each number of the result is a number of x, and so is its gradient."""
@@ -135,18 +124,6 @@ def test_group_by_head_of(student: Student, shape: tuple[int, ...]) -> None:
     expect_solution(name, student.group_by_head(numbers(*shape)), shape="(B, H, T, head_dim)", idea=GROUPED)
 
 
-@pytest.mark.example("group_by_head", rule=ANY_LAYOUT)
-def test_group_by_head_of_a_transposed_x(student: Student) -> None:
-    """A transposed x has the same numbers in another order in memory, and gives the same result."""
-    expect_any_layout(student.group_by_head, x=numbers(2, 4, 3, 5))
-
-
-@pytest.mark.example("group_by_head", rule="x is not changed")
-def test_group_by_head_keeps_x(student: Student) -> None:
-    """After the call, x is the same as before."""
-    expect_arguments_kept(student.group_by_head, x=numbers(2, 4, 3, 5))
-
-
 @pytest.mark.example("group_by_head", rule="gradients flow to x")
 def test_gradients_of_group_by_head(student: Student) -> None:
     """Each number of the result is a number of x, and so is its gradient."""
@@ -173,18 +150,6 @@ def test_split_heads_for(student: Student, num_heads: int) -> None:
 def test_split_heads_refuses_what_does_not_divide(student: Student) -> None:
     """Four heads cannot share six features equally, so they raise ValueError or AssertionError."""
     expect_indivisible_refused(student.split_heads)
-
-
-@pytest.mark.example("split_heads", rule=ANY_LAYOUT)
-def test_split_heads_of_a_transposed_x(student: Student) -> None:
-    """A transposed x has the same numbers in another order in memory, and gives the same result."""
-    expect_any_layout(student.split_heads, x=numbers(2, 3, 8), num_heads=4)
-
-
-@pytest.mark.example("split_heads", rule="x is not changed")
-def test_split_heads_keeps_x(student: Student) -> None:
-    """After the call, x is the same as before."""
-    expect_arguments_kept(student.split_heads, x=numbers(2, 3, 8), num_heads=4)
 
 
 @pytest.mark.example("split_heads", rule="gradients flow to x")
@@ -229,12 +194,6 @@ def test_merge_heads_of_a_transposed_x(student: Student) -> None:
     swapped = numbers(2, 4, 3, 5).transpose(1, 2)  # in memory the tokens come before the heads, as after split_heads
     idea = "the order in memory changes nothing"
     expect_solution("the result for a transposed x", student.merge_heads(swapped), shape="(B, T, d_out)", idea=idea)
-
-
-@pytest.mark.example("merge_heads", rule="x is not changed")
-def test_merge_heads_keeps_x(student: Student) -> None:
-    """After the call, x is the same as before."""
-    expect_arguments_kept(student.merge_heads, x=numbers(2, 3, 4, 5))
 
 
 @pytest.mark.example("merge_heads", rule="gradients flow to x")
@@ -1073,3 +1032,8 @@ def test_gpt2_small_attention_has_12_heads(student: Student) -> None:
     idea = "12 heads have 768 / 12 = 64 features each, and scores are divided by the root of that"
     expected = torch.tensor([0.8808, 0.8808]) * 0.5
     expect_values("the first features of the second token", output[0, 1, :2], expected, shape="(2,)", idea=idea)
+
+
+# -- properties of several exercises, from contracts.json ------------------------------------------------------------
+
+test_contract = contract_tests(__file__)

@@ -38,6 +38,7 @@ from grader.testing.contracts import (
     expect_gradients_fit,
 )
 from grader.testing.student import RemoteObject, Student
+from grader.testing.visible_contracts import contract_tests
 
 INPUTS = worked_example("inputs")
 NAMES = ("W_query", "W_key", "W_value")
@@ -86,18 +87,6 @@ PROJECTED = dict(zip(("inputs", *NAMES), (numbers(4, 3), *matrices(3, 2)), stric
 def test_project_qkv_in_float64(student: Student) -> None:
     """Float64 arguments give the same projections as float32 ones."""
     expect_float64(student.project_qkv, keeps=False, **PROJECTED)
-
-
-@pytest.mark.example("project_qkv", rule="gradients flow to the inputs and to all three matrices")
-def test_gradients_of_project_qkv(student: Student) -> None:
-    """The projections depend on the inputs and on all matrices, and so do their gradients."""
-    expect_gradients_fit(student.project_qkv, **PROJECTED)
-
-
-@pytest.mark.example("project_qkv", rule="the arguments are not changed")
-def test_project_qkv_keeps_its_arguments(student: Student) -> None:
-    """After the call, inputs and matrices are the same as before."""
-    expect_arguments_kept(student.project_qkv, **PROJECTED)
 
 
 # -- scaled_dot_product_attention ------------------------------------------------------------------------------------
@@ -180,26 +169,6 @@ def test_scaled_dot_product_attention_of_transposed_tensors(student: Student) ->
     # (B, T, H, d) -> (B, H, T, d): heads split by a transpose
     views = {name: value.transpose(1, 2).contiguous().transpose(1, 2) for name, value in arguments(2, 3).items()}
     expect_attention(student, "for heads split by a transpose", views)
-
-
-@pytest.mark.example(
-    "scaled_dot_product_attention", rule="the result keeps the dtype of the arguments, float32 or float64"
-)
-def test_scaled_dot_product_attention_in_float64(student: Student) -> None:
-    """Float64 arguments give the same results as float32 ones, in float64."""
-    expect_float64(student.scaled_dot_product_attention, **arguments())
-
-
-@pytest.mark.example("scaled_dot_product_attention", rule="gradients flow to queries, keys and values")
-def test_gradients_of_scaled_dot_product_attention(student: Student) -> None:
-    """Contexts and weights depend on queries and keys, the contexts also on the values, and so do their gradients."""
-    expect_gradients_fit(student.scaled_dot_product_attention, **arguments())
-
-
-@pytest.mark.example("scaled_dot_product_attention", rule="the arguments are not changed")
-def test_scaled_dot_product_attention_keeps_its_arguments(student: Student) -> None:
-    """After the call, queries, keys and values are the same as before."""
-    expect_arguments_kept(student.scaled_dot_product_attention, **arguments())
 
 
 # -- SelfAttention_v1 and SelfAttention_v2 ---------------------------------------------------------------------------
@@ -545,3 +514,8 @@ def test_dot_product_variance_over_few_pairs(student: Student) -> None:
 def test_dot_product_variance_draws_from_the_generator(student: Student) -> None:
     """All vectors are drawn from the generator, or from torch's global one if none is given."""
     expect_generator_used(student, lambda **options: torch.tensor(variances(student, 6, 9, **options)))
+
+
+# -- properties of several exercises, from contracts.json ------------------------------------------------------------
+
+test_contract = contract_tests(__file__)

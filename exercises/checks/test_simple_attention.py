@@ -30,6 +30,7 @@ from grader.testing.contracts import (
     expect_gradients_fit,
 )
 from grader.testing.student import RemoteCallable, Student
+from grader.testing.visible_contracts import contract_tests
 
 INPUTS = worked_example("inputs")
 SCORES = worked_example("simple.scores_of_token_2")
@@ -149,24 +150,6 @@ def test_attention_scores_of_tokens(student: Student, tokens: int, features: int
     )
 
 
-@pytest.mark.example("attention_scores", rule="float32 and float64 arguments both work")
-def test_attention_scores_in_float64(student: Student) -> None:
-    """Float64 arguments give the same scores as float32 ones."""
-    expect_float64(student.attention_scores, keeps=False, query=numbers(4), inputs=numbers(6, 4))
-
-
-@pytest.mark.example("attention_scores", rule="gradients flow to the query and to the inputs")
-def test_gradients_of_attention_scores(student: Student) -> None:
-    """The scores depend on the query and on the inputs, and so do their gradients."""
-    expect_gradients_fit(student.attention_scores, query=numbers(4), inputs=numbers(6, 4))
-
-
-@pytest.mark.example("attention_scores", rule="the arguments are not changed")
-def test_attention_scores_keep_their_arguments(student: Student) -> None:
-    """After the call, query and inputs are the same as before."""
-    expect_arguments_kept(student.attention_scores, query=numbers(4), inputs=numbers(6, 4))
-
-
 # -- normalize_by_sum ------------------------------------------------------------------------------------------------
 
 SHARE = "each score is divided by the sum of all scores"
@@ -196,24 +179,6 @@ def test_normalize_by_sum_of_scores(student: Student, scores: list[float], expec
     """Positive and negative scores are divided by their sum, so the results sum to one."""
     result = student.normalize_by_sum(torch.tensor(scores))
     expect_values(f"the result for {scores}", result, torch.tensor(expected), shape="(T,)", idea=SHARE)
-
-
-@pytest.mark.example("normalize_by_sum", rule="float32 and float64 scores both work")
-def test_normalize_by_sum_in_float64(student: Student) -> None:
-    """Float64 scores give the same results as float32 ones."""
-    expect_float64(student.normalize_by_sum, keeps=False, scores=torch.tensor([2.0, 0.5, 1.5, 4.0]))
-
-
-@pytest.mark.example("normalize_by_sum", rule="gradients flow to the scores, also through their sum")
-def test_gradients_of_normalize_by_sum(student: Student) -> None:
-    """Each score changes its own result, and through the sum it changes all others."""
-    expect_gradients_fit(student.normalize_by_sum, scores=torch.tensor([2.0, 0.5, 1.5, 4.0]))
-
-
-@pytest.mark.example("normalize_by_sum", rule="the scores are not changed")
-def test_normalize_by_sum_keeps_the_scores(student: Student) -> None:
-    """After the call, the scores are the same as before."""
-    expect_arguments_kept(student.normalize_by_sum, scores=torch.tensor([2.0, 0.5, 1.5, 4.0]))
 
 
 # -- softmax_naive and softmax_stable --------------------------------------------------------------------------------
@@ -282,42 +247,6 @@ def test_softmax_naive_along_any_dimension(student: Student) -> None:
 def test_softmax_stable_along_any_dimension(student: Student) -> None:
     """In three dimensions, dim counts from 0 to 2 or from -3 to -1."""
     expect_any_dimension(student.softmax_stable)
-
-
-@pytest.mark.example("softmax_naive", rule="float32 and float64 entries both work")
-def test_softmax_naive_in_float64(student: Student) -> None:
-    """Float64 entries give the same results as float32 ones."""
-    expect_float64(student.softmax_naive, keeps=False, x=numbers(3, 4))
-
-
-@pytest.mark.example("softmax_stable", rule="the result keeps the dtype of x, float32 or float64")
-def test_softmax_stable_in_float64(student: Student) -> None:
-    """Float64 entries give the same results as float32 ones, in float64."""
-    expect_float64(student.softmax_stable, x=numbers(3, 4))
-
-
-@pytest.mark.example("softmax_naive", rule="gradients flow to x")
-def test_gradients_of_softmax_naive(student: Student) -> None:
-    """Each entry changes its own result, and through the sum it changes the others of its list."""
-    expect_gradients_fit(student.softmax_naive, x=numbers(3, 4))
-
-
-@pytest.mark.example("softmax_stable", rule="gradients flow to x")
-def test_gradients_of_softmax_stable(student: Student) -> None:
-    """Each entry changes its own result, and through the sum it changes the others of its list."""
-    expect_gradients_fit(student.softmax_stable, x=numbers(3, 4))
-
-
-@pytest.mark.example("softmax_naive", rule="x is not changed")
-def test_softmax_naive_keeps_x(student: Student) -> None:
-    """After the call, x is the same as before."""
-    expect_arguments_kept(student.softmax_naive, x=numbers(3, 4))
-
-
-@pytest.mark.example("softmax_stable", rule="x is not changed")
-def test_softmax_stable_keeps_x(student: Student) -> None:
-    """After the call, x is the same as before."""
-    expect_arguments_kept(student.softmax_stable, x=numbers(3, 4))
 
 
 @pytest.mark.example("softmax_stable", rule="x may be non-contiguous, for example the result of a transpose")
@@ -426,24 +355,6 @@ def test_context_vector_of_weights_that_are(student: Student, weights: list[floa
     expect_values(f"the context for {weights}", result, torch.tensor(expected), shape="(d,)", idea=MIXTURE)
 
 
-@pytest.mark.example("context_vector", rule="float32 and float64 arguments both work")
-def test_context_vector_in_float64(student: Student) -> None:
-    """Float64 arguments give the same context as float32 ones."""
-    expect_float64(student.context_vector, keeps=False, weights=numbers(5), inputs=numbers(5, 3))
-
-
-@pytest.mark.example("context_vector", rule="gradients flow to the weights and to the inputs")
-def test_gradients_of_context_vector(student: Student) -> None:
-    """The context depends on the weights and on the inputs, and so do its gradients."""
-    expect_gradients_fit(student.context_vector, weights=numbers(5), inputs=numbers(5, 3))
-
-
-@pytest.mark.example("context_vector", rule="the arguments are not changed")
-def test_context_vector_keeps_its_arguments(student: Student) -> None:
-    """After the call, weights and inputs are the same as before."""
-    expect_arguments_kept(student.context_vector, weights=numbers(5), inputs=numbers(5, 3))
-
-
 # -- simple_self_attention -------------------------------------------------------------------------------------------
 
 
@@ -492,19 +403,6 @@ def test_simple_self_attention_of_tokens(student: Student, tokens: int) -> None:
     expect_solution(f"contexts for T = {tokens}", contexts, shape="(T, d)", idea=idea)
 
 
-@pytest.mark.example("simple_self_attention", rule="float32 and float64 inputs both work")
-def test_simple_self_attention_in_float64(student: Student) -> None:
-    """Float64 inputs give the same contexts and weights as float32 ones."""
-    expect_float64(student.simple_self_attention, keeps=False, inputs=numbers(4, 3))
+# -- properties of several exercises, from contracts.json ------------------------------------------------------------
 
-
-@pytest.mark.example("simple_self_attention", rule="gradients flow to the inputs")
-def test_gradients_of_simple_self_attention(student: Student) -> None:
-    """Contexts and weights depend on the inputs, and so do their gradients."""
-    expect_gradients_fit(student.simple_self_attention, inputs=numbers(4, 3))
-
-
-@pytest.mark.example("simple_self_attention", rule="the inputs are not changed")
-def test_simple_self_attention_keeps_the_inputs(student: Student) -> None:
-    """After the call, the inputs are the same as before."""
-    expect_arguments_kept(student.simple_self_attention, inputs=numbers(4, 3))
+test_contract = contract_tests(__file__)

@@ -18,7 +18,10 @@ from grader.errors import BAD_INPUT, GraderError, InternalError
 from grader.files import PACKAGE, digest, module_command, write_atomically
 from grader.submissions.submission import CHECKS, FOLDER
 
-FILES = ("expected_values.json", "hints.json", "practice.json", "quizzes.json", "rules.json", "substitutes.json")
+FILES = (
+    "contracts.json", "expected_values.json", "hints.json", "practice.json", "quizzes.json", "rules.json",
+    "substitutes.json",
+)  # fmt: skip
 """The names of the files. A course may need only some of them."""
 STAMP = "built_from.txt"
 """The file with the digests. It has no dot, so that a bundle for Gradescope has it too, and builds nothing."""

@@ -17,14 +17,14 @@ import torch
 from grader.course import guidance
 from grader.course.build import data_files
 from grader.course.model import Course, load_course
-from grader.course.modules import shown
+from grader.course.modules import import_file, shown
 from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
 from grader.engine.failure_matrix import failed_by_solution, solution_names
 from grader.engine.outcomes import Outcome
 from grader.engine.runner import pictures_of_unit
 from grader.errors import BAD_INPUT, GraderError
-from grader.files import json_lines
-from grader.testing import running_test, substitutes
+from grader.files import json_lines, write_atomically
+from grader.testing import running_test, substitutes, visible_contracts
 from grader.testing.pictures import Collected, collecting
 from grader.testing.running_test import Values, unchanged
 from grader.testing.student import InProcessBackend
@@ -36,6 +36,7 @@ def main() -> int:
     try:
         course = load_course(Path(sys.argv[1]), is_building=True)
         sources = course.generated.digest_of_sources()
+        write_atomically(course.checks / visible_contracts.FILENAME, contracts(course))  # visible tests read it
         course.generated.write({**data_files(course), **visible_files(course)}, sources)
     except GraderError as error:
         print(error, file=sys.stderr)
@@ -44,6 +45,17 @@ def main() -> int:
         print(f"A file could not be written: {error}.", file=sys.stderr)
         return BAD_INPUT
     return 0
+
+
+def contracts(course: Course) -> str:
+    """Return the text of the file with the checks that suites declare for visible tests. Raises SuiteError."""
+    found = {
+        unit: visible_contracts.data_of(
+            {path.stem: import_file(path) for path in course.hidden_tests(unit) if path.is_file()}
+        )
+        for unit in course.units
+    }
+    return json_lines(found, depth=2) + "\n"
 
 
 def visible_files(course: Course) -> dict[str, str]:

@@ -50,6 +50,12 @@ class Fresh:
         return orthogonal
 
 
+def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
+    """Return numbers from -2 to 2 with one decimal: always the same ones for a shape and a seed."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(-20, 21, shape, generator=generator) / 10
+
+
 class DrawFunction(Protocol):
     """Returns draws. Two of them are equal by chance less than once in a thousand million times."""
 

@@ -125,15 +125,12 @@ def expect_right(given: Given) -> Any:
 
 
 class Example(NamedTuple):
-    """Fixed arguments, for the visible counterparts of a contract's criteria, which `grader build` writes as data.
+    """Fixed arguments of a function, from which `grader build` makes the visible counterparts of a contract's criteria.
 
-    arguments: by name, in the order of the function's own. make: what the class of a module is called with.
-    weights: the values of the module's parameters, by name. keeps_dtype: whether results should have that of arguments.
+    arguments: tensors and numbers, by name, in the function's order. keeps_dtype: whether results have that of tensors.
     """
 
     arguments: Mapping[str, Any]
-    make: Sequence[Any] | None = None
-    weights: Mapping[str, torch.Tensor] = {}
     keeps_dtype: bool = False
 
 
@@ -197,7 +194,7 @@ def right_results(
         draws: What the function that draws a call is given each time, such as a size or a dtype; by default nothing.
         ask: Draws the calls; by default that of the contract.
         keeps_dtype: Whether each result should have the dtype of its draw.
-        visible: What the visible counterpart checks: "float64", "layout" or "alone"; by default there is none.
+        visible: What the visible counterpart checks: "layout" or "alone"; by default "float64" if a draw has a dtype.
     """
 
     def check(shared: Asking, student: Student, fresh: Fresh) -> None:
@@ -207,6 +204,7 @@ def right_results(
                 for one in result if isinstance(result, tuple | list) else (result,):
                     expect_dtype(one, draw["dtype"])
 
+    visible = visible or ("float64" if any("dtype" in draw for draw in draws) else "")
     return Part(name, words, sentence, check, visible, _line())
 
 

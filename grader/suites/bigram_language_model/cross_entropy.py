@@ -12,11 +12,20 @@ import torch
 from grader.suites.bigram_language_model.shared import CHANGED_FLAT, expect_loss, loss_error, mean_loss
 from grader.suites.generation import T, V, random_ids
 from grader.testing.checks import expect_true, remark_ready_made
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_gradients, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Example,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 LOSSES = ("cross_entropy", "cross_entropy_loss", "log_softmax", "nll_loss", "special_log_softmax")
 
@@ -80,6 +89,7 @@ test_contract = contract(
     kept_arguments(
         "the_loss_leaves_its_arguments_alone", "logits and targets are not changed",
         "The loss should be correct, and the call should not change logits or targets.", *CHANGED_FLAT),
+    example=Example({"logits": numbers(5, 4), "targets": torch.tensor([3, 0, 2, 0, 1])}),
 )  # fmt: skip
 
 

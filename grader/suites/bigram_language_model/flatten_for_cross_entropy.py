@@ -11,11 +11,11 @@ import torch
 from grader.suites.bigram_language_model.shared import CHANGED_FLAT, B, expect_integers, expect_shape
 from grader.suites.generation import T
 from grader.testing.checks import expect_close, expect_gradients, expect_true, expect_values, oracle_gradients
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, alike, probe
 from grader.testing.student import Refused, Student
-from grader.testing.suite import asking, contract, kept_arguments, rule
+from grader.testing.suite import Example, asking, contract, kept_arguments, rule
 
 # One more token than there are predictions, so that all targets can differ.
 KINDS = B * T + 1
@@ -98,6 +98,7 @@ test_contract = contract(
     kept_arguments(
         "flattening_leaves_its_arguments_alone", "logits and targets are not changed",
         "The flat tensors should be correct, and the call should not change logits or targets.", *CHANGED_FLAT),
+    example=Example({"logits": numbers(2, 3, 4), "targets": torch.tensor([[1, 0, 3], [2, 1, 0]])}),
 )  # fmt: skip
 
 

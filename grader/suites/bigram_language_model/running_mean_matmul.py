@@ -31,9 +31,10 @@ from grader.suites.bigram_language_model.shared import (
     expect_means,
     tokens_for,
 )
+from grader.testing.draws import numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
-from grader.testing.suite import IN_BOTH_DTYPES, contract, kept_arguments, right_gradients, right_results
+from grader.testing.suite import IN_BOTH_DTYPES, Example, contract, kept_arguments, right_gradients, right_results
 
 test_contract = contract(
     averaging("running_mean_matmul"),
@@ -42,6 +43,7 @@ test_contract = contract(
     right_results("either_dtype_by_matmul", *EITHER_DTYPE, *IN_BOTH_DTYPES),
     right_gradients("gradients_of_the_product", *GRADIENTS),
     kept_arguments("the_product_leaves_x_alone", *LEFT_ALONE, "x was changed."),
+    example=Example({"x": numbers(3, 4, 2)}),
 )
 
 

@@ -43,7 +43,7 @@ from grader.testing.draws import (
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, draws_from_generator, probe, refusal, shares
 from grader.testing.student import Student
-from grader.testing.suite import Given, contract, kept_arguments, rule
+from grader.testing.suite import Example, Given, contract, kept_arguments, rule
 
 # So long that two rows rarely begin at the same position.
 LONG = 400
@@ -207,6 +207,7 @@ test_contract = contract(
     kept_arguments(
         "the_data_is_left_alone", "data is not changed",
         "The result should be tokens of the data, and the call should not change the data.", "The data was changed."),
+    example=Example({"data": torch.arange(20, 30), "block_size": 4, "batch_size": 3}),
 )  # fmt: skip
 
 

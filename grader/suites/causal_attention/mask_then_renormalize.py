@@ -14,7 +14,16 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_gradients, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Example,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def expect_shares(result: object, expected: torch.Tensor) -> None:
@@ -64,6 +73,7 @@ test_contract = contract(
         "gradients_of_renormalizing", "gradients flow to the weights",
         "Gradients of the result should flow to the weights in the argument.",
         ask=asking("mask_then_renormalize", lambda fresh: [softmax(fresh(T, T) / 2)], renormalized_of)),
+    example=Example({"weights": torch.tensor([[0.5, 0.2, 0.3], [0.3, 0.3, 0.4], [0.4, 0.35, 0.25]])}),
 )  # fmt: skip
 
 

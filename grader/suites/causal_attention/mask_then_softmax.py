@@ -58,13 +58,14 @@ from grader.suites.causal_attention.shared import (
     expect_scores_behind,
 )
 from grader.testing.checks import expect_close, expect_tensor, expect_true
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
     Asking,
+    Example,
     asking,
     contract,
     kept_arguments,
@@ -151,6 +152,7 @@ test_contract = contract(
         "gradients_of_masked_softmax", "gradients flow to the scores",
         "Gradients of the weights should flow to the scores, and be zero for scores of the future.",
         ask=calls(lambda fresh: [fresh(T, T), D_K])),
+    example=Example({"scores": numbers(4, 4), "d_k": 3}),
 )  # fmt: skip
 
 

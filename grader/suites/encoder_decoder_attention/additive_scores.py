@@ -12,6 +12,7 @@ from grader.suites.encoder_decoder_attention.shared import (
     EXCHANGED,
     HIDDEN,
     NO_TANH,
+    STATES,
     T,
     additive_scores_of,
     expect_order,
@@ -24,7 +25,16 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_gradients, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Example,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 # The number of states and both widths. Last, all are equal: if a state is used instead of a sum, there is no error.
 SIZES = ((T, HIDDEN, ADDED), (T, T, T))
@@ -59,6 +69,7 @@ test_contract = contract(
         "additive_scores_leave_the_arguments_alone", "the arguments are not changed",
         "The scores should have the right order, and the call should not change its arguments.",
         "An argument was changed."),
+    example=Example(STATES),
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from grader.suites.encoder_decoder_attention.shared import (
     EXCHANGED,
     HIDDEN,
     NO_TANH,
+    STATES,
     Pair,
     T,
     additive_scores_of,
@@ -30,7 +31,16 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_gradients, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Example,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def bahdanau_of(student: Student) -> Callable[..., Pair]:
@@ -141,6 +151,7 @@ test_contract = contract(
         "bahdanau_context_leaves_the_arguments_alone", "the arguments are not changed",
         "Context and weights should be correct, and the call should not change its arguments.",
         "An argument was changed."),
+    example=Example(STATES),
 )  # fmt: skip
 
 

@@ -9,11 +9,20 @@ import torch
 
 from grader.suites.encoder_decoder_attention.shared import HIDDEN, D, Function, T, affine, cast, tanh
 from grader.testing.checks import expect_close, expect_tensor, expect_true
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_gradients, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Example,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def hidden_states_of(student: Student) -> Function:
@@ -101,6 +110,8 @@ test_contract = contract(
     kept_arguments(
         "reading_leaves_its_arguments_alone", "the arguments are not changed",
         "The states should be correct, and the call should not change its arguments.", "An argument was changed."),
+    example=Example({"inputs": numbers(4, 2) / 2, "W_x": numbers(2, 3, seed=1) / 4,
+                     "W_h": numbers(3, 3, seed=2) / 4, "bias": numbers(3, seed=3) / 4}),
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from grader.testing.checks import expect_tensor, expect_true
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.probes import Draw
 from grader.testing.student import Student
 
@@ -141,3 +141,8 @@ def states_and_matrices(draw: Draw) -> list[torch.Tensor]:
         draw.normal(h, a, scale=h**-0.5),
         draw.normal(a),
     ]
+
+
+# Fixed arguments for visible tests.
+STATES = {"decoder_state": numbers(3, seed=1), "encoder_states": numbers(4, 3), "W_decoder": numbers(3, 5, seed=2) / 2,
+          "W_encoder": numbers(3, 5, seed=3) / 2, "v": numbers(5, seed=4)}  # fmt: skip

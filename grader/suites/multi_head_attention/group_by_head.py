@@ -25,11 +25,11 @@ from grader.suites.multi_head_attention.shared import (
     unrolled_view,
 )
 from grader.testing.checks import expect_close
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import contract, kept_arguments, right_results, rule
+from grader.testing.suite import Example, contract, kept_arguments, right_results, rule
 
 
 @rule("the tokens of each head are grouped: the features at [b, t, h] move to [b, h, t]")
@@ -47,10 +47,11 @@ test_contract = contract(
     GROUPING,
     right_results(
         "grouping_a_view", A_VIEW, ANY_LAYOUT,
-        ask=moving("group_by_head", lambda fresh: (unrolled_view(fresh),), B, H, T, HEAD_DIM)),
+        ask=moving("group_by_head", lambda fresh: (unrolled_view(fresh),), B, H, T, HEAD_DIM), visible="layout"),
     kept_arguments(
         "grouping_leaves_x_alone", "x is not changed",
         "The result should be grouped by head, and the call should not change x.", "x was changed."),
+    example=Example({"x": numbers(2, 4, 3, 5)}),
 )  # fmt: skip
 
 

@@ -23,11 +23,11 @@ from grader.suites.multi_head_attention.shared import (
     unrolled_view,
 )
 from grader.testing.checks import expect_close
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import contract, expect_right, kept_arguments, rule
+from grader.testing.suite import Example, contract, expect_right, kept_arguments, rule
 
 
 @rule("the heads of each token are next to each other again, head 0 first: the inverse of split_heads")
@@ -50,6 +50,7 @@ test_contract = contract(
     kept_arguments(
         "merging_leaves_x_alone", "x is not changed", "The result should be merged, and the call should not change x.",
         "x was changed."),
+    example=Example({"x": numbers(2, 3, 4, 5)}),
 )  # fmt: skip
 
 

@@ -33,11 +33,11 @@ from grader.suites.multi_head_attention.shared import (
     unroll,
 )
 from grader.testing.checks import expect_close, expect_error
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import contract, kept_arguments, right_results, rule
+from grader.testing.suite import Example, contract, kept_arguments, right_results, rule
 
 
 @rule("head h has the head_dim features that begin at h · head_dim, in their order")
@@ -64,10 +64,12 @@ test_contract = contract(
     UNROLLING,
     right_results(
         "unrolling_a_view", A_VIEW, ANY_LAYOUT,
-        ask=moving("unroll_heads", lambda fresh: (fresh(T, B, D_OUT).transpose(0, 1), H), B, T, H, HEAD_DIM)),
+        ask=moving("unroll_heads", lambda fresh: (fresh(T, B, D_OUT).transpose(0, 1), H), B, T, H, HEAD_DIM),
+        visible="layout"),
     kept_arguments(
         "unrolling_leaves_x_alone", "x is not changed",
         "The result should be unrolled, and the call should not change x.", "x was changed."),
+    example=Example({"x": numbers(2, 3, 8), "num_heads": 4}),
 )  # fmt: skip
 
 

@@ -20,11 +20,11 @@ from grader.suites.self_attention.shared import (
     projections,
 )
 from grader.testing.checks import expect_close, expect_values
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import asking, contract, kept_arguments, right_gradients, rule
+from grader.testing.suite import Example, asking, contract, kept_arguments, right_gradients, rule
 
 
 @rule("queries = inputs @ W_query")
@@ -79,6 +79,8 @@ test_contract = contract(
         "projecting_leaves_its_arguments_alone", "the arguments are not changed",
         "The projections should be correct, and the call should not change the inputs or the matrices.",
         "An argument was changed."),
+    example=Example({"inputs": numbers(4, 3),
+                     **{name: numbers(3, 2, seed=seed) for seed, name in enumerate(MATRICES, 1)}}),
 )  # fmt: skip
 
 

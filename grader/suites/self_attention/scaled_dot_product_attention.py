@@ -49,13 +49,14 @@ from grader.suites.self_attention.shared import (
     scaled_scores,
 )
 from grader.testing.checks import expect_close, expect_tensor, expect_true, expect_values
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
     Asking,
+    Example,
     asking,
     contract,
     kept_arguments,
@@ -125,6 +126,8 @@ test_contract = contract(
     right_results(
         "contexts_come_first_and_weights_second", "the result is the pair (contexts, weights)",
         "The function should return two results: first the contexts (T_q, d_v), then the weights (T_q, T_k)."),
+    example=Example({"queries": numbers(4, 3), "keys": numbers(6, 3, seed=1), "values": numbers(6, 2, seed=2)},
+                    keeps_dtype=True),
 )  # fmt: skip
 
 

@@ -9,11 +9,20 @@ import torch
 
 from grader.suites.simple_attention.shared import D, T, scores_of
 from grader.testing.checks import expect_close, expect_tensor, expect_true
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_gradients, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Example,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def far_apart(
@@ -72,6 +81,7 @@ test_contract = contract(
         "scoring_leaves_its_arguments_alone", "the arguments are not changed",
         "The scores should have the right order, and the call should not change query or inputs.",
         "An argument was changed."),
+    example=Example({"query": numbers(4), "inputs": numbers(6, 4)}),
 )  # fmt: skip
 
 

@@ -10,11 +10,20 @@ import torch
 
 from grader.suites.simple_attention.shared import D, T, context_of, single_nonzero
 from grader.testing.checks import expect_close
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_gradients, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Example,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def expect_context(student: Student, weights: torch.Tensor, inputs: torch.Tensor) -> None:
@@ -69,6 +78,7 @@ test_contract = contract(
     kept_arguments(
         "mixing_leaves_its_arguments_alone", "the arguments are not changed",
         "The context should be correct, and the call should not change weights or inputs.", "An argument was changed."),
+    example=Example({"weights": numbers(5), "inputs": numbers(5, 3)}),
 )  # fmt: skip
 
 

@@ -13,7 +13,16 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_gradients, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Example,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def both_signs(fresh: Fresh, count: int) -> torch.Tensor:
@@ -55,6 +64,7 @@ test_contract = contract(
     kept_arguments(
         "dividing_leaves_the_scores_alone", "the scores are not changed",
         "The result should be correct, and the call should not change the scores.", "The scores were changed."),
+    example=Example({"scores": torch.tensor([2.0, 0.5, 1.5, 4.0])}),
 )  # fmt: skip
 
 

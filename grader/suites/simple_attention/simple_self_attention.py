@@ -9,11 +9,20 @@ import torch
 
 from grader.suites.simple_attention.shared import D, T, context_of, scores_of, softmax_of
 from grader.testing.checks import expect_close, expect_tensor, expect_true, expect_values
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_gradients, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Example,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 def self_attention_of(student: Student) -> Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
@@ -141,6 +150,7 @@ test_contract = contract(
         "self_attention_leaves_the_inputs_alone", "the inputs are not changed",
         "Contexts and weights should be correct, and the call should not change the inputs.",
         "The inputs were changed."),
+    example=Example({"inputs": numbers(4, 3)}),
 )  # fmt: skip
 
 

@@ -30,11 +30,20 @@ from grader.suites.simple_attention.shared import (
     one_entry,
 )
 from grader.testing.checks import expect_close, remark_ready_made
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_gradients, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    Example,
+    asking,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 
 @rule(EXPONENTIALS)
@@ -78,6 +87,7 @@ test_contract = contract(
     kept_arguments(
         "softmax_leaves_its_argument_alone", "x is not changed",
         "The result should be correct, and the call should not change x.", "x was changed."),
+    example=Example({"x": numbers(3, 4)}),
 )  # fmt: skip
 
 
