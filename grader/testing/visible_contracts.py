@@ -25,6 +25,7 @@ from grader.testing.contracts import (
 )
 from grader.testing.student import Student
 from grader.testing.suite import Contract
+from grader.text import in_words
 
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True
@@ -75,7 +76,7 @@ def contract_tests(file: str) -> Callable[..., None]:
     units = json.loads(path.with_name(FILENAME).read_text(encoding="utf-8"))
     line, cases = sys._getframe(1).f_lineno, []
     for exercise, example in units.get(path.stem.removeprefix("test_"), {}).items():
-        names = " and ".join(f"`{name}`" for name in example["arguments"])
+        names = in_words([f"`{name}`" for name in example["arguments"]])
         for check, rule in example["checks"].items():
             end, sentence = CHECKS[check]
             mark = pytest.mark.example(exercise, rule=rule, sentence=sentence.format(names), line=line)
