@@ -271,7 +271,8 @@ def _criterion_of(
     if marker.name == "example":  # a visible test; without a rule it is only a worked example
         exercise, rule = marker.args[0], marker.kwargs.get("rule", ())
     rules = (rule,) if isinstance(rule, str) else tuple(rule)
-    place = (Path(suite.__file__), line) if suite.__file__ else None
+    file = getattr(suite, "__file__", None)
+    place = (Path(file), line) if file else None
     return Criterion(unit, exercise, name, sentence, rules, given, version, substitutes, place)
 
 
