@@ -91,8 +91,9 @@ def main() -> int:
 
     course = load_course(Path(settings["root"]))
     # The course's copy of the visible tests, because students can edit theirs.
-    hidden = [path for unit in settings["units"] for path in course.hidden_tests(unit)]
-    visible = [course.checks / f"test_{unit}.py" for unit in settings["units"]]
+    units = settings["units"] or course.units
+    hidden = [path for unit in units for path in course.hidden_tests(unit)]
+    visible = [course.checks / f"test_{unit}.py" for unit in units]
     folder, files = (course.suites, hidden) if settings["is_hidden"] else (course.checks, visible)
     tests = [path for path in files if path.is_file()] or [folder]
     engine = EnginePlugin(course, settings["is_hidden"], server, requests, replies)

@@ -68,6 +68,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[COURSE] = find_course(config.getoption("--course"), around=tests)
 
 
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Collect the suite of an exercise in a folder. It has the exercise's name, which pytest would not collect."""
+    course, unit = parent.config.stash[COURSE], file_path.parent.name
+    is_suite = unit in course.units and file_path in course.hidden_tests(unit)
+    if is_suite and not parent.session.isinitpath(file_path):
+        return pytest.Module.from_parent(parent, path=file_path)
+    return None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give every test its criterion. Sort the tests by units and exercises in the course's order, then as written."""
     course = config.stash[COURSE]
