@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
+from pathlib import Path
 
 from grader.course.model import FILENAME, Course
+from grader.course.modules import definitions_in, needed_names
 from grader.files import PACKAGE, digest
 from grader.quizzes.questions import Questions
 from grader.quizzes.quiz_source import QuizSource
@@ -102,8 +105,29 @@ def suites_digest(course: Course, suites: Suites) -> bytes:
 
 @cache
 def tests_digest(course: Course, unit: str) -> str:
-    """Return the SHA-256 of a unit's hidden tests. They are read once in a process."""
-    return digest(course.hidden_tests(unit), course.root).hex()
+    """Return the SHA-256 of a unit's hidden tests, with all that they need. They are read once in a process.
+
+    Misconceptions, probes and answers in the same files change no points, so they are left out.
+    """
+    suites = course.hidden_tests(unit)
+    others = [path for path in sorted((course.suites / unit).glob("*.py")) if path not in suites]
+    # A suite among them is that of an exercise that the course leaves out.
+    helpers = [path for path in others if path.name != "quiz_oracles.py" and not _tests_in(path)]
+    total = hashlib.sha256(digest(helpers, course.root))
+    for path in suites:
+        total.update(_tests_in(path).encode() + b"\0")
+    return total.hexdigest()
+
+
+def _tests_in(path: Path) -> str:
+    """Return the source of the tests in a suite and of the definitions in it that they need; "" if it is missing."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    try:
+        definitions = definitions_in(ast.parse(text).body)
+    except SyntaxError:  # nobody can be graded by it, so its text is no other report's
+        return text
+    needed = needed_names([name for name in definitions if name.startswith("test_")], definitions)
+    return "\n".join(ast.unparse(definition) for name, definition in definitions.items() if name in needed)
 
 
 def key_digest(quiz: QuizSource) -> str:

@@ -433,7 +433,7 @@ def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
         return fingerprint.fingerprint(SUBMISSION, load_course(root), {}, BEFORE)
 
     digests = [digest(root)]
-    for name in ("autograder.yml", "suites/sums/test_sums.py", "grader/pytest.ini", "grader/scoring.py"):
+    for name in ("autograder.yml", "suites/sums/add.py", "grader/pytest.ini", "grader/scoring.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         with open(root / name, "a", encoding="utf-8") as file:
             file.write("\n")
