@@ -205,6 +205,7 @@ def needed_by(
                     texts.append(
                         ast.unparse(renamed(copy.deepcopy(one), {own: name}) if name and own in names else one)
                     )
+                    break  # once, also if it defines several names
     return texts
 
 

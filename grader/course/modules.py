@@ -56,7 +56,7 @@ def import_file(path: Path) -> ModuleType:
 
 
 def definitions_in(statements: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
-    """Return the statements that define a function, a class or a variable, by its name."""
+    """Return the statements that define a function, a class or variables, by each name."""
     found: dict[str, ast.stmt] = {}
     for node in statements:
         match node:
@@ -64,6 +64,8 @@ def definitions_in(statements: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
                 found[name] = node
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 found[name] = node
+            case ast.Assign(targets=[ast.Tuple(elts=several)]):
+                found |= {one.id: node for one in several if isinstance(one, ast.Name)}
     return found
 
 

@@ -228,23 +228,24 @@ def _changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: 
     source = course.solutions / f"{unit}.py"
     imports, definitions = _parts_of(source)
     exercises = [name for name, node in definitions.items() if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    for name in (*calls, *(name for names in calls.values() for name in names)):
-        if name not in exercises:
-            problem = f"CALLS names {name}, which solutions/{source.name} does not define: correct it."
-            raise MisconceptionError(f"{shown(course.suites / unit)}: {problem}")
+    for exercise, names in calls.items():
+        for name in names:
+            if name not in exercises:
+                problem = f"CALLS names {name}, which solutions/{source.name} does not define: correct it."
+                raise MisconceptionError(f"{shown(course.suites / unit / f'{exercise}.py')}: {problem}")
     right = {name: f"{RIGHT}{name}" for name in exercises}
     changed = []
     taken: dict[str, Row] = {}
     for one in rows:
         if (first := taken.setdefault(one.name, one)) is not one:
-            twice = f"line {first.line} has a row {one.name} too: give one of the two another name."
+            twice = f"{first.place} has a mistake {one.name} too: give one of the two another name."
             raise MisconceptionError(f"{one.place}: {twice}")
         # An exercise that is called by its own name counts as the student's, and can be substituted.
         private = {name: new for name, new in right.items() if name not in calls.get(one.exercise, ())}
         changed.append(renamed(_changed(source, one), {**private, one.exercise: one.name}))
     used = {name.removeprefix(RIGHT) for name in names_in(*changed)}
     needed = needed_names(used, definitions) & definitions.keys()
-    kept = [renamed(node, right) for name, node in definitions.items() if name in needed]
+    kept = [renamed(node, right) for node in dict.fromkeys(definitions[name] for name in definitions if name in needed)]
     public = sorted(needed.intersection(name for names in calls.values() for name in names))
     return "\n".join(
         ['"""Made by `grader build` from the rows of the misconceptions: edit those."""', ""]
@@ -277,7 +278,7 @@ def _changed(source: Path, one: Row) -> ast.stmt:
     else:
         return definition
     advice = f"Compare it with {one.exercise} in solutions/{source.name}."
-    raise MisconceptionError(f"{one.place}: the row {one.name} {problem}. {advice}")
+    raise MisconceptionError(f"{one.place}: the mistake {one.name} {problem}. {advice}")
 
 
 def _parts_of(source: Path) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
@@ -337,7 +338,10 @@ def _modules_of(course: Course, unit: str) -> list[ModuleType]:
 
 
 def _rows(modules: Sequence[ModuleType]) -> list[Row]:
-    """Return the rows of all ROWS. Raises MisconceptionError if it has something else, or a row is elsewhere only."""
+    """Return the rows of all MISCONCEPTIONS.
+
+    Raises MisconceptionError if one has something else, or a row is elsewhere only.
+    """
     found: list[Row] = []
     for module in modules:
         own = getattr(module, "MISCONCEPTIONS", [])
