@@ -558,17 +558,17 @@ BREAKAGES = {
             "tests/testing/test_checks.py::test_an_allowed_error_passes"),
         Change(
             "the expected encoding has a wrong exponent (never passes)",
-            "grader/suites/positional_encoding/test_positional_encoding.py",
+            "grader/suites/positional_encoding/shared.py",
             "torch.logspace(0, 8 / d_model - 4, d_model // 2", "torch.logspace(0, 8 / d_model - 3, d_model // 2",
             "tests/suites/test_suites.py::test_the_solution_earns_every_criterion[positional_encoding]"),
         Change(
             "a wrong bias costs three points instead of one",
-            "grader/suites/positional_encoding/test_positional_encoding.py",
+            "grader/suites/positional_encoding/linear_as_matmul.py",
             "abs(), torch.zeros(K, dtype=dtype)", "abs(), fresh(K, dtype=dtype)",
             "tests/suites/test_failures.py::test_each_misconception_fails_the_criteria_of_its_line[positional_encoding]"),
         Change(
             "a student's contexts are compared with themselves (always passes)",
-            "grader/suites/simple_attention/test_simple_attention.py",
+            "grader/suites/simple_attention/simple_self_attention.py",
             'expect_close(contexts, self_attention_of(student)(inputs)[0], "The contexts")',
             'expect_close(contexts, contexts, "The contexts")',
             "tests/suites/test_junk.py::test_junk_of_the_right_shape_earns_nothing"),
@@ -583,7 +583,7 @@ BREAKAGES = {
             "or (a != a and b != b) or", "or",
             "tests/testing/test_pictures.py::test_numbers_that_differ_by_rounding_and_nan_beside_nan_are_not_wrong"),
         Change(
-            "a row changes more places of the solution than its author knows of", "grader/testing/misconceptions.py",
+            "a mistake changes more places of a solution than its author knows of", "grader/testing/misconceptions.py",
             "            if text.count(old) != times:", "            if text.count(old) < times:",
             "tests/testing/test_misconceptions.py::test_a_text_with_another_number_of_occurrences_is_refused"),
         Change(

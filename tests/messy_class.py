@@ -41,16 +41,15 @@ SECOND_UNIT = {
     f"solutions/{OTHER}.py": "def mean(a):\n    return sum(a) / len(a)\n",
     f"exercises/{OTHER}.py": "def mean(a):\n    raise NotImplementedError()\n",
     f"suites/{OTHER}/__init__.py": "",
-    f"suites/{OTHER}/test_{OTHER}.py": """\
-import pytest
+    f"suites/{OTHER}/mean.py": """\
+from grader.testing.suite import rule
 
 
-@pytest.mark.exercise("mean", rule="mean divides")
+@rule("mean divides")
 def test_the_mean_of_two(student):
     \"\"\"The mean of two numbers should be half of their sum.\"\"\"
     assert student.mean([1.0, 2.0]) == 1.5
 """,
-    f"suites/{OTHER}/misconceptions.py": "",
 }
 
 IN_TIME, GRACE = datetime.timedelta(days=-1), datetime.timedelta(minutes=5)

@@ -18,10 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # The first pattern that matches a path gives its part; `*` also matches slashes. `{}` stands for a folder's name.
 PARTS = {
-    "suites: pairs": "grader/suites/*/pairs.py",
-    "suites: unlisted mistakes": "grader/suites/*/unlisted_mistakes.py",
-    "suites: misconceptions": "grader/suites/*/misconceptions.py",
-    "suites: right answers": "grader/suites/*/accepted_answers/*",
+    "suites: substitutes": "grader/suites/*/substitutes.py",
+    "suites: oracles of quizzes": "grader/suites/*/quiz_oracles.py",
+    "suites: shared": "grader/suites/*/shared.py",
     "suites": "grader/suites/*",
     "audit": "grader/audit/*",
     "grader/{}": "grader/*/*",

@@ -36,6 +36,7 @@ from folders import (
 )
 from users import ORDINARY_USER, as_ordinary_user
 
+from grader.course.model import load_course
 from grader.reports.report_model import Report, Unit
 from grader.text import UNSEEN
 
@@ -192,8 +193,7 @@ def make_course(folder: Path) -> tuple[Path, list[str]]:
     planted = plant(
         course,
         f"solutions/{UNIT}.py",
-        f"grader/suites/{UNIT}/test_{UNIT}.py",
-        f"grader/suites/{UNIT}/misconceptions.py",
+        *(path.relative_to(course).as_posix() for path in load_course(course).hidden_tests(UNIT)),
         "grader/engine/plugin.py",
         "grader/reports/scoring.py",
         "grader/engine/diagnosis.py",
@@ -310,7 +310,7 @@ def test_its_report_names_the_commit(drive: Drive, attack: str) -> None:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_hidden_comes_out(drive: Drive, attack: str) -> None:
     course, unit = drive.base / "course", ATTACKS[attack].unit
-    sources = [course / "solutions" / f"{unit}.py", course / "grader" / "suites" / unit / f"test_{unit}.py"]
+    sources = [course / "solutions" / f"{unit}.py", *load_course(course).hidden_tests(unit)]
     stub = (course / "exercises" / f"{unit}.py").read_text(encoding="utf-8")
     lines = {line.strip() for source in sources for line in source.read_text(encoding="utf-8").splitlines()}
     secret_lines = {line for line in lines if len(line) > 40 and '"""' not in line and line not in stub}

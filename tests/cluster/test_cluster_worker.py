@@ -90,7 +90,7 @@ def test_what_is_installed_changes_with_the_grader_the_course_and_its_suites(
     root, package = courses.make_small_course(tmp_path / "course"), tmp_path / "package"
     package.mkdir()
     monkeypatch.setattr(cluster_worker, "PACKAGE", package)
-    suite = load_course(root).suites / "sums" / "test_sums.py"
+    suite = load_course(root).suites / "sums" / "add.py"
     found = [installed(load_course(root))]
     for file in (package / "text.py", root / "autograder.yml", root / "solutions" / "sums.py", suite):
         with file.open("a", encoding="utf-8") as opened:

@@ -67,15 +67,14 @@ def test_a_folder_that_is_not_empty_is_not_changed(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_a_new_exercise_is_in_five_files_marked_with_what_is_to_do(course: Path) -> None:
+def test_a_new_exercise_is_in_four_files_marked_with_what_is_to_do(course: Path) -> None:
     before = (course / "autograder.yml").read_text(encoding="utf-8")
     written = new_exercise(load_course(course), "averages", "spread")
     assert sorted(path.relative_to(course).as_posix() for path in written) == [
         "autograder.yml",
         "exercises/checks/test_averages.py",
         "solutions/averages.py",
-        "suites/averages/accepted_answers/spread.py",
-        "suites/averages/test_spread.py",
+        "suites/averages/spread.py",
     ]
     assert (course / "autograder.yml").read_text(encoding="utf-8") == f"{before}      spread: 1\n"
     assert list(load_course(course).units["averages"].exercises) == ["mean", "median", "spread"]
@@ -185,7 +184,7 @@ def test_an_installed_grader_makes_builds_grades_audits_checks_and_releases_a_ne
     ):
         done = grader(course, *command)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
-    assert "suites/sums/test_twice.py:13: TODO (author): write a test for each rule." in grader(course, "build").stdout
+    assert "suites/sums/twice.py:12: TODO (author): write a test for each rule." in grader(course, "build").stdout
     # Only the hidden tests of this course, not those of the course that the grader's package contains.
     assert (tmp_path / "gradescope" / "suites" / "averages").is_dir()
     assert not (tmp_path / "gradescope" / "grader" / "suites").exists()

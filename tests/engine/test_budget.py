@@ -34,7 +34,7 @@ GREEDY = {
 
 def make_greedy(course: Path, work: str) -> None:
     """Make a test of the course do this work if the answer is seven."""
-    suite = course / "suites" / "sums" / "test_sums.py"
+    suite = course / "suites" / "sums" / "add.py"
     text = suite.read_text(encoding="utf-8")
     assert ASKED in text
     suite.write_text(

@@ -225,7 +225,5 @@ def test_a_test_that_is_not_a_criterion_is_named_with_its_line() -> None:
     def unmarked() -> None: ...
 
     line = unmarked.__code__.co_firstlineno
-    with pytest.raises(
-        SuiteError, match=rf"^tests/engine/test_criteria\.py:{line}: test_unmarked: it needs @rule"
-    ):
+    with pytest.raises(SuiteError, match=rf"^tests/engine/test_criteria\.py:{line}: test_unmarked: it needs @rule"):
         criteria_of(suite(unmarked), "answers", "1")

@@ -120,8 +120,8 @@ def test_an_engine_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.proof(part="grading")
 def test_an_engine_that_cannot_start_reports_the_reason(own_small_course: Path, tmp_path: Path) -> None:
-    suite = own_small_course / "suites" / "sums" / "test_sums.py"
-    suite.write_text(suite.read_text().replace("import pytest", "import pytest\nraise RuntimeError('spoilt')", 1))
+    suite = own_small_course / "suites" / "sums" / "add.py"
+    suite.write_text(f"raise RuntimeError('spoilt')\n{suite.read_text()}")
     ada = courses.hand_in(tmp_path / "ada", "a = 1")
     done = courses.run_grader(own_small_course, "grade", ada, "--out", tmp_path / "reports")
     assert done.returncode == 3

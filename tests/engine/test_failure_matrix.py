@@ -37,17 +37,16 @@ def test_only_changed_outcomes_are_recorded_again(own_small_course: Path) -> Non
     first = built()
     assert first.keys() == {"sums.add", "sums.Scale"}
     assert built() == first
-    suite = own_small_course / "suites" / "sums" / "test_sums.py"
-    suite.write_text(suite.read_text().replace("fresh(2, 3), fresh(2, 3)", "fresh(3, 2), fresh(3, 2)"))
+    courses.replace(own_small_course / "suites" / "sums" / "add.py", "fresh(2, 3)", "fresh(3, 2)")
     assert all(built()[name] != number for name, number in first.items())
 
 
 @pytest.mark.proof(part="grading")
 def test_a_misconception_that_loses_no_criterion_is_an_error_with_its_place(own_small_course: Path) -> None:
     (own_small_course / "solutions" / "sums.py").write_text(courses.BUILDABLE)
-    path = own_small_course / "suites" / "sums" / "misconceptions.py"
+    path = own_small_course / "suites" / "sums" / "add.py"
     path.write_text(path.read_text().replace("return a - b", "return a + b"))
     done = courses.run_grader(own_small_course, "build")
     assert done.returncode == 2
-    place = f"suites/sums/misconceptions.py:{path.read_text().splitlines().index('def subtracts(a, b):')}"
+    place = f"suites/sums/add.py:{path.read_text().splitlines().index('def subtracts(a, b):')}"
     assert f"{place}: subtracts loses no criterion of add" in " ".join(done.stderr.split())

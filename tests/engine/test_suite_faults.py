@@ -30,7 +30,7 @@ RIGHT = "def mean(numbers):\n    return sum(numbers) / len(numbers)\n"
 TEXT = 'def mean(numbers):\n    return "3"\n'
 RAISES = "def mean(numbers):\n    raise KeyError(numbers)\n"
 UNDEFINED = "x = 1\n"
-FILE = "suites/averages/test_averages.py"
+FILE = "suites/averages/mean.py"
 
 Run = Callable[[str, str], Runner]
 
@@ -158,40 +158,39 @@ def test_the_instructors_file_keeps_what_suites_raised_in_units_that_are_not_gra
 
 # -- by the commands, as an author would read it ---------------------------------------------------------------------
 
-HIDDEN, VISIBLE, MISTAKES = FILE, "exercises/checks/test_averages.py", "suites/averages/misconceptions.py"
-SOLUTION, ANSWERS = "solutions/averages.py", "suites/averages/accepted_answers/with_the_library.py"
-PROBES, UNLISTED = "suites/averages/probes.py", "suites/averages/unlisted_mistakes.py"
-PROBE = "from grader.testing.probes import probe\n\n\n@probe('mean')\ndef means(unit, draw):\n    "
+HIDDEN, MEDIAN = FILE, "suites/averages/median.py"
+VISIBLE, SOLUTION = "exercises/checks/test_averages.py", "solutions/averages.py"
+TEST = '@rule("an empty list raises a ValueError")'
+PROBE = "from grader.testing.probes import probe\n\n\n@probe()\ndef means(unit, draw):\n    "
+WRONG = "\n\ndef wrong_answers():\n    "
 TYPOS = {
-    "a bad import": (HIDDEN, "import expect_equal,", "import expect_equall,", "build grade audit"),
+    "a bad import": (HIDDEN, "import expect_error,", "import expect_errorr,", "build grade audit"),
     "no Python": (HIDDEN, "for count in (1, 2, 5):", "for count in (1, 2, 5)", "build grade audit"),
-    "a wrong name": (HIDDEN, "/ count, WITHIN", "/ cuont, WITHIN", "build grade audit"),
-    "a wrong argument": (HIDDEN, "/ count, WITHIN", "/ count, withing=WITHIN", "build grade audit"),
+    "a wrong name": (HIDDEN, "/ count, within", "/ cuont, within", "build grade audit"),
+    "a wrong argument": (HIDDEN, "/ count, within", "/ count, withing", "build grade audit"),
     "a wrong fixture": (HIDDEN, "several_numbers(student: Student, fresh", "several_numbers(student: Student, frsh",
                         "build grade audit"),
-    "an exit": (HIDDEN, "WITHIN = 1e-9", "raise SystemExit(3)", "build grade audit"),
-    "no list of cases": (HIDDEN, '@pytest.mark.exercise("mean", rule="an', '@pytest.mark.parametrize("a", 3)\n'
-                         '@pytest.mark.exercise("mean", rule="an', "build audit"),
-    "a case too short": (HIDDEN, '@pytest.mark.exercise("mean", rule="an', '@pytest.mark.parametrize("a, b", [[1]])\n'
-                         '@pytest.mark.exercise("mean", rule="an', "build audit"),
-    "a wrong exercise": (HIDDEN, '"mean", rule="an empty', '"maen", rule="an empty', "build grade audit"),
-    "no rule": (HIDDEN, '.exercise("mean", rule="an empty list raises a ValueError")', ".exercise", "build grade"),
-    "a wrong answer's name": (HIDDEN, "student.median(numbers), low", "student.medain(numbers), low", "build grade"),
+    "an exit": (MEDIAN, "WITHIN = 1e-9", "raise SystemExit(3)", "build grade audit"),
+    "no list of cases": (HIDDEN, TEST, f'import pytest\n@pytest.mark.parametrize("a", 3)\n{TEST}', "build audit"),
+    "a case too short": (HIDDEN, TEST, f'import pytest\n@pytest.mark.parametrize("a, b", [[1]])\n{TEST}',
+                         "build audit"),
+    "no rule": (HIDDEN, TEST, "", "build grade"),
+    "a wrong answer's name": (MEDIAN, "student.median(numbers), low", "student.medain(numbers), low", "build grade"),
     "a visible test": (VISIBLE, "[1, 2, 6]), 3", "[1, 2, 6]), thre", "build"),
     "a visible test that is no Python": (VISIBLE, "nothing(student: Student) -> None:", "nothing(student) ->", "build"),
-    "a row that is no Python": (MISTAKES, '"list(numbers)"', '"list(numbers"', "build audit"),
-    "a row with a wrong name": (MISTAKES, '"list(numbers)"', '"list(nubmers)"', "build audit"),
-    "a row without a name": (MISTAKES, 'row("median", "not_sorted", ', 'row("median", ', "build audit"),
+    "a mistake that is no Python": (MEDIAN, '"list(numbers)"', '"list(numbers"', "build audit"),
+    "a mistake with a wrong name": (MEDIAN, '"list(numbers)"', '"list(nubmers)"', "build audit"),
+    "a mistake without a name": (MEDIAN, 'mistake("not_sorted", ', "mistake(", "build audit"),
     "a solution": (SOLUTION, "# %% [markdown]\n# ## The mean", "# %%\nimport nothing\n\n# %% [markdown]\n#", "build"),
-    "an accepted answer": (ANSWERS, "import statistics", "import statistic", "audit"),
-    "an accepted answer's call": (ANSWERS, "statistics.fmean", "statistics.fmaen", "audit"),
-    "a probe's name": (PROBES, "", f"{PROBE}yield 'a mean', unit.mean(draww.normal(3).tolist())\n", "audit"),
-    "a probe's import": (PROBES, "", "from grader.testing.probes import prob\n", "audit"),
-    "a probe that yields no pair": (PROBES, "", f"{PROBE}yield unit.mean([1.0])\n", "audit"),
-    "an unlisted mistake's name": (UNLISTED, "", "def not_sorted__two(numbers):\n    return lst(numbers)\n", "audit"),
-    "an unlisted mistake's import": (UNLISTED, "", "import statistc\n\n\ndef not_sorted__two(numbers):\n"
-                                     "    return statistc.median(numbers)\n", "audit"),
-    "an unlisted mistake of nothing": (UNLISTED, "", "def not_sorte__two(numbers):\n    return 1\n", "audit"),
+    "a right answer": (HIDDEN, "import statistics", "import statistic as statistics", "audit"),
+    "a right answer's call": (HIDDEN, "statistics.fmean", "statistics.fmaen", "audit"),
+    "a probe's name": (HIDDEN, "", f"{PROBE}yield 'a mean', unit.mean(draww.normal(3).tolist())\n", "audit"),
+    "a probe's import": (HIDDEN, "", "from grader.testing.probes import prob\n", "build grade audit"),
+    "a probe that yields no pair": (HIDDEN, "", f"{PROBE}yield unit.mean([1.0])\n", "audit"),
+    "a name in a wrong answer": (MEDIAN, "", f"{WRONG}def smallest(numbers):\n        return lst(numbers)\n", "audit"),
+    "a wrong answer's import": (MEDIAN, "", f"{WRONG}import statistc\n\n    def not_sorted__two(numbers):\n"
+                                "        return statistc.median(numbers)\n", "audit"),
+    "a wrong answer of nothing": (MEDIAN, "", f"{WRONG}def not_sorte__two(numbers):\n        return 1\n", "audit"),
 }  # fmt: skip
 
 
@@ -211,9 +210,9 @@ def test_an_authors_typo_is_a_sentence_with_its_file_and_line(built: Path, tmp_p
     course = tmp_path / "course"
     subprocess.run(["cp", "-r", built, course], check=True)
     path = course / name
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    text = path.read_text(encoding="utf-8")
     assert not old or text.count(old) == 1
-    path.write_text(text.replace(old, new) if old else new, encoding="utf-8")
+    path.write_text(text.replace(old, new) if old else text + new, encoding="utf-8")
     for command in commands.split():
         given = (built / "solutions", "--student", "ada", "--out", tmp_path / "reports") if command == "grade" else ()
         done = run_grader(course, command, *given)
@@ -233,7 +232,7 @@ def test_a_line_that_raises_with_one_answer_is_printed_and_is_in_no_students_rep
     subprocess.run(["cp", "-r", built, course], check=True)
     suite = course / HIDDEN
     text = suite.read_text(encoding="utf-8")
-    check = "expect_number(student.mean(numbers), sum(numbers) / count, WITHIN)"
+    check = "expect_number(student.mean(numbers), sum(numbers) / count, within=1e-9)"
     suite.write_text(text.replace(check, f"assert student.mean(numbers) > -100\n        {check}"), encoding="utf-8")
     for student, answer in (("ada", RIGHT), ("bela", TEXT)):
         (students / student).mkdir(parents=True)

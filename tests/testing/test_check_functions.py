@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from typing import Any
 
 import pytest
@@ -79,10 +80,11 @@ def sections() -> dict[str, tuple[str, str]]:
 
 
 def example_of(place: str, code: str) -> Criterion:
-    """The example as a test of `double` and the other answers, with all names that suites import."""
+    """The example as a test of `double` and the other answers, with all names of its module and those of others."""
     names: dict[str, Any] = {"torch": torch, "Any": Any}
     for module in MODULES:
         names |= vars(module)
+    names |= vars(sys.modules[place.rpartition(".")[0]])
     body = code.replace("\n", "\n    ")
     exec(compile(f"def example(student, fresh):\n    {body}", str(PAGE), "exec"), names)
     return Criterion("answers", "example", place.rpartition(".")[2], "", (), names["example"], "1")

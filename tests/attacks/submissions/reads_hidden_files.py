@@ -11,8 +11,8 @@ import sys
 ROOT = sys.modules["grader.sandbox.protocol"].__file__.rsplit("/grader/", 1)[0]
 PATHS = [
     ROOT, f"{ROOT}/autograder.yml", f"{ROOT}/solutions/self_attention.py", f"{ROOT}/grader/suites",
-    f"{ROOT}/grader/suites/self_attention/test_self_attention.py", f"{ROOT}/grader/suites/conftest.py",
-    f"{ROOT}/grader/suites/self_attention/misconceptions.py", f"{ROOT}/../class", f"{ROOT}/../reports",
+    f"{ROOT}/grader/suites/self_attention/project_qkv.py", f"{ROOT}/grader/suites/conftest.py",
+    f"{ROOT}/grader/suites/self_attention/shared.py", f"{ROOT}/../class", f"{ROOT}/../reports",
     f"{ROOT}/../class/patched_comparisons/self_attention.py", f"{ROOT}/../reports/honest.json",
     "../solutions/self_attention.py", "autograder.yml", ".", "..", "/", "/etc/passwd", "/etc/hostname",
     "/tmp", "/dev/shm", "/dev/zero", "/root", "/home", os.path.expanduser("~"), os.__file__,

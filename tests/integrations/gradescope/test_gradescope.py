@@ -265,6 +265,6 @@ def test_a_unit_without_hidden_tests_is_refused(own_small_course: Path, tmp_path
     build(course)
     for path in course.hidden_tests("sums"):
         path.unlink()
-    with pytest.raises(ReleaseError, match=r"suites/sums has no hidden tests.*: write test_sums\.py there"):
+    with pytest.raises(ReleaseError, match=r"suites/sums has no hidden tests.*: write add\.py there"):
         release_gradescope(tmp_path / "autograder", course)
     assert not (tmp_path / "autograder").exists()

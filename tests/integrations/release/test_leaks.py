@@ -41,7 +41,7 @@ RIGHT = {
     for name, item in QUIZ.items.items()
     if isinstance(item, ChoiceItem)
 }
-SUITE = (COURSE.suites / "self_attention" / "test_self_attention.py").read_text(encoding="utf-8")
+SUITE = (COURSE.suites / "self_attention" / "project_qkv.py").read_text(encoding="utf-8")
 [SUITE_LINE, *_] = [line for line in SUITE.splitlines() if line.strip().startswith("expect_close(")]
 DOCSTRING = SUITE.partition('"""')[2].partition("\n")[0]
 BEGIN, END = "### BEGIN SOLUTION\n", "    ### END SOLUTION"
@@ -188,7 +188,7 @@ def test_a_secret_is_found_in_every_wrapping(found: list[Leak]) -> None:
     origins = {
         **dict.fromkeys(OF_SOLUTION, "solutions/self_attention.py:"),
         **dict.fromkeys([*OF_QUIZ, *IN_ARCHIVES], "solutions/self_attention_quiz.yml"),
-        **dict.fromkeys(OF_SUITE, "grader/suites/self_attention/test_self_attention.py:"),
+        **dict.fromkeys(OF_SUITE, "grader/suites/self_attention/project_qkv.py:"),
         **{f"fixed/{name}.py:": "solutions/" for name in BUGS},
         "grader/suites/harmless.py": "grader/suites/",
         "x.whl: grader/audit/c.py": "grader/audit/",
@@ -268,7 +268,7 @@ def test_lines_that_visible_tests_share_with_hidden_ones_are_no_secret_unless_ma
     own_small_course: Path, tmp_path: Path
 ) -> None:
     lines = [f"    assert total([{number}, {number}]) == {2 * number}" for number in range(100, 100 + COPIED)]
-    hidden = own_small_course / "suites" / "sums" / "test_sums.py"
+    hidden = own_small_course / "suites" / "sums" / "add.py"
     hidden.write_text("\n".join(lines), encoding="utf-8")
     visible = own_small_course / "exercises" / "checks" / "test_sums.py"
     folder = tmp_path / "released"
@@ -306,7 +306,7 @@ def test_a_key_is_found_if_quizzes_share_names_and_no_sheet_is_one(
 def test_the_sentence_of_a_hidden_test_is_a_secret_only_alone_and_an_import_is_none(
     own_small_course: Path, tmp_path: Path
 ) -> None:
-    hidden = own_small_course / "suites" / "sums" / "test_sums.py"
+    hidden = own_small_course / "suites" / "sums" / "add.py"
     hidden.write_text(
         'import torch.testing as t\ndef test_it():\n    """The sum\n    should be the number zero, as always."""\n',
         encoding="utf-8",
@@ -387,14 +387,15 @@ def test_a_sentence_with_code_that_the_stub_does_not_have_is_refused_with_its_li
 ) -> None:
     solution = BUILDABLE.replace("Scale by a factor.", "Return `self.factor*x`.")
     (own_small_course / "solutions" / "sums.py").write_text(solution, encoding="utf-8")
-    rows = f'ROWS = [\n    row("add", "subtracts", replace("a + b", "a - b"),\n        "{sentence}"),\n]\n'
-    (own_small_course / "suites" / "sums" / "misconceptions.py").write_text(rows, encoding="utf-8")
+    change = 'mistake("subtracts", replace("a + b", "a - b"),'
+    suite = f'MISCONCEPTIONS = [\n    {change}\n        "{sentence}"),\n]\n'
+    (own_small_course / "suites" / "sums" / "add.py").write_text(suite, encoding="utf-8")
     line = solution.splitlines().index("    return a + b") + 1
-    leak = Leak("suites/sums/misconceptions.py:3", f"solutions/sums.py:{line}")
+    leak = Leak("suites/sums/add.py:3", f"solutions/sums.py:{line}")
     course = load_course(own_small_course)
     assert revealing_sentences(course) == ([leak] if refused else [])
     if refused:
-        with pytest.raises(ReleaseError, match=r"misconceptions\.py:3: this is also in solutions/sums\.py"):
+        with pytest.raises(ReleaseError, match=r"add\.py:3: this is also in solutions/sums\.py"):
             require_none(tmp_path / "empty", course)
 
 
