@@ -48,6 +48,7 @@ def edit(path: Path, old: str, new: str) -> Callable[[Path], None]:
 
 
 def test_this_course_has_all_of_the_files_and_students_receive_them() -> None:
+    assert COURSE.checks.is_dir()
     assert {f"checks/{name}" for name in FILES} <= received(COURSE).keys()
     assert not {name for name in received(COURSE) if STAMP in name}
 

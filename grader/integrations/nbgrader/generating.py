@@ -54,9 +54,11 @@ class SourceExporter(NotebookExporter):
         super().__init__(*args, **settings)  # type: ignore[no-untyped-call]
         generate: Any = self.parent
         paths = [Path(path) for paths in generate.assignments.values() for path in paths]
+        course = course_of(generate.config)
         try:
+            course.generated.bring_up_to_date()  # students have that, so it is no secret
             texts = [(str(path), self._released_text(path)) for path in paths]
-            refuse(search([*texts, *self._texts_beside(paths)], course_of(generate.config)))
+            refuse(search([*texts, *self._texts_beside(paths)], course))
         except GraderError as error:
             self.log.error("Nothing was generated. %s", error)
             raise NbGraderException(str(error)) from None

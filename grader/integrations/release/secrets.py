@@ -21,7 +21,6 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION
-from grader.course.guidance import read_hints
 from grader.course.model import Course
 from grader.course.modules import shown
 from grader.files import PACKAGE
@@ -289,10 +288,8 @@ def _answers(item: Item) -> Iterator[list[str]]:
 
 
 def _public_texts(course: Course, quizzes: Quizzes) -> Iterator[str]:
-    """Yield what surrounds the solutions, the hints, the student's part of the grader, and the quizzes' questions."""
+    """Yield what surrounds the solutions, also hints; the student's part of the grader; and the quizzes' questions."""
     yield "\n".join(line for _, line, is_solution in _source_lines(course) if not is_solution)
-    for exercises in read_hints(course).values():
-        yield from itertools.chain.from_iterable(exercises.values())
     for path in sorted(PACKAGE.rglob("*.py")):
         if not is_the_instructors(path.relative_to(PACKAGE).as_posix()):
             yield path.read_text(encoding="utf-8")

@@ -122,6 +122,8 @@ def build_wheel(into: Path, course: Course) -> Path:
 def received(course: Course) -> dict[str, bytes]:
     """Return the files of exercises/ that students receive, by their paths in it, without what the course leaves out.
 
+    They are as they lie there: a release first brings up to date what is generated.
+
     Raises:
         ReleaseError: A file there is none of the course, or a link, or there is a folder.
     """
@@ -134,10 +136,11 @@ def received(course: Course) -> dict[str, bytes]:
     withheld = {questions, f"{CHECKS}/{STAMP}", *PLAYGROUND, *_of_units(missing)}
     withheld |= {f"{name}{SHEET_SUFFIX}" for name in (*course.units, *missing)}
     files = {}
-    for path in sorted([*course.exercises.iterdir(), *course.checks.glob("*")]):
+    checks = course.exercises / CHECKS
+    for path in sorted([*course.exercises.iterdir(), *checks.glob("*")]):
         name = path.relative_to(course.exercises).as_posix()
         is_data = path.suffix in _DATA and not name.endswith(SHEET_SUFFIX)
-        if path.name.startswith(".") or path.name == "__pycache__" or path == course.checks:
+        if path.name.startswith(".") or path.name == "__pycache__" or path == checks:
             continue
         if path.is_symlink() or path.is_dir():
             raise ReleaseError(f"exercises/{name} is a link or a folder, so nothing was released: put a file there.")
@@ -186,6 +189,7 @@ def _stage(package: Path, course: Course) -> None:
             target = package / relative
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
+    course.generated.bring_up_to_date()
     exercises = package / "received" / FOLDER
     (exercises / CHECKS).mkdir(parents=True)
     for name, content in received(course).items():
