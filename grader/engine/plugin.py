@@ -61,9 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Find the course, and register its marks."""
     config.addinivalue_line("markers", "rule(words): the words of the stub that a hidden test is about")
-    config.addinivalue_line(
-        "markers", "example(name, rule): the exercise of a visible test, and the words that it tries"
-    )
+    config.addinivalue_line("markers", "example(name, rule): the exercise of a visible test, and the words it tries")
     tests = next((Path(one) for one in config.args if Path(one).exists()), None)
     config.stash[COURSE] = find_course(config.getoption("--course"), around=tests)
 
@@ -71,8 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
     """Collect the suite of an exercise in a folder. It has the exercise's name, which pytest would not collect."""
     course, unit = parent.config.stash[COURSE], file_path.parent.name
-    is_suite = unit in course.units and file_path in course.hidden_tests(unit)
-    if is_suite and not parent.session.isinitpath(file_path):
+    if unit in course.units and file_path in course.hidden_tests(unit) and not parent.session.isinitpath(file_path):
         return pytest.Module.from_parent(parent, path=file_path)
     return None
 
@@ -118,8 +115,7 @@ def _criterion(item: pytest.Item, criteria: dict[tuple[str, int], Criterion], co
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """If the suites run by hand, start a fork server for the submission named on the command line."""
-    config = session.config
-    folder = config.getoption("--submission")
+    config, folder = session.config, session.config.getoption("--submission")
     if folder is None:
         return
     course = config.stash[COURSE]

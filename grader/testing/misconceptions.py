@@ -338,10 +338,7 @@ def _modules_of(course: Course, unit: str) -> list[ModuleType]:
 
 
 def _rows(modules: Sequence[ModuleType]) -> list[Row]:
-    """Return the rows of all MISCONCEPTIONS.
-
-    Raises MisconceptionError if one has something else, or a row is elsewhere only.
-    """
+    """Return the rows of all MISCONCEPTIONS. Raises MisconceptionError if one has others, or a row is elsewhere."""
     found: list[Row] = []
     for module in modules:
         own = getattr(module, "MISCONCEPTIONS", [])

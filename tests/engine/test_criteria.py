@@ -199,7 +199,8 @@ def test_the_rows_of_a_rotation_are_at_right_angles_and_of_length_one() -> None:
 
 
 def suite(*tests: Any) -> ModuleType:
-    module = ModuleType("test_answers")
+    module = ModuleType("attend")
+    module.__file__ = __file__
     vars(module).update({f"test_{test.__name__}": test for test in tests})
     return module
 
