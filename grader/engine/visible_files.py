@@ -48,13 +48,21 @@ def main() -> int:
 
 
 def contracts(course: Course) -> str:
-    """Return the text of the file with the checks that suites declare for visible tests. Raises SuiteError."""
-    found = {
-        unit: visible_contracts.data_of(
-            {path.stem: import_file(path) for path in course.hidden_tests(unit) if path.is_file()}
-        )
-        for unit in course.units
-    }
+    """Return the text of the file with the checks that suites declare for visible tests.
+
+    Raises:
+        GraderError: A suite cannot be used, or the visible tests of its unit do not run its checks.
+    """
+    found = {}
+    for unit in course.units:
+        suites = {path.stem: import_file(path) for path in course.hidden_tests(unit) if path.is_file()}
+        found[unit] = visible_contracts.data_of(suites)
+        visible = course.checks / f"test_{unit}.py"
+        if found[unit] and "contract_tests(" not in (visible.read_text(encoding="utf-8") if visible.is_file() else ""):
+            raise GraderError(
+                f"{shown(visible)} does not run the examples of {', '.join(found[unit])}: add "
+                "`test_contract = contract_tests(__file__)`, from grader.testing.visible_contracts."
+            )
     return json_lines(found, depth=2) + "\n"
 
 

@@ -30,6 +30,18 @@ def test_sum(student):
     expect_close(yours, solution_value(VALUES, "the sum", yours))
 '''
 
+CONTRACT = """
+
+from grader.testing.draws import numbers
+from grader.testing.suite import Example, asking, contract, kept_arguments
+
+test_contract = contract(
+    asking("add", lambda fresh: [fresh(3), fresh(3)], lambda _: lambda a, b: a + b),
+    kept_arguments("kept", "add adds", "Both should stay the same.", "It was changed."),
+    example=Example({"a": numbers(3), "b": numbers(3, seed=1)}),
+)
+"""
+
 
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
@@ -71,3 +83,13 @@ def test_build_refuses_a_visible_test_that_is_wrong(course: Path, old: str, new:
     done = courses.run_grader(course, "build")
     assert done.returncode != 0
     assert sentence in " ".join(done.stderr.split())
+
+
+def test_an_example_that_no_visible_test_runs_is_refused_with_the_line_to_add(course: Path) -> None:
+    with (course / "suites" / "sums" / "add.py").open("a", encoding="utf-8") as suite:
+        suite.write(CONTRACT)
+    done = courses.run_grader(course, "build")
+    assert done.returncode == 2
+    assert (
+        "test_sums.py does not run the examples of add: add `test_contract = contract_tests(__file__)`" in done.stderr
+    )
