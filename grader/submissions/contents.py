@@ -50,6 +50,21 @@ NEVER_READ = (
     *(f"{library}{suffix}" for library in ("torch", "numpy", "pytest", "grader") for suffix in (".py", "")),
 )  # fmt: skip
 
+# What releases until November 2026 had beside the answers.
+EARLIER_CONFTEST = '''\
+"""Plain `pytest` in this folder runs the tests on your files beside them. They need the course's grader."""
+
+try:
+    from grader.engine.visible import (
+        pytest_collection_modifyitems,
+        pytest_configure,
+        pytest_runtest_makereport,
+        student,
+    )
+except ImportError as error:
+    raise SystemExit(f"The tests need the course's grader ({error}): pip install -r requirements.txt") from None
+'''
+
 
 class CourseFiles(dict[str, list[Path]]):
     """The paths of the course's own files by name: first those in the folder of stubs, last those in its parent."""

@@ -21,7 +21,7 @@ from grader.submissions.candidates import (
     choose,
     replace_untouched,
 )
-from grader.submissions.contents import NEVER_READ, SubmissionFiles
+from grader.submissions.contents import EARLIER_CONFTEST, NEVER_READ, SubmissionFiles
 from grader.submissions.file_text import read_text
 from grader.submissions.submission import (
     CHECKS,
@@ -215,7 +215,8 @@ class _Reader:
         if self.tree.kind(path) is None:
             return False
         with contextlib.suppress(UnreadableError):
-            return read_text(self.tree, path, SHEET_LIMIT) != self.files.course_files.text(Path(path).name)
+            text = read_text(self.tree, path, SHEET_LIMIT)
+            return text not in (self.files.course_files.text(Path(path).name), EARLIER_CONFTEST)
         return True
 
 

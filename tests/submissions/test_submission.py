@@ -11,6 +11,7 @@ import pytest
 from downloads import Tree, write
 from notebooks import code, write_notebook
 
+from grader.submissions.contents import EARLIER_CONFTEST
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.reader import read_submission
 from grader.submissions.submission import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
@@ -211,6 +212,8 @@ def test_files_beside_an_answer_are_a_remark_unless_they_are_the_courses_own(fol
     write(folder, {"unit.py": ANSWER})
     write(folder, {"conftest.py": "own = True\n"})
     assert source(folder).remarks == ("Files beside unit.py are neither read nor run: conftest.py.",)
+    (folder / "conftest.py").write_text(EARLIER_CONFTEST, encoding="utf-8")  # of an earlier release
+    assert source(folder).remarks == ()
     write(folder.parent, {"stubs/conftest.py": "own = True\n"})
     assert source(folder).remarks == ()
 

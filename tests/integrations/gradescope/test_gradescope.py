@@ -250,6 +250,7 @@ def test_everything_that_decides_a_score_is_released_unchanged(release: Path) ->
         for path in files:
             assert path.read_bytes() == (release / path.relative_to(REPOSITORY)).read_bytes(), path
     assert (release / "autograder.yml").read_bytes() == (REPOSITORY / "autograder.yml").read_bytes()
+    assert load_course(release).generated.are_up_to_date()  # so no submission waits until something is built
 
 
 def test_a_release_replaces_an_earlier_one(release: Path) -> None:
