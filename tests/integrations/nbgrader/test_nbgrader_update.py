@@ -190,7 +190,7 @@ def test_a_source_that_nbgrader_cannot_release_is_named_with_its_cell_and_the_re
 def test_a_secret_in_a_cell_or_in_a_file_beside_the_notebook_is_not_generated(
     generated: SmallCourse, tmp_path: Path
 ) -> None:
-    [suite] = (courses.COURSE.suites / UNIT).glob("test_*.py")
+    suite, *_ = courses.COURSE.hidden_tests(UNIT)
     secret = max(suite.read_text(encoding="utf-8").splitlines(), key=len)
     right, notes = generated.source.read_text(encoding="utf-8"), generated.source.with_name("notes.md")
     picture, header = generated.source.with_name("picture.png"), tmp_path / "header.ipynb"
