@@ -30,8 +30,6 @@ from typing import Literal
 
 import pytest
 
-from grader.course.model import load_course
-
 ROOT = Path(__file__).resolve().parents[1]
 CACHES = ("build/misconceptions", "build/failures")
 CHECKS = "exercises/checks"
@@ -39,6 +37,7 @@ WORKERS = 2
 TIMEOUT = 300
 FORKS = multiprocessing.get_context("forkserver")
 IMPORTED = ["torch", "pytest", "pydantic", "yaml", "jinja2", "rich.markdown", "typer"]
+BUILD_CHECKS = "from grader.course.model import find_course; find_course().checks"
 FILL_CACHES = """\
 from pathlib import Path
 from grader.course import model
@@ -1102,7 +1101,8 @@ def main() -> int:
         parser.error(f"no breakage has {wanted!r} in its area or name")
     begun = time.monotonic()
     os.environ.update(environment(ROOT))
-    _ = load_course(ROOT).checks  # is built, if it is outdated
+    # Nothing of the grader is imported here: the tests run in forks of this process, and import that of their copy.
+    subprocess.run([sys.executable, "-c", BUILD_CHECKS], cwd=ROOT, check=True)
     FORKS.set_forkserver_preload(IMPORTED)
     if not wanted:  # otherwise few tests need the caches, and those fill them
         subprocess.run([sys.executable, "-c", FILL_CACHES], cwd=ROOT, check=True)
