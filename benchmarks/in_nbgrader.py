@@ -7,7 +7,6 @@ point for each. It has no isolation, no substitutes, no diagnosis and no feedbac
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import os
 import shutil
@@ -22,7 +21,7 @@ from answers import COURSE, ROOT, Answers
 from measuring import Took, run
 from nbgrader.api import Gradebook
 
-from grader.engine.criteria import criteria_of
+from grader.engine.criteria import criteria_of_unit
 
 COURSE_ID = "attention_from_scratch"
 
@@ -34,11 +33,11 @@ c.CourseDirectory.course_id = "{COURSE_ID}"
 BASELINE_TESTS = """\
 from grader.testing.student import InProcessBackend
 from grader.engine.criteria import criteria_of
-from grader.suites.{unit} import test_{unit} as suite
+from grader.suites.{unit} import {exercise} as suite
 
 backend = InProcessBackend("{unit}", globals())
 criteria = criteria_of(suite, "{unit}", "{version}").values()
-sum(criterion.run(backend).passed for criterion in criteria if criterion.exercise == "{exercise}") * {weight}"""
+sum(criterion.run(backend).passed for criterion in criteria) * {weight}"""
 # No notebook here answers a quiz, and this is the fastest test.
 BASELINE_QUIZ = "0"
 
@@ -129,6 +128,5 @@ def points_in(gradebook: Path, unit: str) -> dict[str, dict[str, float]]:
 
 
 def possible_points(unit: str) -> dict[str, int]:
-    suite = importlib.import_module(f"grader.suites.{unit}.test_{unit}")
-    tests = Counter(criterion.exercise for criterion in criteria_of(suite, unit, COURSE.version).values())
+    tests = Counter(criterion.exercise for criterion in criteria_of_unit(COURSE, unit))
     return {exercise: tests[exercise] * weight for exercise, weight in COURSE.units[unit].exercises.items()}

@@ -24,7 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "exercise(name, rule): as in grader/suites")
+    config.addinivalue_line("markers", "rule(words): as in grader/suites")
     sys.path.insert(0, str(config.getoption("--submission")))
 
 

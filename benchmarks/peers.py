@@ -20,11 +20,17 @@ from measuring import Took, run
 REQUIREMENTS = ("otter-grader==7.0.0", "check50==3.5.0")
 
 CRITERIA = """\
+import importlib
+
 from grader.engine.criteria import criteria_of
-from grader.suites.{unit} import test_{unit} as suite
 from grader.testing.student import InProcessBackend
 
-CRITERIA = list(criteria_of(suite, "{unit}", "{version}").values())
+
+def criteria(exercise):
+    suite = importlib.import_module(f"grader.suites.{unit}.{{exercise}}")
+    return criteria_of(suite, "{unit}", "{version}").values()
+
+
 """
 # One file for each exercise, with a test case for each criterion.
 OTTER_TESTS = """\
@@ -45,9 +51,8 @@ def case_of(criterion):
     return test_case(name=criterion.name)(case)
 
 
-for criterion in CRITERIA:
-    if criterion.exercise == "{exercise}":
-        globals()[f"case_{{criterion.name}}"] = case_of(criterion)
+for criterion in criteria("{exercise}"):
+    globals()[f"case_{{criterion.name}}"] = case_of(criterion)
 """
 # One process for the whole class, which is the fastest way to use it without a container.
 OTTER_CLASS = """\
@@ -64,8 +69,8 @@ import check50.py
 
 def judge(exercise):
     backend = InProcessBackend("{unit}", vars(check50.py.import_("{unit}.py")))
-    for criterion in CRITERIA:
-        if criterion.exercise == exercise and not criterion.run(backend).passed:
+    for criterion in criteria(exercise):
+        if not criterion.run(backend).passed:
             raise check50.Failure(criterion.sentence)
 """
 # A check passes or fails, so it cannot give a part of an exercise's points.

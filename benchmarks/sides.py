@@ -98,8 +98,9 @@ def full_marks(reports: dict[str, Any]) -> set[str]:
 def run_pytest(submission: Path, unit: str | None, cores: Collection[int]) -> tuple[Took, int]:
     """Run the suites on a submission in a new pytest process. Returns what it took, and how many tests passed."""
     settings = ROOT / "grader" / "engine" / "pytest.ini"
+    suites = [path for one in ([unit] if unit else UNITS) for path in COURSE.hidden_tests(one)]
     command = [
-        sys.executable, "-m", "pytest", str(COURSE.suites / (unit or "")), "-c", str(settings), "--noconftest", "-q",
+        sys.executable, "-m", "pytest", *map(str, suites), "-c", str(settings), "--noconftest", "-q",
         "--tb=native", "-p", "in_process", "--submission", str(submission),
     ]  # fmt: skip
     paths = f"{ROOT}{os.pathsep}{Path(__file__).resolve().parent}"
