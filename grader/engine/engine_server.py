@@ -91,11 +91,10 @@ def main() -> int:
 
     course = load_course(Path(settings["root"]))
     # The course's copy of the visible tests, because students can edit theirs.
-    units = settings["units"] or course.units
-    hidden = [path for unit in units for path in course.hidden_tests(unit)]
-    visible = [course.checks / f"test_{unit}.py" for unit in units]
-    folder, files = (course.suites, hidden) if settings["is_hidden"] else (course.checks, visible)
-    tests = [path for path in files if path.is_file()] or [folder]
+    visible = [course.checks / f"test_{unit}.py" for unit in settings["units"]]
+    tests = [path for path in visible if path.is_file()] or [course.checks]
+    if settings["is_hidden"]:
+        tests = [course.suites]
     engine = EnginePlugin(course, settings["is_hidden"], server, requests, replies)
     try:
         return int(pytest.main([*map(str, tests), "--course", str(course.root), *PYTEST_OPTIONS], plugins=[engine]))
