@@ -80,8 +80,8 @@ def test_the_same_sources_make_the_same_bytes(wheel: Path, tmp_path: Path) -> No
 
 def test_other_sources_have_another_version_so_that_pip_replaces_the_old_one(wheel: Path, tmp_path: Path) -> None:
     root = copy_with_project(tmp_path / "course")
-    with open(root / "exercises" / "checks" / "checking.py", "a", encoding="utf-8") as file:
-        file.write("# One more line.\n")
+    with open(root / "exercises" / "README.md", "a", encoding="utf-8") as file:
+        file.write("One more line.\n")
     assert build_wheel(tmp_path / "one", COURSE).name.startswith("attention_from_scratch_student-2026.2+")
     assert build_wheel(tmp_path / "two", load_course(root)).name != wheel.name
 
