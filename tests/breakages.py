@@ -594,6 +594,10 @@ BREAKAGES = {
             "expect_same(found, old, reason)", "expect_same(old, old, reason)",
             "tests/testing/test_suite.py::test_a_wrong_answer_fails_with_its_reason"),
         Change(
+            "a visible test that is data takes any dtype", "grader/testing/visible_contracts.py",
+            'keeps=example["keeps_dtype"]', "keeps=False",
+            "tests/testing/test_visible_contracts.py::test_a_wrong_answer_fails_the_check_of_its_rule"),
+        Change(
             "a probe takes a result of another shape for the right one", "grader/testing/probes.py",
             "        if not isinstance(found, Tensor) or found.shape != right.shape:",
             "        if not isinstance(found, Tensor):",

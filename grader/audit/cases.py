@@ -216,11 +216,10 @@ def _imported(node: ast.Import | ast.ImportFrom) -> set[str]:
 def answers_in(course: Course, path: Path, function: str) -> dict[str, ast.stmt]:
     """Return the answers in `wrong_answers` or `right_answers` of a suite.
 
-    A definition whose name begins with an underscore, or is another exercise of the unit, helps others.
+    A definition whose name begins with an underscore, or is another exercise, helps others.
     """
     found = modules.definitions_in(_statements(path, function))
-    others = course.units[path.parent.name].exercises
-    return {name: node for name, node in found.items() if not name.startswith("_") and name not in others}
+    return {name: node for name, node in found.items() if not name.startswith("_") and name not in course.unit_of}
 
 
 def definitions_in(path: Path) -> dict[str, ast.stmt]:

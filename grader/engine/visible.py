@@ -30,8 +30,9 @@ from grader.sandbox.sandbox_client import Source
 from grader.sandbox.units import students_places
 from grader.sandbox.worker import Worker
 from grader.submissions.submission import CHECKS
+from grader.testing import running_test, visible_contracts
 from grader.testing.checks import CheckFailed
-from grader.testing.running_test import FILENAME, Recorder
+from grader.testing.running_test import Recorder
 from grader.testing.student import InProcessBackend, Student
 from grader.text import ended
 
@@ -42,11 +43,12 @@ def prepare(folder: Path) -> None:
     """Let the tests in this folder import the student's files and find what they read; conftest.py calls this."""
     sys.path.insert(1, str(_answers(folder)))  # after the folder itself
     try:
-        values = find_course(around=folder).checks / FILENAME
+        checks = find_course(around=folder).checks
     except GraderError as error:
         raise SystemExit(str(error)) from None
-    if values.is_file() and not (folder / FILENAME).is_file():  # a copy that was made before they were built
-        shutil.copyfile(values, folder / FILENAME)
+    for name in (running_test.FILENAME, visible_contracts.FILENAME):
+        if (checks / name).is_file() and not (folder / name).is_file():  # a copy that was made before they were built
+            shutil.copyfile(checks / name, folder / name)
 
 
 def _answers(folder: Path) -> Path:

@@ -67,6 +67,17 @@ def case(name: str, words: str, sentence: str, *values: Any) -> Any:
     return pytest.param(*values, id=name, marks=rule(words, sentence))
 
 
+def placed(test: Callable[..., None]) -> Callable[..., None]:
+    """Give a test that is written in one line the place of the statement that makes it, and return it.
+
+    There pytest orders it among the other tests of the file, and errors and editors name it.
+    """
+    maker = sys._getframe(2)
+    test.__name__ = "test"  # to pytest, a lambda is no test
+    test.__code__ = test.__code__.replace(co_filename=maker.f_code.co_filename, co_firstlineno=maker.f_lineno)
+    return test
+
+
 def _line() -> int:
     """Return the line in the suite that calls a function of this module."""
     frame = sys._getframe(1)
@@ -163,10 +174,7 @@ def contract(ask: Asking, *parts: Part, example: Example | None = None) -> Calla
         parts: The criteria: `right_results`, `right_gradients` and `kept_arguments`.
         example: Makes the visible counterparts; without one there are none.
     """
-
-    def test(student: Student, fresh: Fresh, check: Callable[..., None]) -> None:
-        check(ask, student, fresh)
-
+    test = placed(lambda student, fresh, check: check(ask, student, fresh))
     cases = [
         pytest.param(one.check, id=one.name, marks=pytest.mark.rule(one.words, sentence=one.sentence, line=one.line))
         for one in parts

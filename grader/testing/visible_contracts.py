@@ -24,7 +24,7 @@ from grader.testing.contracts import (
     expect_gradients_fit,
 )
 from grader.testing.student import Student
-from grader.testing.suite import Contract
+from grader.testing.suite import Contract, placed
 from grader.text import in_words
 
 # Tracebacks end at the line of the test.
@@ -82,9 +82,7 @@ def contract_tests(file: str) -> Callable[..., None]:
             mark = pytest.mark.example(exercise, rule=rule, sentence=sentence.format(names), line=line)
             cases.append(pytest.param(exercise, check, example, id=f"{exercise}_{end}", marks=mark))
 
-    def test(student: Student, exercise: str, check: str, example: Mapping[str, Any]) -> None:
-        run_check(student, exercise, check, example)
-
+    test = placed(lambda student, exercise, check, example: run_check(student, exercise, check, example))
     made: Callable[..., None] = pytest.mark.parametrize(("exercise", "check", "example"), cases)(test)
     return made
 

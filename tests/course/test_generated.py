@@ -59,7 +59,7 @@ def test_this_course_has_all_of_the_files_and_students_receive_them() -> None:
         lambda root: (root / "exercises" / "checks" / "rules.json").unlink(),
         edit(Path("exercises/checks/rules.json"), "add adds", "add subtracts"),
         edit(Path("solutions/sums_quiz.yml"), "Quiz 1: sums", "Quiz 1: more sums"),
-        edit(Path("suites/sums/test_sums.py"), "Scale scales", "Scale multiplies"),
+        edit(Path("suites/sums/Scale.py"), "Scale scales", "Scale multiplies"),
         edit(Path("exercises/checks/test_sums.py"), ', rule="add adds"', ""),
         edit(Path("autograder.yml"), "      Scale: 1\n", ""),
     ],

@@ -639,13 +639,13 @@ def right_answers():
                 result = head(inputs) if result is None else torch.cat((result, head(inputs)), dim=-1)
             return result
 
-    def _causal_mask(num_tokens):
+    def causal_mask(num_tokens):
         return torch.ones(num_tokens, num_tokens).triu(1).bool()
 
-    def _mask_then_softmax(scores, d_k):
-        return torch.softmax(scores.masked_fill(_causal_mask(scores.shape[-1]), -torch.inf) / d_k**0.5, dim=-1)
+    def mask_then_softmax(scores, d_k):
+        return torch.softmax(scores.masked_fill(causal_mask(scores.shape[-1]), -torch.inf) / d_k**0.5, dim=-1)
 
-    class _CausalAttention_one_on_another(nn.Module):
+    class CausalAttention(nn.Module):
         def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
             super().__init__()
             self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -655,7 +655,7 @@ def right_answers():
 
         def forward(self, inputs):
             keys = self.W_key(inputs)
-            weights = _mask_then_softmax(self.W_query(inputs) @ keys.mT, keys.shape[-1])
+            weights = mask_then_softmax(self.W_query(inputs) @ keys.mT, keys.shape[-1])
             return self.dropout(weights) @ self.W_value(inputs)
 
     class one_on_another(nn.Module):
@@ -663,9 +663,7 @@ def right_answers():
             super().__init__()
             self.heads = nn.ModuleList()
             for _ in range(num_heads):
-                self.heads.append(
-                    _CausalAttention_one_on_another(d_in, d_out, context_length, dropout, qkv_bias=qkv_bias)
-                )
+                self.heads.append(CausalAttention(d_in, d_out, context_length, dropout, qkv_bias=qkv_bias))
 
         def forward(self, inputs):
             return torch.cat([head(inputs) for head in self.heads], dim=2)

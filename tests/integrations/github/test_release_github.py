@@ -106,8 +106,8 @@ def test_a_release_is_one_commit_of_all_that_students_receive(first_release: Pat
         [
             ".course.json", ".devcontainer/devcontainer.json", ".gitattributes", ".github/workflows/classroom.yml",
             ".gitignore", "README.md", "autograder.yml", "constraints.txt", f"course/{wheel}", "course/machine.py",
-            CHECKING, "exercises/checks/quizzes.json", "exercises/checks/rules.json", STUB, SHEET,
-            "exercises/checks/test_sums.py", "requirements.txt",
+            CHECKING, "exercises/checks/contracts.json", "exercises/checks/quizzes.json", "exercises/checks/rules.json",
+            STUB, SHEET, "exercises/checks/test_sums.py", "requirements.txt",
         ]
     )  # fmt: skip
     assert json.loads((first_release / ".devcontainer" / "devcontainer.json").read_bytes())["name"] == "A small course"
