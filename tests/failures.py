@@ -1,6 +1,6 @@
 """The failures of every mistake: `python tests/failures.py [UNIT …]` writes tests/suites/failures.txt anew.
 
-The file has a line for each misconception and each answer in pairs.py and unlisted_mistakes.py, with the criteria that
+The file has a line for each misconception and each of the other wrong answers, with the criteria that
 it fails, or with those that it passes if these are fewer. Nobody writes it by hand: read its diff, because a criterion
 that a mistake newly fails or passes is a point that a student loses or keeps.
 """
@@ -26,7 +26,7 @@ def of_misconceptions(suite: Suite) -> Iterator[str]:
 
 
 def of_other_mistakes(suite: Suite) -> Iterator[str]:
-    """Run each answer in pairs.py and unlisted_mistakes.py of a unit, and yield its line."""
+    """Run each of the other wrong answers of a unit, and yield its line."""
     for case in handwritten_mistakes(COURSE, suite.unit):
         outcomes = suite.outcomes(run_case(case), case.exercise)
         failed = {name for name, outcome in outcomes.items() if not outcome.passed}

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from grader.audit.mutation import Mutant, mutants_of
 from grader.course import modules
 from grader.course.left_out import left_out
-from grader.course.model import Course
+from grader.course.model import Course, definitions
 from grader.course.modules import names_in, needed_names, shown
 from grader.engine.failure_matrix import names_in as names_of_sources
 from grader.engine.failure_matrix import with_imports
@@ -157,15 +157,15 @@ def styles_of(course: Course, unit: str) -> dict[str, dict[str, str]]:
 
 def in_style(course: Course, unit: str, style: str) -> str:
     """Return the text of a unit's file with the right answers in this style, and solutions where it has none."""
-    answered = styles_of(course, unit)[style]
     solution = course.solutions / f"{unit}.py"
     texts: list[str] = []
-    for path in course.hidden_tests(unit):
-        others = course.units[unit].exercises.keys() - {path.stem}
-        if path.stem in answered:
-            texts += needed_by(path, style, function=RIGHT_ANSWERS, name=path.stem)
+    # An answer may also call an exercise that the course leaves out.
+    for exercise in (names := definitions(solution)):
+        path = course.suites / unit / f"{exercise}.py"
+        if path.is_file() and style in answers_in(course, path, RIGHT_ANSWERS):
+            texts += needed_by(path, style, function=RIGHT_ANSWERS, name=exercise)
         else:
-            texts += needed_by(solution, path.stem, without=others)
+            texts += needed_by(solution, exercise, without=names.keys() - {exercise})
     return "\n\n\n".join(dict.fromkeys(texts)) + "\n"
 
 

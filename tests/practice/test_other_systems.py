@@ -36,7 +36,7 @@ def test_the_environment_lacks_what_it_should(python: Path) -> None:
     assert subprocess.run([python, "-c", code], capture_output=True, text=True).stdout == "False False freebsd14\n"
 
 
-@pytest.mark.proof(part="students")
+@pytest.mark.proof(part="full")
 def test_all_commands_work_there(python: Path, tmp_path: Path) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     # What the grader keeps for this user stays in a folder of its own.

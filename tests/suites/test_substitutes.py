@@ -194,7 +194,7 @@ class Claiming(InProcessBackend):
         return list(self.claims) if operation == "unpatch" else value
 
 
-@pytest.mark.proof(part="substitutes")
+@pytest.mark.proof(part="full")
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_no_wrong_answer_gains_by_saying_that_it_called_substitutes(exercise: str) -> None:
     suite = SUITES[UNITS[exercise]]

@@ -136,7 +136,7 @@ def test_of_the_instructors_settings_only_the_name_counts(first_course: Path, tm
     command = courses.grader_command("release", "github", tmp_path / "sums")
     done = subprocess.run(command, cwd=first_course, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "16 files in one commit" in done.stdout
+    assert "18 files in one commit" in done.stdout
     assert git(tmp_path / "sums", "log", "--format=%an <%ae> %cn <%ce>", "main") == " ".join(
         ["Grace Hopper <grace@example.org>"] * 2
     )
