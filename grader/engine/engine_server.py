@@ -91,10 +91,11 @@ def main() -> int:
 
     course = load_course(Path(settings["root"]))
     # The course's copy of the visible tests, because students can edit theirs.
-    visible = [course.checks / f"test_{unit}.py" for unit in settings["units"]]
-    tests = [path for path in visible if path.is_file()] or [course.checks]
     if settings["is_hidden"]:
         tests = [course.suites]
+    else:
+        visible = [course.checks / f"test_{unit}.py" for unit in settings["units"]]
+        tests = [path for path in visible if path.is_file()] or [course.checks]
     engine = EnginePlugin(course, settings["is_hidden"], server, requests, replies)
     try:
         return int(pytest.main([*map(str, tests), "--course", str(course.root), *PYTEST_OPTIONS], plugins=[engine]))
