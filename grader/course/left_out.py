@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from grader.course.model import Course, definitions
-from grader.course.modules import names_in
+from grader.course.modules import first_line, names_in
 from grader.course.root import FILENAME
 from grader.submissions.notebook import marks_of
 
@@ -145,7 +145,6 @@ def _leave_out(cell: NotebookNode, names: set[str]) -> bool:
                 replacement = [ast.unparse(ast.ImportFrom(node.module, aliases, node.level))]
         elif getattr(node, "name", None) not in names and (is_answer or not names & names_in(node)):
             continue
-        start = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
-        lines[start - 1 : node.end_lineno] = replacement
+        lines[first_line(node) - 1 : node.end_lineno] = replacement
     cell.source = "\n".join(lines)
     return bool(ast.parse(cell.source).body)

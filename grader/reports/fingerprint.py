@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from grader.course.model import FILENAME, Course
-from grader.course.modules import definitions_in, needed_names
+from grader.course.modules import definitions_in, first_line, needed_names
 from grader.files import PACKAGE, digest
 from grader.quizzes.questions import Questions
 from grader.quizzes.quiz_source import QuizSource
@@ -127,7 +127,14 @@ def _tests_in(path: Path) -> str:
     except SyntaxError:  # nobody can be graded by it, so its text is no other report's
         return text
     needed = needed_names([name for name in definitions if name.startswith("test_")], definitions)
-    return "\n".join(ast.unparse(definition) for name, definition in definitions.items() if name in needed)
+    # Not `ast.unparse`, which writes the same code in another way in another version of Python.
+    lines = text.split("\n")
+    return "\n".join(
+        line
+        for name, definition in definitions.items()
+        if name in needed
+        for line in lines[first_line(definition) - 1 : definition.end_lineno]
+    )
 
 
 def key_digest(quiz: QuizSource) -> str:

@@ -25,6 +25,7 @@ from packaging.requirements import Requirement
 from grader.course.generated import STAMP
 from grader.course.left_out import left_out, tests_left_out
 from grader.course.model import FILENAME, Course
+from grader.course.modules import first_line
 from grader.files import PACKAGE, digest, temporary_folder, write_atomically
 from grader.integrations.release import ReleaseError
 from grader.quizzes.questions import FILENAME as QUESTIONS
@@ -175,9 +176,8 @@ def _without_tests(content: bytes, names: list[str]) -> bytes:
     lines = content.decode("utf-8").splitlines(keepends=True)
     found = tests_left_out("".join(lines), names).values()
     for node in sorted(found, key=lambda one: one.lineno, reverse=True):
-        start = min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1
         after = itertools.dropwhile(lambda line: not line.strip(), lines[node.end_lineno :])
-        lines[start:] = after
+        lines[first_line(node) - 1 :] = after
     return "".join(lines).encode()
 
 
