@@ -8,8 +8,9 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from grader.course.model import Course, definitions
-from grader.course.modules import first_line, names_in
+from grader.course.modules import names_in
 from grader.course.root import FILENAME
+from grader.sandbox.statements import first_line
 from grader.submissions.notebook import marks_of
 
 if TYPE_CHECKING:

@@ -98,12 +98,6 @@ def _global_names(definition: ast.stmt) -> set[str]:
     return found
 
 
-def first_line(node: ast.stmt) -> int:
-    """Return the number of a statement's first line, which may be that of a decorator."""
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(one.lineno for one in decorators)])
-
-
 def names_in(*nodes: ast.AST) -> set[str]:
     """Return the names that these trees mention."""
     return {inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name)}

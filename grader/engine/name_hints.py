@@ -261,7 +261,7 @@ def variables(around: Sequence[ast.AST], line: int) -> set[str]:
     return found
 
 
-def _unused_arguments(around: list[ast.AST]) -> list[str]:
+def _unused_arguments(around: Sequence[ast.AST]) -> list[str]:
     """Return the arguments that a line's innermost function never uses: not `self`, and none with a default."""
     functions = [one for one in around if isinstance(one, ast.FunctionDef)]
     if not functions:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from grader.engine.newer_python import Statement, needing, newer_statements
 from grader.sandbox.failures import NOT_PYTHON, FailedStatement
 from grader.sandbox.pieces import fix_indentation, split
-from grader.sandbox.statements import Piece, is_text, typed
+from grader.sandbox.statements import Piece, first_line, is_text, typed
 
 if TYPE_CHECKING:
     from grader.sandbox.sandbox_client import Source  # it imports torch, and a check by the spare process must not
@@ -80,10 +80,10 @@ class SourceText:
         """Return a line; "" if there is no such line."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
-    def around(self, number: int) -> list[ast.AST]:
+    def around(self, number: int) -> list[ast.stmt | ast.excepthandler]:
         """Return the definitions and statements that contain a line, the outermost first."""
-        found: list[ast.AST] = []
-        inside: list[ast.AST] = [*self.statements]
+        found: list[ast.stmt | ast.excepthandler] = []
+        inside: list[ast.stmt | ast.excepthandler] = [*self.statements]
         while node := next((one for one in inside if _contains(one, number)), None):
             found.append(node)
             inside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt | ast.excepthandler)]
@@ -115,7 +115,7 @@ class SourceLine:
         return is_text(self.source.line(self.number))
 
     @functools.cached_property
-    def around(self) -> list[ast.AST]:
+    def around(self) -> list[ast.stmt | ast.excepthandler]:
         """The definitions and statements that contain it, the outermost first."""
         return self.source.around(self.number)
 
@@ -321,7 +321,5 @@ def on_import(node: ast.stmt) -> list[ast.stmt]:
     return node.orelse if isinstance(node, ast.If) and is_for_a_program(node) else [node]
 
 
-def _contains(node: ast.AST, line: int) -> bool:
-    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])  # type: ignore[attr-defined]
-    last: int = node.end_lineno or node.lineno  # type: ignore[attr-defined]
-    return bool(first <= line <= last)
+def _contains(node: ast.stmt | ast.excepthandler, line: int) -> bool:
+    return first_line(node) <= line <= (node.end_lineno or node.lineno)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from grader.engine.source_lines import is_for_a_program
 from grader.sandbox.pieces import fix_indentation, split
-from grader.sandbox.statements import is_text
+from grader.sandbox.statements import first_line, is_text
 from grader.submissions.submission import DEFINITION, UnitSource
 
 _CELL = "# %%"
@@ -218,7 +218,7 @@ def _span(lines: list[str], name: str) -> tuple[int, int]:
     if not found:
         raise NotFound(name)
     node = found[-1]
-    start = min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1
+    start = first_line(node) - 1
     end = node.end_lineno or len(lines)
     # Comments in the body, below its last statement.
     place = end

@@ -12,11 +12,12 @@ from functools import cache
 from pathlib import Path
 
 from grader.course.model import FILENAME, Course
-from grader.course.modules import definitions_in, first_line, needed_names
+from grader.course.modules import definitions_in, needed_names
 from grader.files import PACKAGE, digest
 from grader.quizzes.questions import Questions
 from grader.quizzes.quiz_source import QuizSource
 from grader.reports.report_model import Report, Suites
+from grader.sandbox.statements import first_line
 from grader.submissions.submission import Submission
 
 

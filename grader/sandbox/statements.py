@@ -81,7 +81,7 @@ def parse(source: str, flags: int = 0) -> list[Piece] | SyntaxError:
         return SyntaxError(str(error))
     except (RecursionError, MemoryError):
         return SyntaxError("nested too deeply for Python to read")
-    return [Piece(_first_line(node), tuple(bound_names(node)), ast.Module([node], [])) for node in tree.body]
+    return [Piece(first_line(node), tuple(bound_names(node)), ast.Module([node], [])) for node in tree.body]
 
 
 def moved(found: Found, lines: int) -> Found:
@@ -97,9 +97,10 @@ def moved(found: Found, lines: int) -> Found:
     return [replace(piece, line=piece.line + lines) for piece in found]
 
 
-def _first_line(node: ast.stmt) -> int:
+def first_line(node: ast.stmt | ast.excepthandler) -> int:
+    """Return the number of a statement's first line, which may be that of a decorator."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return min([node.lineno, *(one.lineno for one in decorators)])
 
 
 def bound_names(node: ast.stmt) -> Iterator[str]:

@@ -25,10 +25,10 @@ from packaging.requirements import Requirement
 from grader.course.generated import STAMP
 from grader.course.left_out import left_out, tests_left_out
 from grader.course.model import FILENAME, Course
-from grader.course.modules import first_line
 from grader.files import PACKAGE, digest, temporary_folder, write_atomically
 from grader.integrations.release import ReleaseError
 from grader.quizzes.questions import FILENAME as QUESTIONS
+from grader.sandbox.statements import first_line
 from grader.submissions.submission import CHECKS, FOLDER, SHEET_SUFFIX
 
 if TYPE_CHECKING:
