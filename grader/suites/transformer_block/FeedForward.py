@@ -183,27 +183,8 @@ MISCONCEPTIONS = [
     mistake("relu_made_but_not_called", replace("torch.relu(self.widen(x))", "nn.ReLU(self.widen(x))"),
         "nn.ReLU is a class: the hidden numbers went to the making of a module, which takes no tensor. Make the "
         "module in `__init__` and call it, or use a function."),
-    mistake("silu", replace("torch.relu", "nn.functional.silu"),
-        "SiLU is between the layers. Newer models use it. Here it is ReLU: zero for negative numbers, and no change "
-        "for the others."),
-    mistake("leaky_relu", replace("torch.relu", "nn.functional.leaky_relu"),
-        "A leaky ReLU is between the layers, which keeps a part of the negative numbers. ReLU makes them zero."),
-    mistake("tanh", replace("torch.relu", "torch.tanh"),
-        "tanh is between the layers, which brings all numbers between -1 and 1. ReLU does not change positive "
-        "numbers."),
-    mistake("sigmoid", replace("torch.relu", "torch.sigmoid"),
-        "A sigmoid is between the layers, which brings all numbers between 0 and 1. ReLU does not change positive "
-        "numbers."),
     mistake("no_activation", replace("torch.relu", ""),
         "Nothing is between the layers, so the two together are only one linear map. Put ReLU between them."),
-    mistake("relu_at_the_end_too", replace("self.narrow(hidden)", "torch.relu(self.narrow(hidden))"),
-        "A second ReLU comes after the second layer. Then the block could never add negative numbers to x. Use ReLU "
-        "only in the hidden layer."),
-    mistake("relu_only_at_the_end",
-        replace("torch.relu", "").replace("self.narrow(hidden)", "torch.relu(self.narrow(hidden))"),
-        "ReLU comes after both layers, and not between them: then the two layers together are only one linear map."),
-    mistake("relu_at_the_beginning", replace("torch.relu(self.widen(x))", "self.widen(torch.relu(x))"),
-        "ReLU comes before the first layer, and nothing is between the two. First widen, then ReLU, then back."),
     mistake("residual_inside", replace("return ", "return x + "),
         "The residual connection is already in here: x is added at the end. That is the task of another module. In "
         "the block x would be added twice."),
@@ -214,58 +195,25 @@ MISCONCEPTIONS = [
         replace("self.narrow(hidden)", "nn.functional.dropout(self.narrow(hidden), 0.2, self.training)"),
         "There is a dropout, as in some tutorials. In this unit the block drops the output of the feed-forward. "
         "Twice would be too much."),
-    mistake("no_expansion", replace("expansion * emb_dim", "emb_dim", times=2),
-        "The hidden layer is only as wide as x: expansion is not used. The network needs the wider hidden layer."),
     mistake("always_four_times", replace("expansion * emb_dim", "4 * emb_dim", times=2),
         "The hidden layer is always four times as wide as x. That is only the default: use the argument, expansion."),
-    mistake("expansion_not_accepted",
-        replace(", expansion: int = 4", "").replace("self.widen = ", "expansion = 4\n        self.widen = "),
-        "The class takes no expansion: the factor 4 is fixed. It is only the default, so add the argument and use it."),
-    mistake("another_default", replace("expansion: int = 4", "expansion: int = 2"),
-        "Without an argument the hidden layer is not four times as wide as x. Four is the default here, as in the "
-        "Transformer of 2017 and GPT-2."),
     mistake("expansion_as_the_width", replace("expansion * emb_dim", "expansion", times=2),
         "expansion is used as the hidden width itself. It is a factor for the width: expansion * emb_dim."),
-    mistake("expansion_added", replace("expansion * emb_dim", "expansion + emb_dim", times=2),
-        "The hidden width is expansion + emb_dim. It should be a multiple: expansion * emb_dim."),
-    mistake("no_expansion_and_gelu",
-        replace("expansion * emb_dim", "emb_dim", times=2).replace("torch.relu", "nn.functional.gelu"),
-        "The hidden layer is only as wide as x, and GELU is between the layers. Here the hidden layer is wider, by "
-        "the factor expansion, and ReLU is between the layers."),
     mistake("no_biases",
         replace("expansion * emb_dim)", "expansion * emb_dim, bias=False)")
         .replace("emb_dim, emb_dim)", "emb_dim, emb_dim, bias=False)"),
         "Neither layer has a bias. Queries, keys and values often have none; here both layers have one, which is the "
         "default of nn.Linear."),
-    mistake("no_first_bias", replace("expansion * emb_dim)", "expansion * emb_dim, bias=False)"),
-        "The first layer has no bias. Both have one, which is the default of nn.Linear."),
-    mistake("no_second_bias", replace("emb_dim, emb_dim)", "emb_dim, emb_dim, bias=False)"),
-        "The second layer has no bias. Both have one, which is the default of nn.Linear."),
-    mistake("biases_unused",
-        replace("self.widen(x)", "x @ self.widen.weight.T")
-        .replace("self.narrow(hidden)", "hidden @ self.narrow.weight.T"),
-        "Only the weights of the layers are used, and not their biases. Call the layer itself: it adds its bias too."),
     mistake("one_layer",
         replace("(emb_dim, expansion * emb_dim)", "(emb_dim, emb_dim)")
         .replace("self.narrow = nn.Linear(expansion * emb_dim, emb_dim)", "")
         .replace("self.narrow(hidden)", "hidden"),
         "There is only one layer. The feed-forward has two, each with its own weights: one from emb_dim to expansion "
         "* emb_dim, and one back."),
-    mistake("three_layers",
-        replace("self.narrow = ",
-                "self.between = nn.Linear(expansion * emb_dim, expansion * emb_dim)\n        self.narrow = ")
-        .replace("self.narrow(hidden)", "self.narrow(torch.relu(self.between(hidden)))"),
-        "There are three layers. The feed-forward has two, with only ReLU between them: widen, ReLU, back."),
-    mistake("first_weights_used_twice", replace("self.narrow(hidden)", "hidden @ self.widen.weight + self.narrow.bias"),
-        "The second layer uses the transposed weights of the first. It should have its own weights to learn."),
     mistake("hidden_width_required",
         replace("expansion: int = 4", "d_ff: int").replace("expansion * emb_dim", "d_ff", times=2),
         "The second argument is the hidden width itself, like d_ff in a well-known tutorial, and it has no default. "
         "Here it is a factor for the width, and 4 unless another is given."),
-    mistake("layers_exchanged",
-        replace("self.widen(x)", "self.narrow(x)").replace("self.narrow(hidden)", "self.widen(hidden)"),
-        "Every call ends in an error, because shapes do not match. Call each layer once: first from emb_dim to "
-        "expansion * emb_dim features, then ReLU, then back to emb_dim."),
     mistake("layers_in_a_list",
         replace("self.widen = nn.Linear(emb_dim, expansion * emb_dim)",
                 "self.layers = [nn.Linear(emb_dim, expansion * emb_dim)]")
@@ -276,16 +224,9 @@ MISCONCEPTIONS = [
         "The module contains no layer: there is none, or it is in a plain list or made in each call. Optimisers, "
         "`.double()` and `state_dict` do not find such layers. Make them attributes, or use nn.ModuleList or "
         "nn.Sequential."),
-    mistake("rows_not_put_back_by_feed_forward",
-        replace("self.narrow(hidden)", "self.narrow(hidden).reshape(-1, x.shape[-1])"),
-        "The output has lost the leading dimensions: the flat rows of features keep their shape. nn.Linear works "
-        "with any number of dimensions, so you do not need to flatten."),
     mistake("batches_only", replace("hidden = ", "texts, tokens, features = x.shape\n        hidden = "),
         "The module takes only batches of texts: it reads three sizes from x. nn.Linear works on the last dimension, "
         "with any number of dimensions in front."),
-    mistake("hidden_layer_detached", replace("self.widen(x)", "self.widen(x).detach()"),
-        "The hidden layer is cut off from the gradients, for example by `.detach()`, `.data` or `torch.no_grad()`. "
-        "So the first layer, and everything below this module, could never learn."),
     mistake("feed_forward_detached", replace("self.narrow(hidden)", "self.narrow(hidden).detach()"), ALL_DETACHED),
     mistake("x_made_float32", replace("self.widen(x)", "self.widen(x.float())"),
         "x, or the output of the first layer, is made float32, so it does not match float64 layers. Keep the dtype."),
@@ -334,23 +275,23 @@ def wrong_answers():
 
     import torch.nn.functional as F
 
-    class dropout_inside__and__always_four_times(nn.Module):
-        def __init__(self, emb_dim, expansion=4):
-            super().__init__()
-            self.net = nn.Sequential(
-                nn.Linear(emb_dim, 4 * emb_dim), nn.ReLU(), nn.Linear(4 * emb_dim, emb_dim), nn.Dropout(0.1)
-            )
-
-        def forward(self, x):
-            return self.net(x)
-
     class _TwoLayers(nn.Module):
-        """The layers of a feed-forward, and nothing else."""
+        """A feed-forward that is right."""
 
         def __init__(self, emb_dim, expansion=4):
             super().__init__()
             self.up = nn.Linear(emb_dim, expansion * emb_dim)
             self.down = nn.Linear(expansion * emb_dim, emb_dim)
+
+        def forward(self, x):
+            return self.down(F.relu(self.up(x)))
+
+    class dropout_inside__and__always_four_times(_TwoLayers):
+        def __init__(self, emb_dim, expansion=4):
+            super().__init__(emb_dim)
+
+        def forward(self, x):
+            return F.dropout(super().forward(x), 0.1, self.training)
 
     class softmax_between(_TwoLayers):
         def forward(self, x):
@@ -370,39 +311,21 @@ def wrong_answers():
 
     class only_positive_inputs_count(_TwoLayers):
         def forward(self, x):
-            return self.down(F.relu(self.up(F.relu(x))))
+            return super().forward(F.relu(x))
 
-    class narrower_instead_of_wider(nn.Module):
+    class narrower_instead_of_wider(_TwoLayers):
         def __init__(self, emb_dim, expansion=4):
-            super().__init__()
+            super().__init__(emb_dim, expansion)
             hidden = emb_dim // expansion
-            self.net = nn.Sequential(nn.Linear(emb_dim, hidden), nn.ReLU(), nn.Linear(hidden, emb_dim))
-
-        def forward(self, x):
-            return self.net(x)
+            self.up, self.down = nn.Linear(emb_dim, hidden), nn.Linear(hidden, emb_dim)
 
     class second_layer_forgotten(_TwoLayers):
         def forward(self, x):
             return F.relu(self.up(x))
 
-    class base_class_not_initialized(nn.Module):
+    class base_class_not_initialized(_TwoLayers):
         def __init__(self, emb_dim, expansion=4):
             self.up = nn.Linear(emb_dim, expansion * emb_dim)
-            self.down = nn.Linear(expansion * emb_dim, emb_dim)
-
-        def forward(self, x):
-            return self.down(F.relu(self.up(x)))
-
-    class batch_norm_between(nn.Module):
-        def __init__(self, emb_dim, expansion=4):
-            super().__init__()
-            self.up = nn.Linear(emb_dim, expansion * emb_dim)
-            self.norm = nn.BatchNorm1d(expansion * emb_dim)
-            self.down = nn.Linear(expansion * emb_dim, emb_dim)
-
-        def forward(self, x):
-            hidden = self.norm(self.up(x).flatten(0, -2))
-            return self.down(F.relu(hidden)).view(x.shape)
 
 
 def right_answers():
@@ -416,8 +339,7 @@ def right_answers():
         def __init__(self, emb_dim, expansion=4):
             super().__init__()
             hidden = int(expansion * emb_dim)
-            self.back = nn.Linear(hidden, emb_dim)
-            self.there = nn.Linear(emb_dim, hidden)
+            self.back, self.there = nn.Linear(hidden, emb_dim), nn.Linear(emb_dim, hidden)
             self.calls = 0
 
         def forward(self, x):
@@ -429,9 +351,8 @@ def right_answers():
     class by_the_book(nn.Module):
         def __init__(self, emb_dim, expansion=4):
             super().__init__()
-            self.layers = nn.Sequential(
-                nn.Linear(emb_dim, expansion * emb_dim), nn.ReLU(), nn.Linear(expansion * emb_dim, emb_dim)
-            )
+            hidden = expansion * emb_dim
+            self.layers = nn.Sequential(nn.Linear(emb_dim, hidden), nn.ReLU(), nn.Linear(hidden, emb_dim))
 
         def forward(self, x):
             return self.layers(x)
@@ -439,9 +360,8 @@ def right_answers():
     class functional(nn.Module):
         def __init__(self, emb_dim: int, expansion: int = 4):
             super().__init__()
-            self.layers = nn.ModuleList(
-                [nn.Linear(emb_dim, emb_dim * expansion), nn.Linear(emb_dim * expansion, emb_dim)]
-            )
+            wide = emb_dim * expansion
+            self.layers = nn.ModuleList([nn.Linear(emb_dim, wide), nn.Linear(wide, emb_dim)])
 
         def forward(self, x):
             first, second = self.layers
@@ -452,17 +372,12 @@ def right_answers():
     class one_on_another(nn.Module):
         def __init__(self, emb_dim, expansion=4):
             super().__init__()
-            self.wide = nn.Linear(emb_dim, emb_dim * expansion)
-            self.narrow = nn.Linear(emb_dim * expansion, emb_dim)
+            self.wide, self.narrow = nn.Linear(emb_dim, emb_dim * expansion), nn.Linear(emb_dim * expansion, emb_dim)
 
         def forward(self, x):
             return self.narrow(self.wide(x).clamp(min=0))
 
     class ready_made(nn.Sequential):
         def __init__(self, emb_dim, expansion=4):
-            layers = [
-                ("c_fc", nn.Linear(emb_dim, emb_dim * expansion)),
-                ("relu", nn.ReLU(inplace=True)),
-                ("c_proj", nn.Linear(emb_dim * expansion, emb_dim)),
-            ]
-            super().__init__(OrderedDict(layers))
+            there, back = nn.Linear(emb_dim, emb_dim * expansion), nn.Linear(emb_dim * expansion, emb_dim)
+            super().__init__(OrderedDict([("c_fc", there), ("relu", nn.ReLU(inplace=True)), ("c_proj", back)]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,6 @@ import torch.nn as nn
 from grader.suites.transformer_block.shared import (
     ALL_DETACHED,
     CHANGED,
-    DETACHED,
     EPS,
     B,
     C,
@@ -38,7 +36,7 @@ from grader.testing.checks import (
     oracle_gradients,
 )
 from grader.testing.draws import Fresh
-from grader.testing.misconceptions import Replacements, mistake, replace
+from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, has_parameters, probe, set_to
 from grader.testing.student import Failure, RemoteObject, Student
 from grader.testing.suite import rule
@@ -214,88 +212,30 @@ def test_layer_norm_leaves_x_alone(student: Student, fresh: Fresh) -> None:
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-TOKENS_AND_FEATURES = (
-    "Mean and variance run over tokens and features together, one pair for each text. Each token needs its own mean "
-    "and variance: only the last dimension."
-)
-# Mistakes of a LayerNorm that come together. By name: the variance, what is divided by, and a sentence.
-UNBIASED = "The variance is the unbiased one: divide by C, with `unbiased=False`."
-ADDED = "eps is added to the deviation, outside the root: add it to the variance."
-SUBTRACTED = "eps is subtracted, outside the root: add it to the variance."
-SPREADS = {
-    "unbiased_variance": ("var(unbiased=True, {})", "torch.sqrt(variance + self.eps)", UNBIASED),
-    "eps_outside_the_root": ("std(unbiased=False, {})", "(variance + self.eps)", ADDED),
-    "unbiased_deviation_plus_eps": ("std({})", "(variance + self.eps)", f"{UNBIASED} {ADDED}"),
-    "eps_subtracted_outside_the_root": ("std(unbiased=False, {})", "(variance - self.eps)", SUBTRACTED),
-    "unbiased_deviation_minus_eps": ("std({})", "(variance - self.eps)", f"{UNBIASED} {SUBTRACTED}"),
-}
-EVERYTHING = "Mean and variance are those of the whole tensor: write `dim=-1, keepdim=True`."
-ONE_NUMBER = "scale and shift are one number each: make them emb_dim numbers wide."
-
-
-def norms() -> Iterator[tuple[str, Replacements, str]]:
-    """Yield the name, the change and the sentence of each LayerNorm with one or several of these mistakes."""
-    for is_one, is_everything, spread in itertools.product((False, True), (False, True), SPREADS):
-        variance, divisor, sentence = SPREADS[spread]
-        dims = "" if is_everything else "dim=-1, keepdim=True"
-        change = replace("x.var(dim=-1, keepdim=True, unbiased=False)", f"x.{variance.format(dims)}")
-        change = change.replace("torch.sqrt(variance + self.eps)", divisor)
-        if is_everything:
-            change = change.replace("x.mean(dim=-1, keepdim=True)", "x.mean()")
-        if is_one:
-            change = change.replace("(emb_dim)", "(1)", times=2)
-        names = [*["one_number_for_all"] * is_one, *["over_everything"] * is_everything, spread]
-        sentences = [*[EVERYTHING] * is_everything, sentence, *[ONE_NUMBER] * is_one]
-        yield "_and_".join(names), change, " ".join(sentences)
-
-
 MISCONCEPTIONS = [
-    # LayerNorm
-    *(mistake(*one) for one in norms()),
-    mistake("shift_divided_too",
-        replace("(x - mean) / torch.sqrt(variance + self.eps) + self.shift",
-                "(x - mean + self.shift) / torch.sqrt(variance + self.eps)"),
-        "The shift is added before the division, so it is scaled and divided too. Add it last."),
+    mistake("unbiased_variance", replace("unbiased=False", "unbiased=True"),
+        "The variance is the unbiased one: divide by C, with `unbiased=False`."),
+    mistake("eps_outside_the_root",
+        replace("x.var", "x.std").replace("torch.sqrt(variance + self.eps)", "(variance + self.eps)"),
+        "eps is added to the deviation, outside the root: add it to the variance."),
+    mistake("unbiased_deviation_plus_eps",
+        replace("x.var", "x.std").replace("unbiased=False", "unbiased=True")
+        .replace("torch.sqrt(variance + self.eps)", "(variance + self.eps)"),
+        "The variance is the unbiased one: divide by C, with `unbiased=False`. eps is added to the deviation, outside "
+        "the root: add it to the variance."),
     mistake("norm_of_the_annotated_transformer",
         replace(", unbiased=False", "").replace("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)")
         .replace("1e-5", "1e-6"),
         "This is the norm of a well-known tutorial: the unbiased standard deviation, eps outside the root, and 1e-6 "
         "as its default. Take the root of the biased variance plus eps, which is 1e-5 by default."),
-    mistake("norm_of_the_annotated_transformer_with_its_names",
-        replace(", unbiased=False", "").replace("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)")
-        .replace("1e-5", "1e-6")
-        .replace("self.scale", "self.a_2", times=2).replace("self.shift", "self.b_2", times=2),
-        "This is the norm of a well-known tutorial, with other names: the unbiased standard deviation, eps outside "
-        "the root, and 1e-6 as its default. Here use scale, shift, and the root of the biased variance plus eps."),
-    mistake("eps_subtracted", replace("variance + self.eps", "variance - self.eps"),
-        "eps is subtracted from the variance. A variance of zero would become negative, and its root is not a "
-        "number: add eps."),
     mistake("eps_forgotten", replace("variance + self.eps", "variance"),
         "eps is not added to the variance. If all features of a token are equal, their variance is zero, and without "
         "eps this divides by zero."),
     mistake("eps_argument_ignored", replace("self.eps = eps", "self.eps = 1e-5"),
         "eps is always 1e-5 and ignores the argument. Store it, `self.eps = eps`, and use it."),
-    mistake("eps_not_accepted", replace(", eps: float = 1e-5", "").replace("self.eps = eps", "self.eps = 1e-5"),
-        "The class takes no eps: a call with another eps ends in an error. 1e-5 is only the default, so add the "
-        "argument and use it."),
-    mistake("another_default_of_eps", replace("1e-5", "1e-6"),
-        "The default of eps is wrong. Models use different values: BERT has 1e-12 and many others 1e-6. Here, as in "
-        "GPT-2 and nn.LayerNorm, it is 1e-5."),
-    mistake("eps_as_a_lower_bound", replace("variance + self.eps", "variance.clamp(min=self.eps)"),
-        "eps is only a lower bound of the variance, for example because of `clamp` or `max`. Add it to every "
-        "variance, large or small."),
     mistake("root_forgotten", replace("torch.sqrt", ""),
         "The differences are divided by the variance itself. Divide by its root, the standard deviation, which has "
         "the size of the features."),
-    mistake("root_of_the_deviation", replace("x.var", "x.std"),
-        "The root is taken of a standard deviation, which is a root already. Take it of the variance plus eps."),
-    mistake("divided_by_the_length",
-        replace("x.var(dim=-1, keepdim=True, unbiased=False)", "(x - mean).square().sum(dim=-1, keepdim=True)"),
-        "The differences are divided by the root of their sum of squares, which makes vectors of length one. Divide "
-        "the sum by C first: the variance is a mean."),
-    mistake("mean_not_subtracted", replace("x - mean", "x"),
-        "The mean is not subtracted: only the scale is normalised. A layer norm has two steps, and the first "
-        "subtracts the mean."),
     mistake("mean_subtracted_too_late",
         replace("(x - mean) / torch.sqrt(variance + self.eps)", "(x - mean / torch.sqrt(variance + self.eps))"),
         "Only the mean is divided by the root, because Python divides before it subtracts. Put the difference in "
@@ -305,75 +245,31 @@ MISCONCEPTIONS = [
         .replace("x.var(dim=-1, keepdim=True, unbiased=False)", "x.square().mean(dim=-1, keepdim=True)"),
         "This is RMSNorm, which divides by the root of the mean square and does not subtract the mean. Newer models "
         "use it. Layer norm first subtracts the mean."),
-    mistake("by_minimum_and_maximum",
-        replace("mean = x.mean", "least = x.amin")
-        .replace("x.var(dim=-1, keepdim=True, unbiased=False)", "x.amax(dim=-1, keepdim=True) - least")
-        .replace("(x - mean) / torch.sqrt(variance + self.eps)", "(x - least) / (variance + self.eps)"),
-        "The features are moved to the range from 0 to 1, with their minimum and maximum. Layer norm uses mean and "
-        "variance, which depend on all features."),
     mistake("over_the_batch", replace("dim=-1", "dim=0", times=2),
         "Mean and variance run over the batch, the first dimension, as in batch norm. Then a token's numbers depend "
         "on the other texts in the batch. Normalise over the features: the last dimension."),
-    mistake("over_the_tokens", replace("dim=-1", "dim=-2", times=2),
-        "Mean and variance run over the tokens. Then every token sees all others, also later ones. Normalise over "
-        "the features of each token: the last dimension."),
-    mistake("over_the_last_two_dims", replace("dim=-1", "dim=(-2, -1)", times=2), TOKENS_AND_FEATURES),
-    mistake("over_tokens_and_features", replace("dim=-1", "dim=(-2, -1)[-x.dim():]", times=2), TOKENS_AND_FEATURES),
+    mistake("over_the_last_two_dims", replace("dim=-1", "dim=(-2, -1)", times=2),
+        "Mean and variance run over tokens and features together, one pair for each text. Each token needs its own "
+        "mean and variance: only the last dimension."),
     mistake("over_everything",
-        replace("x.mean(dim=-1, keepdim=True)", "x.mean()").replace("dim=-1, keepdim=True, ", ""), EVERYTHING),
-    mistake("over_the_third_dim", replace("dim=-1", "dim=2", times=2),
-        "This works only for batches of texts: the code expects the features in the third dimension, or reads three "
-        "sizes. `dim=-1, keepdim=True` works for any number of dimensions."),
-    mistake("three_sizes_read", replace("mean = ", "texts, tokens, features = x.shape\n        mean = "),
-        "The norm takes only batches of texts: it reads three sizes from x. A mean over the last dimension works "
-        "with any number of dimensions in front."),
+        replace("x.mean(dim=-1, keepdim=True)", "x.mean()").replace("dim=-1, keepdim=True, ", ""),
+        "Mean and variance are those of the whole tensor: write `dim=-1, keepdim=True`."),
     mistake("keepdim_forgotten", replace(", keepdim=True", "", times=2),
         "The mean or the variance has lost its dimension: without `keepdim=True` it is (B, T), which does not match "
         "(B, T, C). Keep it as (B, T, 1)."),
-    mistake("rows_not_put_back", replace("mean = ", "x = x.reshape(-1, x.shape[-1])\n        mean = "),
-        "The output has lost the leading dimensions: the flat rows of features keep their shape. Give it the shape "
-        "of x again."),
     mistake("rows_by_view", replace("mean = ", "x = x.view(-1, x.shape[-1]).view(x.shape)\n        mean = "),
         "`view` fails if x is non-contiguous, for example the result of a transpose. `reshape` works, and with "
         "`dim=-1` you need neither."),
-    mistake("one_number_for_all_features", replace("(emb_dim)", "(1)", times=2), ONE_NUMBER),
+    mistake("one_number_for_all_features", replace("(emb_dim)", "(1)", times=2),
+        "scale and shift are one number each: make them emb_dim numbers wide."),
     mistake("plain_tensors", replace("nn.Parameter", "", times=2),
         "scale and shift are plain tensors. An optimiser does not find them, so they stay one and zero: wrap them in "
         "nn.Parameter."),
     mistake("other_names", replace("self.scale", "self.gamma", times=2).replace("self.shift", "self.beta", times=2),
         "The parameters have other names, such as gamma and beta or weight and bias. Code that loads weights uses "
         "the names: call them scale and shift."),
-    mistake("no_shift", replace("self.shift = nn.Parameter(torch.zeros(emb_dim))", "").replace(" + self.shift", ""),
-        "There is a scale but no shift. Without it every token always has the mean zero. Add a shift that begins as "
-        "zeros."),
-    mistake("shift_unused", replace(" + self.shift", ""),
-        "shift is made but never added. The last step has two parts: multiply by scale, then add shift."),
-    mistake("scale_unused", replace("self.scale * ", ""),
-        "scale is made but never used. The last step has two parts: multiply by scale, then add shift."),
-    mistake("scale_and_shift_unused", replace("self.scale * ", "").replace(" + self.shift", ""),
-        "Neither scale nor shift is used. Then the model could never make a feature large again. Multiply by scale, "
-        "then add shift."),
-    mistake("shifted_before_scaled",
-        replace("self.scale * ", "self.scale * (").replace("+ self.shift", "+ self.shift)"),
-        "shift is added before the multiplication with scale, so the shift is scaled too. Multiply first, then add."),
-    mistake("scaled_before_normalized",
-        replace("self.scale * ", "")
-        .replace(" + self.shift", "")
-        .replace("mean = ", "x = self.scale * x + self.shift\n        mean = "),
-        "x is scaled and shifted before it is normalised, which removes most of this again. Normalise first, then "
-        "scale and shift."),
-    mistake("scale_and_shift_exchanged",
-        replace("self.scale * ", "self.shift * ").replace("+ self.shift", "+ self.scale"),
-        "scale and shift are swapped: multiply by scale, and add shift."),
-    mistake("features_of_the_worked_example", replace("(emb_dim)", "(4)", times=2),
-        "The parameters have the size of the worked example, 4. Use the class's own argument: emb_dim."),
-    mistake("x_detached", replace("mean = ", "x = x.detach()\n        mean = "), DETACHED),
     mistake("norm_detached", replace("return ", "return (").replace("+ self.shift", "+ self.shift).detach()"),
         ALL_DETACHED),
-    mistake("statistics_detached",
-        replace("x - mean", "x - mean.detach()").replace("variance + self.eps", "variance.detach() + self.eps"),
-        "Mean and variance are cut off from the gradients, as if they were constants. They depend on x too, so "
-        "gradients must flow through them."),
     mistake("made_float32", replace("return ", "return (").replace("+ self.shift", "+ self.shift).float()"),
         "The output is always float32, for example because of `.float()` or a float32 tensor. If x and the "
         "parameters are float64, the output should be float64."),
@@ -436,11 +332,6 @@ def wrong_answers():
             x = x - x.mean(-1, keepdim=True)
             return x / (x.abs().mean(-1, keepdim=True) + self.eps) * self.scale + self.shift
 
-    class median_for_mean(_Affine):
-        def forward(self, x):
-            x = x - x.median(-1, keepdim=True).values
-            return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.scale + self.shift
-
     class mean_square_for_variance(_Affine):
         def forward(self, x):
             mean, square = x.mean(-1, keepdim=True), x.pow(2).mean(-1, keepdim=True)
@@ -460,35 +351,13 @@ def wrong_answers():
             var, mean = torch.var_mean(x, -1, keepdim=True, unbiased=False)
             return (x - mean) * torch.sqrt(var + self.eps) * self.scale + self.shift
 
-    class scale_divides(_Affine):
-        def forward(self, x):
-            return F.layer_norm(x, self.scale.shape, eps=self.eps) / self.scale + self.shift
-
-    class shift_subtracted(_Affine):
-        def forward(self, x):
-            return F.layer_norm(x, self.scale.shape, eps=self.eps) * self.scale - self.shift
-
     class only_centred(_Affine):
         def forward(self, x):
             return (x - x.mean(-1, keepdim=True)) * self.scale + self.shift
 
-    class base_class_not_initialized(nn.Module):
-        def __init__(self, emb_dim, eps=1e-5):
-            self.eps = eps
-            self.scale = nn.Parameter(torch.ones(emb_dim))
-            self.shift = nn.Parameter(torch.zeros(emb_dim))
-
-        def forward(self, x):
-            return F.layer_norm(x, self.scale.shape, self.scale, self.shift, self.eps)
-
     class nothing_returned(_Affine):
         def forward(self, x):
             self.output = F.layer_norm(x, self.scale.shape, self.scale, self.shift, self.eps)
-
-    class mean_and_deviation_exchanged(_Affine):
-        def forward(self, x):
-            mean, var = torch.var_mean(x, -1, keepdim=True, unbiased=False)
-            return (x - mean) / torch.sqrt(var + self.eps) * self.scale + self.shift
 
     class no_parameters(nn.Module):
         def __init__(self, emb_dim, eps=1e-5):
@@ -498,21 +367,19 @@ def wrong_answers():
         def forward(self, x):
             return F.layer_norm(x, (self.emb_dim,), eps=self.eps)
 
-    class shift_alone(nn.Module):
+    class shift_alone(_Affine):
         def __init__(self, emb_dim, eps=1e-5):
-            super().__init__()
-            self.eps = eps
-            self.shift = nn.Parameter(torch.zeros(emb_dim))
+            super().__init__(emb_dim, eps)
+            del self.scale
 
         def forward(self, x):
             return F.layer_norm(x, self.shift.shape, eps=self.eps) + self.shift
 
-    class shift_called_bias(nn.Module):
+    class shift_called_bias(_Affine):
         def __init__(self, emb_dim, eps=1e-5):
-            super().__init__()
-            self.eps = eps
-            self.scale = nn.Parameter(torch.ones(emb_dim))
-            self.bias = nn.Parameter(torch.zeros(emb_dim))
+            super().__init__(emb_dim, eps)
+            self.bias = self.shift
+            del self.shift
 
         def forward(self, x):
             return F.layer_norm(x, self.scale.shape, self.scale, self.bias, self.eps)
@@ -534,24 +401,10 @@ def right_answers():
 
         def forward(self, x):
             columns = x.double().movedim(-1, 0)  # (…, C) -> (C, …)
-            total = sum(columns)
-            differences = columns - total / self.emb_dim
+            differences = columns - sum(columns) / self.emb_dim
             squares = (differences * differences).sum(0) / self.emb_dim
             normalized = differences / (squares + self.eps) ** 0.5
             return (normalized.movedim(0, -1) * self.scale + self.shift).to(x.dtype)
-
-    class by_the_book(nn.Module):
-        def __init__(self, emb_dim, eps=1e-5):
-            super().__init__()
-            self.eps = eps
-            self.scale = nn.Parameter(torch.ones(emb_dim))
-            self.shift = nn.Parameter(torch.zeros(emb_dim))
-
-        def forward(self, x):
-            mean = x.mean(dim=-1, keepdim=True)
-            var = x.var(dim=-1, keepdim=True, unbiased=False)
-            norm_x = (x - mean) / torch.sqrt(var + self.eps)
-            return self.scale * norm_x + self.shift
 
     class functional(nn.Module):
         def __init__(self, emb_dim: int, eps: float = 1e-5):
@@ -573,8 +426,7 @@ def right_answers():
     class one_on_another(nn.Module):
         def __init__(self, emb_dim, eps=1e-5):
             super().__init__()
-            self.scale = nn.Parameter(torch.ones(emb_dim))
-            self.shift = nn.Parameter(torch.zeros(emb_dim))
+            self.scale, self.shift = nn.Parameter(torch.ones(emb_dim)), nn.Parameter(torch.zeros(emb_dim))
             self.eps = eps
 
         def forward(self, x):

@@ -134,62 +134,25 @@ MISCONCEPTIONS = [
         replace("x + self.sublayer(x)", "nn.functional.layer_norm(x + self.sublayer(x), x.shape[-1:])"),
         "The sum goes through a layer norm. The path around sublayer should contain nothing else: only x + "
         "sublayer(x)."),
-    mistake("normalized_on_both_ways",
-        replace("return ", "x = nn.functional.layer_norm(x, x.shape[-1:])\n        return "),
-        "The output is added to the normalised x. Then the path around sublayer goes through a norm, and x itself is "
-        "lost."),
     mistake("other_arguments_in_residual", replace("sublayer: nn.Module", "sublayer: nn.Module, emb_dim: int"),
         "The residual cannot be made, because a call got other arguments than it takes. It takes only the module, "
         "and needs no width: there is no norm in it."),
     mistake("relu_after_the_sum", replace("x + self.sublayer(x)", "torch.relu(x + self.sublayer(x))"),
         "The sum goes through ReLU, as in the first residual networks for images. In a transformer the sum is not "
         "changed, so that it can be negative too."),
-    mistake("multiplied", replace("x + ", "x * "),
-        "x and the output of sublayer are multiplied. If a factor is small, gradients become small. A sum passes "
-        "them on without change."),
-    mistake("subtracted", replace("x + ", "x - "),
-        "The output of sublayer is subtracted. Training could adapt to that, but a residual connection is a sum."),
-    mistake("averaged", replace("x + self.sublayer(x)", "(x + self.sublayer(x)) / 2"),
-        "The output is the mean of x and sublayer's output. If x is halved in every block, little of it is left "
-        "after twelve blocks: add the two."),
     mistake("output_added_to_itself",
         replace("return ", "x = self.sublayer(x)\n        return ")
         .replace("return x + self.sublayer(x)", "return x + x"),
         "sublayer's output is added to itself, and x is not in the sum. Store x before you overwrite it."),
-    mistake("sublayer_used_twice", replace("return ", "x = self.sublayer(x)\n        return "),
-        "sublayer is called twice, the second time on its own output. Call it once with x, and add its output to x."),
-    mistake("x_added_twice", replace("x + ", "x + x + "),
-        "x counts twice: it is added to a sum that already contains it."),
-    mistake("side_by_side", replace("x + self.sublayer(x)", "torch.cat([x, self.sublayer(x)], dim=-1)"),
-        "x and the output of sublayer are concatenated. Other networks do that. Here they are added, and the shape "
-        "stays that of x."),
     mistake("dropout_in_residual",
         replace("self.sublayer(x)", "nn.functional.dropout(self.sublayer(x), 0.1, self.training)"),
         "In training there is a dropout in here. The output should be x + sublayer(x), also in training."),
-    mistake("gate_that_begins_at_zero",
-        replace("self.sublayer = ", "self.gate = nn.Parameter(torch.zeros(()))\n        self.sublayer = ")
-        .replace("x + ", "x + self.gate * "),
-        "The output of sublayer has no effect: it is not added, or multiplied by a weight that begins at zero, as in "
-        "some later models. Here add it without a factor: x + sublayer(x)."),
     mistake("sublayer_hidden", replace("= sublayer", "= (sublayer,)").replace("sublayer(x)", "sublayer[0](x)"),
         "sublayer is in a list, a tuple or a function, so its parameters are not found. Make the module itself an "
         "attribute: self.sublayer = sublayer."),
-    mistake("sublayer_copied",
-        replace("self.sublayer = sublayer", "from copy import deepcopy\n        self.sublayer = deepcopy(sublayer)"),
-        "sublayer is copied, so the given module is not the one that is used here. Store sublayer itself."),
-    mistake("batches_of_texts_only",
-        replace("return ", "texts, tokens, features = x.shape if x.dim() == 3 else (1, *x.shape)\n        return "),
-        "The code does not work for every shape: it reads the sizes of x, as if it were always a batch of texts, or "
-        "one text. Addition works for any shape."),
     mistake("squeezed", replace("x + self.sublayer(x)", "(x + self.sublayer(x)).squeeze()"),
         "`squeeze()` removes every dimension of size one, so a text of a single token loses its shape. Keep the "
         "shape."),
-    mistake("way_around_detached", replace("x + ", "x.detach() + "),
-        "The path around sublayer is cut off from the gradients, for example by `.detach()` or `.data`. This path "
-        "exists for the gradients."),
-    mistake("sublayer_detached", replace("sublayer(x)", "sublayer(x).detach()"),
-        "The path through sublayer is cut off from the gradients, before or after it, for example by `.detach()` or "
-        "`torch.no_grad()`. Both sublayer and the layers below it should learn."),
     mistake("residual_detached", replace("x + self.sublayer(x)", "(x + self.sublayer(x)).detach()"), ALL_DETACHED),
     mistake("x_made_float32_in_residual", replace("return ", "x = x.float()\n        return "),
         "x is made float32, so it does not match a float64 sublayer. Keep the dtype of x."),
@@ -219,11 +182,7 @@ def sum_with_a_sublayer(unit: Any, draw: Draw) -> Iterator[Property]:
 
 
 def wrong_answers():
-    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
-
-    import math
-
-    import torch.nn.functional as F
+    """Mistakes without a name. Never run here: the audit reads them."""
 
     class _Keeps(nn.Module):
         """Keeps sublayer, and nothing else."""
@@ -234,7 +193,7 @@ def wrong_answers():
 
     class scaled_by_the_root_of_a_half(_Keeps):
         def forward(self, x):
-            return (x + self.sublayer(x)) * math.sqrt(0.5)
+            return (x + self.sublayer(x)) * 0.5**0.5
 
     class x_subtracted(_Keeps):
         def forward(self, x):
@@ -250,18 +209,11 @@ def wrong_answers():
 
     class relu_on_what_is_added(_Keeps):
         def forward(self, x):
-            return x + F.relu(self.sublayer(x))
-
-    class both_are_returned(_Keeps):
-        def forward(self, x):
-            return x, self.sublayer(x)
+            return x + torch.relu(self.sublayer(x))
 
     class base_class_not_initialized(nn.Module):
         def __init__(self, sublayer):
             self.sublayer = sublayer
-
-        def forward(self, x):
-            return x + self.sublayer(x)
 
     class sublayer_not_called(_Keeps):
         def forward(self, x):
@@ -293,8 +245,7 @@ def right_answers():
         def forward(self, x):
             shortcut = x
             x = self.fn(x)
-            x = x + shortcut
-            return x
+            return x + shortcut
 
     class functional(nn.Module):
         def __init__(self, sublayer: nn.Module):
@@ -303,14 +254,6 @@ def right_answers():
 
         def forward(self, x, *arguments):
             return torch.stack([x, self.sublayer(x, *arguments)]).sum(0)
-
-    class one_on_another(nn.Module):
-        def __init__(self, sublayer):
-            super().__init__()
-            self.sublayer = sublayer
-
-        def forward(self, x):
-            return self.sublayer(x) + x
 
     class ready_made(nn.Sequential):
         def forward(self, x):

@@ -14,7 +14,6 @@ from torch import Tensor
 from grader.suites.transformer_block.shared import (
     ALL_DETACHED,
     CHANGED,
-    DETACHED,
     FLOAT64,
     IN_FLOAT64,
     X_UNCHANGED,
@@ -363,10 +362,6 @@ test_contract = contract(
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-X_TWICE = (
-    "In one of the steps, or in both, x counts twice: it is added to a sum that already contains it. Each step adds "
-    "only its module's output."
-)
 # The two steps of a TransformerBlock.
 ATTEND = "self.dropout(self.attention(self.norm1(x)))"
 THINK = "self.dropout(self.feed_forward(self.norm2(x)))"
@@ -382,12 +377,6 @@ LayerNorm = nn.LayerNorm
 CALLS = ["LayerNorm"]
 
 MISCONCEPTIONS = [
-    mistake("norms_without_parameters",
-        replace("LayerNorm(emb_dim)", "nn.LayerNorm(emb_dim, elementwise_affine=False)", times=2),
-        "The norms have no scale and no shift, for example because of `elementwise_affine=False` or F.layer_norm. "
-        "Some features need a larger scale than others, and the model should learn it."),
-    mistake("root_mean_square_norms", replace("LayerNorm(emb_dim)", "nn.RMSNorm(emb_dim, 1e-5)", times=2),
-        "norm1 and norm2 are RMSNorms, which subtract no mean and have no shift. The block needs layer norms."),
     mistake("post_norm",
         replace(f"x + {ATTEND}", "self.norm1(x + self.dropout(self.attention(x)))")
         .replace(f"x + {THINK}", "self.norm2(x + self.dropout(self.feed_forward(x)))"),
@@ -398,59 +387,26 @@ MISCONCEPTIONS = [
         .replace("self.feed_forward(self.norm2(x))", "self.norm2(self.feed_forward(x))"),
         "The norm acts on the output of a module, before it is added. In pre-norm it acts on the input of the "
         "module: attention(norm1(x))."),
-    mistake("norms_unused", replace("self.norm1(x)", "x").replace("self.norm2(x)", "x"),
-        "The norms are made but never used: attention and feed_forward get x without a norm, and its scale may be "
-        "anything after many blocks."),
     mistake("norm1_unused", replace("self.norm1(x)", "x"),
         "attention gets x without a norm. Each of the two modules needs a norm before it: attention(norm1(x))."),
     mistake("norm2_unused", replace("self.norm2(x)", "x"),
         "feed_forward gets x without a norm. Each of the two modules needs a norm before it: feed_forward(norm2(x))."),
     mistake("norm1_used_twice", replace("self.norm2(x)", "self.norm1(x)"),
         "Both steps use norm1, and norm2 is made but never used. Each norm has its own scale and shift to learn."),
-    mistake("one_norm_under_two_names", replace("self.norm2 = LayerNorm(emb_dim)", "self.norm2 = self.norm1"),
-        "norm1 and norm2 are the same module, so they share scale and shift. Make two norms."),
     mistake("one_norm_made_for_both",
         replace("self.norm2 = LayerNorm(emb_dim)", "").replace("self.norm2(x)", "self.norm1(x)"),
         "There is no norm2: norm1 does the work of both. Each norm has its own scale and shift to learn, so make two."),
-    mistake("norms_exchanged",
-        replace("attention(self.norm1", "attention(self.norm2").replace("forward(self.norm2", "forward(self.norm1"),
-        "The norms are swapped: norm1 comes before attention, and norm2 before feed_forward."),
     mistake("norms_of_other_names",
         replace("self.norm1", "self.ln1", times=2).replace("self.norm2", "self.ln2", times=2),
         "The norms have other names, such as ln1 or ln_1. Code that loads weights uses the names: call them norm1 "
         "and norm2."),
-    mistake("third_norm_at_the_end", replace(f"x + {THINK}", f"nn.functional.layer_norm(x + {THINK}, x.shape[-1:])"),
-        "A third norm acts on the output. Such a norm comes once, after the last block of the whole stack, and not "
-        "in each block."),
     mistake("no_residuals", replace("x + ", "", times=2),
         "Nothing is added to x: each step returns only its module's output. Write x = x + … in both steps."),
-    mistake("first_residual_forgotten", replace("x = x + ", "x = "),
-        "In the first step x is not added: attention's output replaces it. Both steps are x = x + …."),
-    mistake("second_residual_forgotten", replace("return x + ", "return "),
-        "In the second step nothing is added: feed_forward's output replaces the sum. Both steps are x = x + …."),
     mistake("added_to_the_normalized_x",
         replace("x = x", "x = self.norm1(x)\n        x = x").replace("attention(self.norm1(x))", "attention(x)")
         .replace("return x", "x = self.norm2(x)\n        return x").replace("forward(self.norm2(x))", "forward(x)"),
         "The output is added to the normalised x. Then the path from block to block goes through the norms. Keep x "
         "itself for the sum."),
-    mistake("first_sum_from_the_normalized_x",
-        replace("x = x", "x = self.norm1(x)\n        x = x").replace("attention(self.norm1(x))", "attention(x)"),
-        "In the first step the output is added to the normalised x, so the path around attention goes through norm1. "
-        "Keep x itself for the sum."),
-    mistake("second_sum_from_the_normalized_x",
-        replace("return x", "x = self.norm2(x)\n        return x").replace("forward(self.norm2(x))", "forward(x)"),
-        "In the second step the output is added to the normalised sum, so the path around feed_forward goes through "
-        "norm2. Keep the sum itself."),
-    mistake("first_step_post_norm", replace(f"x + {ATTEND}", "self.norm1(x + self.dropout(self.attention(x)))"),
-        "The first step is post-norm: attention gets x without a norm, and the sum goes through norm1. In pre-norm "
-        "norm1 comes before attention, and the sum is not normalised."),
-    mistake("second_step_post_norm", replace(f"x + {THINK}", "self.norm2(x + self.dropout(self.feed_forward(x)))"),
-        "The second step is post-norm: feed_forward gets the sum without a norm, and the new sum goes through norm2. "
-        "In pre-norm norm2 comes before feed_forward, and the sum is not normalised."),
-    mistake("norms_before_and_after",
-        replace(f"x + {ATTEND}", f"self.norm1(x + {ATTEND})").replace(f"x + {THINK}", f"self.norm2(x + {THINK})"),
-        "Each norm is used twice, before the module and again on the sum. In pre-norm it comes only before the "
-        "module, and the sum is not normalised."),
     mistake("second_step_added_to_x", replace("x = x", "first = x").replace("self.norm2(x)", "self.norm2(first)"),
         "The second step adds to the first step's x, so attention's output is not in the sum. Use the sum of the "
         "first step, both in norm2 and in the addition."),
@@ -460,32 +416,13 @@ MISCONCEPTIONS = [
     mistake("one_residual_around_both", replace("x = x +", "first =").replace("self.norm2(x)", "self.norm2(first)"),
         "x is added only once, at the end of both steps. Each step needs its own sum, so that gradients have a path "
         "around each of the two modules."),
-    mistake("x_added_once_more", replace("x = x", "first = x\n        x = x").replace("return x", "return first + x"),
-        "x is added again at the end, after the two sums. Each step adds only its module's output."),
-    mistake("x_added_twice_in_the_first_step", replace("x = x +", "x = x + x +"), X_TWICE),
-    mistake("x_added_twice_in_the_second_step", replace("return x +", "return x + x +"), X_TWICE),
-    mistake("x_added_twice_in_both_steps", replace("x + self", "x + x + self", times=2), X_TWICE),
-    mistake("feed_forward_first",
-        replace("self.attention(self.norm1", "self.feed_forward(self.norm1")
-        .replace("self.feed_forward(self.norm2", "self.attention(self.norm2"),
-        "The order is wrong: feed_forward works first. First attention lets tokens exchange information, and then "
-        "feed_forward processes each token."),
-    mistake("feed_forward_first_with_its_norm",
-        replace(f"x = x + {ATTEND}", f"x = x + {THINK}").replace(f"return x + {THINK}", f"return x + {ATTEND}"),
-        "The feed-forward comes first. Attention with norm1 is the first step, and the feed-forward with norm2 the "
-        "second."),
-    mistake("feed_forward_unused", replace(f" + {THINK}", ""),
-        "feed_forward is never used: the block ends after attention. It needs both steps."),
-    mistake("attention_unused", replace(f" + {ATTEND}", ""),
-        "attention is never used, so tokens exchange no information. The block needs both steps, attention first."),
+    mistake("x_added_twice_in_both_steps", replace("x + self", "x + x + self", times=2),
+        "In one of the steps, or in both, x counts twice: it is added to a sum that already contains it. Each step "
+        "adds only its module's output."),
     mistake("tokens_in_front_for_attention",
         replace("self.attention(self.norm1(x))", "self.attention(self.norm1(x).transpose(0, 1)).transpose(0, 1)"),
         "Batch and tokens are swapped before attention. The given modules take (B, T, emb_dim), so do not transpose "
         "x."),
-    mistake("texts_joined_for_attention",
-        replace("self.attention(self.norm1(x))", "self.attention(self.norm1(x).flatten(0, 1)[None]).view(x.shape)"),
-        "attention gets all texts of the batch as one long text, so tokens use information from other texts. Give it "
-        "(B, T, emb_dim)."),
     mistake("attention_given_three_things", replace("self.norm1(x)", "*[self.norm1(x)] * 3"),
         "attention or feed_forward gets more than one argument. torch's nn.MultiheadAttention takes queries, keys, "
         "values and a mask. But the modules here take only x, and compute the rest themselves."),
@@ -505,20 +442,9 @@ MISCONCEPTIONS = [
     mistake("dropout_never_applied", replace("self.dropout(", "(", times=2),
         "In training every output is as it is in eval mode: nothing is dropped. Drop a part of attention's output, "
         "and of feed_forward's output."),
-    mistake("feed_forward_not_dropped", replace("self.dropout(self.feed_forward", "(self.feed_forward"),
-        "Only attention's output is dropped. Both steps have a dropout before the sum."),
-    mistake("attention_not_dropped", replace("self.dropout(self.attention", "(self.attention"),
-        "Only feed_forward's output is dropped. Both steps have a dropout before the sum."),
     mistake("sums_dropped", replace("x + self.dropout(", "self.dropout(x + ", times=2),
         "Dropout acts on the sums. It drops parts of x too, which no later block can restore. Drop the module's "
         "output, and then add."),
-    mistake("output_dropped",
-        replace("self.dropout(self.attention", "(self.attention").replace("x + self.dropout(", "self.dropout(x + "),
-        "Dropout drops parts of x too: it acts on the output of the whole block, or on the x that is added. Drop the "
-        "module's output, in each of the two steps, and then add."),
-    mistake("x_dropped", replace("self.dropout(", "(", times=2).replace("x = x", "x = self.dropout(x)\n        x = x"),
-        "Dropout acts on x at the beginning, so the dropped parts are missing in the sum too. Drop the module's "
-        "output."),
     mistake("dropped_before_the_modules",
         replace("self.dropout(self.attention(", "self.attention(self.dropout(")
         .replace("self.dropout(self.feed_forward(", "self.feed_forward(self.dropout("),
@@ -529,32 +455,9 @@ MISCONCEPTIONS = [
         "stays the same."),
     mistake("dropped_in_eval_mode_too", dropping("nn.functional.dropout(given, dropout)"),
         "Numbers are dropped in eval mode too. F.dropout needs `training=self.training`; nn.Dropout knows the mode."),
-    mistake("share_turned_round", replace("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)"),
-        "The probability is inverted: a fraction of 1 - dropout becomes zero. dropout is the probability of dropping "
-        "a number."),
-    mistake("always_a_fifth_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.2)"),
-        "The probability of dropout is always 0.2, as in a well-known lecture, and ignores the argument. Pass it on."),
     mistake("always_half_dropped", replace("nn.Dropout(dropout)", "nn.Dropout()"),
         "The probability of dropout is always one half, which is PyTorch's default, and ignores the argument. Pass "
         "it on."),
-    mistake("dropped_twice",
-        replace("self.dropout(", "self.dropout(self.dropout(", times=2).replace(")))\n", "))))\n", times=2),
-        "The output of each module goes through dropout twice, so more numbers are lost than `dropout` says. One "
-        "dropout before each sum is enough."),
-    mistake("always_a_tenth_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.1)"),
-        "The probability of dropout is always 0.1 and ignores the argument. Pass it on: nn.Dropout(dropout)."),
-    mistake("whole_tokens_dropped",
-        dropping("given * nn.functional.dropout(torch.ones_like(given[..., :1]), dropout, self.training)"),
-        "Whole tokens are dropped: there is one draw for each token. Draw for each feature of each token, as "
-        "nn.Dropout does."),
-    mistake("tokens_dropped_alike",
-        dropping("given * nn.functional.dropout(torch.ones_like(given[:, :1]), dropout, self.training)"),
-        "The same features are dropped for all tokens of a text. Draw for each feature of each token, as nn.Dropout "
-        "does. nn.Dropout1d and similar modules drop whole channels."),
-    mistake("texts_dropped_alike",
-        dropping("given * nn.functional.dropout(torch.ones_like(given[:1]), dropout, self.training)"),
-        "All texts of a batch have the same numbers dropped. Draw for each text separately, as nn.Dropout does for "
-        "the whole tensor."),
     mistake("always_the_same_draws",
         dropping("given * torch.full_like(given, 1 - dropout).bernoulli(generator=torch.Generator().manual_seed(42))"
                  " / (1 - dropout) if self.training else given"),
@@ -563,11 +466,7 @@ MISCONCEPTIONS = [
     mistake("block_squeezed", replace(f"x + {THINK}", f"(x + {THINK}).squeeze()"),
         "`squeeze()` removes every dimension of size one, so a single text or a single token loses its shape. Keep "
         "the shape."),
-    mistake("block_detached", replace("x = x", "x = x.detach()\n        x = x"), DETACHED),
     mistake("block_output_detached", replace(f"x + {THINK}", f"(x + {THINK}).detach()"), ALL_DETACHED),
-    mistake("ways_around_detached", replace("x + ", "x.detach() + ", times=2),
-        "x is cut off from the gradients in the sums, for example by `.detach()` or `.data`. The path around the "
-        "modules exists for the gradients."),
     mistake("x_changed_by_the_block",
         replace("x = x +", "x +=").replace(f"return x + {THINK}", f"x += {THINK}\n        return x"), CHANGED),
 ]  # fmt: skip
@@ -673,50 +572,8 @@ def numbers_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Property]:
 def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
-    class _LayerNorm(nn.Module):
-        def __init__(self, emb_dim, eps=1e-5):
-            super().__init__()
-            self.eps = eps
-            self.scale = nn.Parameter(torch.ones(emb_dim))
-            self.shift = nn.Parameter(torch.zeros(emb_dim))
-
-        def forward(self, x):
-            mean = x.mean(dim=-1, keepdim=True)
-            var = x.var(dim=-1, keepdim=True, unbiased=False)
-            return self.scale * (x - mean) / torch.sqrt(var + self.eps) + self.shift
-
-    class one_norm_under_two_names__and__added_to_the_normalized_x(nn.Module):
-        def __init__(self, attention, feed_forward, emb_dim, dropout):
-            super().__init__()
-            self.attention = attention
-            self.feed_forward = feed_forward
-            norm = nn.LayerNorm(emb_dim)
-            self.norm1 = norm
-            self.norm2 = norm
-            self.dropout = nn.Dropout(dropout)
-
-        def forward(self, x):
-            x = self.norm1(x)
-            x = x + self.dropout(self.attention(x))
-            x = self.norm2(x)
-            x = x + self.dropout(self.feed_forward(x))
-            return x
-
-    class norm2_unused__and__sums_dropped(nn.Module):
-        def __init__(self, attention, feed_forward, emb_dim, dropout):
-            super().__init__()
-            self.attention = attention
-            self.feed_forward = feed_forward
-            self.norm1 = _LayerNorm(emb_dim)
-            self.norm2 = _LayerNorm(emb_dim)
-            self.drop = nn.Dropout(dropout)
-
-        def forward(self, x):
-            x = self.drop(x + self.attention(self.norm1(x)))
-            return self.drop(x + self.feed_forward(x))
-
-    class _Parts(nn.Module):
-        """What a block is made of, and nothing else."""
+    class _Block(nn.Module):
+        """A block that is right."""
 
         def __init__(self, attention, feed_forward, emb_dim, dropout):
             super().__init__()
@@ -724,113 +581,71 @@ def wrong_answers():
             self.norm1, self.norm2 = nn.LayerNorm(emb_dim), nn.LayerNorm(emb_dim)
             self.dropout = nn.Dropout(dropout)
 
-    class attention_twice(_Parts):
+        def forward(self, x):
+            x = x + self.dropout(self.attention(self.norm1(x)))
+            return x + self.dropout(self.feed_forward(self.norm2(x)))
+
+    class norm2_unused__and__sums_dropped(_Block):
+        def forward(self, x):
+            x = self.dropout(x + self.attention(self.norm1(x)))
+            return self.dropout(x + self.feed_forward(x))
+
+    class attention_twice(_Block):
         def forward(self, x):
             x = x + self.dropout(self.attention(self.norm1(x)))
             return x + self.dropout(self.attention(self.norm2(x)))
 
-    class both_norms_in_front_of_attention(_Parts):
+    class both_norms_in_front_of_attention(_Block):
         def forward(self, x):
             x = x + self.dropout(self.attention(self.norm2(self.norm1(x))))
             return x + self.dropout(self.feed_forward(x))
 
-    class halved_sums(_Parts):
+    class halved_sums(_Block):
         def forward(self, x):
             x = (x + self.dropout(self.attention(self.norm1(x)))) / 2
             return (x + self.dropout(self.feed_forward(self.norm2(x)))) / 2
 
-    class only_the_path_is_dropped(_Parts):
+    class only_the_path_is_dropped(_Block):
         def forward(self, x):
             x = self.dropout(x) + self.attention(self.norm1(x))
             return self.dropout(x) + self.feed_forward(self.norm2(x))
 
-    class norms_dropped_too(_Parts):
+    class norms_dropped_too(_Block):
         def forward(self, x):
             x = x + self.dropout(self.attention(self.dropout(self.norm1(x))))
             return x + self.dropout(self.feed_forward(self.dropout(self.norm2(x))))
 
-    class scaled_down_where_kept(_Parts):
-        def forward(self, x):
-            keep = 1 - self.dropout.p
-            x = x + self.dropout(self.attention(self.norm1(x))) * keep * keep
-            return x + self.dropout(self.feed_forward(self.norm2(x))) * keep * keep
-
-    class a_pair_expected_of_attention(_Parts):
-        def forward(self, x):
-            attended, _ = self.attention(self.norm1(x))
-            x = x + self.dropout(attended)
-            return x + self.dropout(self.feed_forward(self.norm2(x)))
-
-    class base_class_not_initialized(nn.Module):
+    class base_class_not_initialized(_Block):
         def __init__(self, attention, feed_forward, emb_dim, dropout):
             self.attention, self.feed_forward = attention, feed_forward
-            self.norm1, self.norm2 = nn.LayerNorm(emb_dim), nn.LayerNorm(emb_dim)
-            self.dropout = nn.Dropout(dropout)
 
-        def forward(self, x):
-            x = x + self.dropout(self.attention(self.norm1(x)))
-            return x + self.dropout(self.feed_forward(self.norm2(x)))
-
-    class norms_in_a_list(nn.Module):
+    class dropout_number_called(_Block):
         def __init__(self, attention, feed_forward, emb_dim, dropout):
-            super().__init__()
-            self.attention, self.feed_forward = attention, feed_forward
-            self.norms = [nn.LayerNorm(emb_dim), nn.LayerNorm(emb_dim)]
-            self.dropout = nn.Dropout(dropout)
-
-        def forward(self, x):
-            x = x + self.dropout(self.attention(self.norms[0](x)))
-            return x + self.dropout(self.feed_forward(self.norms[1](x)))
-
-    class norm_made_in_each_call(nn.Module):
-        def __init__(self, attention, feed_forward, emb_dim, dropout):
-            super().__init__()
-            self.attention, self.feed_forward = attention, feed_forward
-            self.emb_dim = emb_dim
-            self.dropout = nn.Dropout(dropout)
-
-        def forward(self, x):
-            norm1, norm2 = nn.LayerNorm(self.emb_dim), nn.LayerNorm(self.emb_dim)
-            x = x + self.dropout(self.attention(norm1(x)))
-            return x + self.dropout(self.feed_forward(norm2(x)))
-
-    class dropout_number_called(nn.Module):
-        def __init__(self, attention, feed_forward, emb_dim, dropout):
-            super().__init__()
-            self.attention, self.feed_forward = attention, feed_forward
-            self.norm1, self.norm2 = nn.LayerNorm(emb_dim), nn.LayerNorm(emb_dim)
+            super().__init__(attention, feed_forward, emb_dim, dropout)
+            del self.dropout
             self.dropout = dropout
 
-        def forward(self, x):
-            x = x + self.dropout(self.attention(self.norm1(x)))
-            return x + self.dropout(self.feed_forward(self.norm2(x)))
-
-    class attention_not_called(_Parts):
+    class attention_not_called(_Block):
         def forward(self, x):
             x = x + self.attention
             return x + self.dropout(self.feed_forward(self.norm2(x)))
 
-    class one_norm_of_another_name(nn.Module):
+    class one_norm_of_another_name(_Block):
         def __init__(self, attention, feed_forward, emb_dim, dropout):
-            super().__init__()
-            self.attention, self.feed_forward = attention, feed_forward
+            super().__init__(attention, feed_forward, emb_dim, dropout)
+            del self.norm1, self.norm2
             self.norm = nn.LayerNorm(emb_dim)
-            self.dropout = nn.Dropout(dropout)
 
         def forward(self, x):
             x = x + self.dropout(self.attention(self.norm(x)))
             return x + self.dropout(self.feed_forward(self.norm(x)))
 
-    class norms_without_shift(_Parts):
+    class norms_without_shift(_Block):
         def __init__(self, attention, feed_forward, emb_dim, dropout):
             super().__init__(attention, feed_forward, emb_dim, dropout)
             self.norm1, self.norm2 = nn.LayerNorm(emb_dim, bias=False), nn.LayerNorm(emb_dim, bias=False)
 
-        def forward(self, x):
-            x = x + self.dropout(self.attention(self.norm1(x)))
-            return x + self.dropout(self.feed_forward(self.norm2(x)))
-
-    class kept_numbers_not_scaled__masked_at_random(_Parts):
+    class kept_numbers_not_scaled__masked_at_random(_Block):
         def forward(self, x):
             for norm, part in ((self.norm1, self.attention), (self.norm2, self.feed_forward)):
                 given = part(norm(x))
@@ -861,36 +676,25 @@ def right_answers():
         def drop(self, y):
             if not self.training or self.p == 0:
                 return y
-            keep = torch.rand(y.shape) >= self.p
-            return y * keep / (1 - self.p)
+            return y * (torch.rand(y.shape) >= self.p) / (1 - self.p)
 
         def forward(self, x):
             y = self.drop(self.attention(self.norm1(x)))
-            z = self.drop(self.feed_forward(self.norm2(x + y)))
-            return x + y + z
+            return x + y + self.drop(self.feed_forward(self.norm2(x + y)))
 
     class by_the_book(nn.Module):
         def __init__(self, attention, feed_forward, emb_dim, dropout):
             super().__init__()
-            self.att = attention
-            self.ff = feed_forward
-            self.norm1 = LayerNorm(emb_dim)
-            self.norm2 = LayerNorm(emb_dim)
+            self.att, self.ff = attention, feed_forward
+            self.norm1, self.norm2 = LayerNorm(emb_dim), LayerNorm(emb_dim)
             self.drop_shortcut = nn.Dropout(dropout)
 
         def forward(self, x):
             shortcut = x
-            x = self.norm1(x)
-            x = self.att(x)
-            x = self.drop_shortcut(x)
-            x = x + shortcut
-
-            shortcut = x
-            x = self.norm2(x)
-            x = self.ff(x)
-            x = self.drop_shortcut(x)
-            x = x + shortcut
-            return x
+            x = self.drop_shortcut(self.att(self.norm1(x)))
+            shortcut = x = x + shortcut
+            x = self.drop_shortcut(self.ff(self.norm2(x)))
+            return x + shortcut
 
     class functional(nn.Module):
         def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float):
@@ -922,14 +726,10 @@ def right_answers():
     class ready_made(nn.Module):
         def __init__(self, attention, feed_forward, emb_dim, dropout):
             super().__init__()
-            self.norm1 = nn.LayerNorm(emb_dim)
-            self.norm2 = nn.LayerNorm(emb_dim)
-            self.steps = nn.ModuleDict(
-                {
-                    "communicate": nn.Sequential(self.norm1, attention, nn.Dropout(dropout)),
-                    "compute": nn.Sequential(self.norm2, feed_forward, nn.Dropout(dropout)),
-                }
-            )
+            self.norm1, self.norm2 = nn.LayerNorm(emb_dim), nn.LayerNorm(emb_dim)
+            communicate = nn.Sequential(self.norm1, attention, nn.Dropout(dropout))
+            compute = nn.Sequential(self.norm2, feed_forward, nn.Dropout(dropout))
+            self.steps = nn.ModuleDict({"communicate": communicate, "compute": compute})
 
         def forward(self, x):
             for step in self.steps.values():

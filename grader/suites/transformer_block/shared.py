@@ -163,10 +163,6 @@ def expect_exact_in_training(module: RemoteObject, x: torch.Tensor, expected: to
 FLOAT64 = "works in float64 after .double()"
 IN_FLOAT64 = "After .double() the {} should take float64 inputs and give the correct output."
 X_UNCHANGED = ("x is not changed", "The output should be correct, and the call should not change x.")
-DETACHED = (
-    "The input is cut off from the gradients, for example by `.detach()`, `.data` or `torch.no_grad()`. So nothing "
-    "below this module could learn."
-)
 ALL_DETACHED = (
     "The output is cut off from the gradients, for example by `.detach()` or `.data` at the end, or by "
     "`torch.no_grad()` around everything. So neither this module nor anything below it could learn."

@@ -122,11 +122,6 @@ test_contract = contract(
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-THROWN_AWAY = (
-    "make_block is called once more than needed, and this block is not used. Making a block takes time and memory: "
-    "call it exactly num_blocks times."
-)
-
 
 def stack_that(*forward: str) -> Replacements:
     """The blocks in a subclass of nn.Sequential whose forward has these lines."""
@@ -138,40 +133,18 @@ MISCONCEPTIONS = [
     mistake("one_block_many_times", replace("(make_block() for _ in range(num_blocks))", "[make_block()] * num_blocks"),
         "make_block is called once, and the same block is used num_blocks times: `[make_block()] * n` contains one "
         "block n times. Call it for each block: `[make_block() for _ in range(n)]`."),
-    mistake("copies_of_one_block",
-        replace("return ", "from copy import deepcopy\n    block = make_block()\n    return ")
-        .replace("make_block() for", "deepcopy(block) for"),
-        "make_block is called once, and its block is copied. Then all blocks begin with the same weights: call "
-        "make_block for each of them."),
-    mistake("last_block_first",
-        replace("(make_block() for _ in range(num_blocks))", "[make_block() for _ in range(num_blocks)][::-1]"),
-        "The blocks are used in reverse order: the last one gets x first. Use them in the order in which they were "
-        "made."),
     mistake("one_block_too_few", replace("range(num_blocks)", "range(num_blocks - 1)"),
         "One block is missing. Count the calls of make_block: range(n) has n numbers, and range(1, n) has one less."),
-    mistake("one_block_too_many", replace("range(num_blocks)", "range(num_blocks + 1)"),
-        "There is one block too many. Count the calls of make_block: range(n) has n numbers, and range(n + 1) has "
-        "one more."),
     mistake("one_block_thrown_away",
         replace("(make_block() for _ in range(num_blocks))", "[make_block() for _ in range(num_blocks + 1)][:-1]"),
-        THROWN_AWAY),
-    mistake("first_block_thrown_away",
-        replace("(make_block() for _ in range(num_blocks))", "[make_block() for _ in range(num_blocks + 1)][1:]"),
-        THROWN_AWAY),
-    mistake("always_three_blocks", replace("range(num_blocks)", "range(3)"),
-        "There are always three blocks, as in the worked example. Use the second argument, num_blocks."),
+        "make_block is called once more than needed, and this block is not used. Making a block takes time and "
+        "memory: call it exactly num_blocks times."),
     mistake("outputs_thrown_away", stack_that("for block in self:", "    block(x)", "return x"),
         "The blocks have no effect: their outputs are not kept, and x itself comes out. Each block should get the "
         "output of the block before it: x = block(x)."),
-    mistake("only_the_first_block_works", stack_that("return self[0](x)"),
-        "Only one block is used, and the others are not. Each block should get the output of the block before it: x "
-        "= block(x)."),
     mistake("every_block_gets_x", stack_that("return [block(x) for block in self][-1]"),
         "Only the last block has an effect: every block gets x itself, or the others are not called. Each block "
         "should get the output of the block before it: x = block(x)."),
-    mistake("blocks_side_by_side", stack_that("return sum(block(x) for block in self)"),
-        "Every block gets x itself, and their outputs are added up. Use the blocks one after the other: each gets "
-        "the output of the block before it."),
     mistake("residual_around_each_block", stack_that("for block in self:", "    x = x + block(x)", "return x"),
         "x is added around each block. A block already contains its residual connections, so pass on only its output."),
     mistake("norm_after_the_stack", stack_that("return nn.functional.layer_norm(super().forward(x), x.shape[-1:])"),
@@ -184,33 +157,17 @@ MISCONCEPTIONS = [
         "The new stack has no parameters: its blocks are in a plain list, or are made only when it is called. "
         "Optimisers, `.double()` and `state_dict` do not find them. Make them at once; nn.ModuleList and "
         "nn.Sequential register them."),
-    mistake("a_function_instead_of_a_module",
-        replace("return ", "stack = ")
-        .replace("range(num_blocks)))", "range(num_blocks)))\n    return lambda x: stack(x)"),
-        "The result is a function. It works, but it has no parameters, no training mode and no `.to(device)`: make a "
-        "module of the blocks."),
     mistake("module_list_returned", replace("nn.Sequential(*", "nn.ModuleList("),
         "The result is an nn.ModuleList. It contains modules, but does not call them; nn.Sequential calls one after "
         "the other."),
-    mistake("list_returned", replace("nn.Sequential(*", "list("),
-        "The result is a list of blocks. A stack is one module that takes x and returns the last block's output."),
     mistake("asterisk_or_call_forgotten", replace("*", ""),
         "nn.Sequential gets something that is not a module: a list, or make_block itself, which makes a block only "
         "when it is called. Pass the modules one by one: nn.Sequential(*blocks)."),
-    mistake("make_block_given_an_argument", replace("make_block() for _", "make_block(place) for place"),
-        "make_block gets an argument, such as the number of the block. It takes none: make_block()."),
-    mistake("make_block_never_called",
-        stack_that("for _ in range(num_blocks):", "    x = make_block(x)", "return x")
-        .replace("return Stack(*(make_block() for _ in range(num_blocks)))", "return lambda x: Stack()(x)"),
-        "make_block itself is used instead of the blocks. It is a function that makes one: call it, make_block()."),
     mistake("blocks_made_in_each_call",
         stack_that("for _ in range(num_blocks):", "    x = make_block()(x)", "return x")
         .replace("*(make_block() for _ in range(num_blocks))", ""),
         "New blocks are made in each call of the stack, and lost after it with everything that they have learned. "
         "Make them once, and store them."),
-    mistake("detached_between_blocks", stack_that("for block in self:", "    x = block(x.detach())", "return x"),
-        "The gradients are cut off in the stack, as if the input of a block were detached, either x or the output of "
-        "the block before it. So nothing below it could learn."),
     mistake("stack_detached", stack_that("return super().forward(x).detach()"),
         "The output of the last block is cut off from the gradients, for example by `.detach()` or `.data`, or all "
         "blocks run under `torch.no_grad()`. So neither a block nor anything below the stack could learn."),
@@ -252,25 +209,26 @@ def blocks_in_sequence(unit: Any, draw: Draw) -> Iterator[Property]:
 def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
-    class _Stack(nn.Module):
-        def __init__(self, blocks):
-            super().__init__()
-            self.blocks = blocks
-
-        def forward(self, x):
-            for block in self.blocks:
-                y = block(x)
-            return y
-
-    def every_block_gets_x__and__blocks_in_a_plain_list(make_block, num_blocks):
-        return _Stack([make_block() for _ in range(num_blocks)])
-
     class _Blocks(nn.Module):
-        """Keeps the blocks, and nothing else."""
-
         def __init__(self, blocks):
             super().__init__()
             self.blocks = nn.ModuleList(blocks)
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return x
+
+    def every_block_gets_x__and__blocks_in_a_plain_list(make_block, num_blocks):
+        class Stack(nn.Module):
+            def forward(self, x):
+                for block in self.blocks:
+                    y = block(x)
+                return y
+
+        stack = Stack()
+        stack.blocks = [make_block() for _ in range(num_blocks)]
+        return stack
 
     def number_in_the_place_of_a_range(make_block, num_blocks):
         return nn.Sequential(*[make_block() for _ in num_blocks])
@@ -279,25 +237,12 @@ def wrong_answers():
         return nn.Sequential(make_block() * num_blocks)
 
     def argument_of_a_class_forgotten(make_block, num_blocks):
-        blocks = [make_block() for _ in range(num_blocks)]
-
-        class Stack(_Blocks):
-            def forward(self, x):
-                for block in self.blocks:
-                    x = block(x)
-                return x
-
-        return Stack(*blocks)
+        return _Blocks(*[make_block() for _ in range(num_blocks)])
 
     def base_class_not_initialized(make_block, num_blocks):
         class Stack(nn.Module):
             def __init__(self):
                 self.blocks = nn.ModuleList(make_block() for _ in range(num_blocks))
-
-            def forward(self, x):
-                for block in self.blocks:
-                    x = block(x)
-                return x
 
         return Stack()
 
@@ -320,26 +265,6 @@ def wrong_answers():
 
         return Stack(make_block() for _ in range(num_blocks))
 
-    def all_outputs_returned(make_block, num_blocks):
-        class Stack(_Blocks):
-            def forward(self, x):
-                outputs = []
-                for block in self.blocks:
-                    x = block(x)
-                    outputs.append(x)
-                return outputs
-
-        return Stack(make_block() for _ in range(num_blocks))
-
-    def returns_in_the_loop(make_block, num_blocks):
-        class Stack(_Blocks):
-            def forward(self, x):
-                for block in self.blocks[:2]:
-                    x = block(x)
-                return x
-
-        return Stack(make_block() for _ in range(num_blocks))
-
     def twice_through(make_block, num_blocks):
         blocks = [make_block() for _ in range(num_blocks)]
         return nn.Sequential(*blocks, *blocks)
@@ -347,18 +272,12 @@ def wrong_answers():
     def x_added_at_the_end(make_block, num_blocks):
         class Stack(_Blocks):
             def forward(self, x):
-                shortcut = x
-                for block in self.blocks:
-                    x = block(x)
-                return x + shortcut
+                return super().forward(x) + x
 
         return Stack(make_block() for _ in range(num_blocks))
 
     def one_block_alone(make_block, num_blocks):
         return make_block()
-
-    def forward_forgotten(make_block, num_blocks):
-        return _Blocks(make_block() for _ in range(num_blocks))
 
     def asterisk_before_one_block(make_block, num_blocks):
         return nn.Sequential(*make_block())
