@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from grader.suites.attention_mistakes import FIXED, VALUES_AS_KEYS, ZEROS_HIDDEN
 from grader.suites.attention_probes import is_seen, one_hot_at_low_scores
 from grader.suites.causal import AHEAD, LOW, expect_hidden, fitting_tokens, steps_back
 from grader.suites.encoder_decoder_attention.shared import B, Function, Pair, context_of, products_of, softmax_of
@@ -371,10 +370,6 @@ def test_cross_attention_leaves_its_arguments_alone(student: Student, fresh: Fre
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
 HIDDEN_LINE = "scores = scores.masked_fill(padding_mask.unsqueeze(1), -torch.inf)"
-NO_MASK = (
-    "Without a mask there is an error. The mask is optional, so its default is None: `padding_mask=None`. Check `if "
-    "padding_mask is not None` before you use it."
-)
 
 MISCONCEPTIONS = [
     mistake("scaling_forgotten", replace(" / keys.shape[-1] ** 0.5", ""),
@@ -383,91 +378,29 @@ MISCONCEPTIONS = [
     mistake("half_instead_of_root", replace("** 0.5", "* 0.5"),
         "Python evaluates `/` and `*` from left to right: `/ d_out*0.5` divides by d_out and then multiplies by 0.5. "
         "A square root is a power, `d_out**0.5`."),
-    mistake("twentieth_root", replace("0.5", "0.05"),
-        "The root is mistyped: the power .05 hardly changes the scores. A square root is the power 0.5, or "
-        "`math.sqrt`."),
-    mistake("fifth_power", replace("0.5", "5"),
-        "The scores are divided by the fifth power of d_out, so all tokens of context have almost the same weight. "
-        "Perhaps a dot is missing: the root is the power 0.5."),
-    mistake("square_instead_of_root", replace("0.5", "2"),
-        "The scores are divided by the square of d_out, which makes them far too small. Divide by its square root, "
-        "the power 0.5."),
-    mistake("multiplied_by_the_root", replace("/ keys.shape[-1] ** 0.5", "* keys.shape[-1] ** 0.5"),
-        "The scores are multiplied by the root of d_out. Wider queries and keys have larger dot products, so make "
-        "them smaller: divide, or use the power -0.5."),
-    mistake("multiplied_by_half_the_width", replace("/ keys.shape[-1] ** 0.5", "* keys.shape[-1] * 0.5"),
-        "The scores are multiplied by half of d_out. Divide by its root: a root is a power, `**`, and dividing by it "
-        "is the power -0.5."),
     mistake("divided_by_the_width_itself", replace(" ** 0.5", ""),
         "The scores are divided by d_out itself. Their standard deviation is the root of d_out, so divide by this "
         "root to bring it to 1."),
-    mistake("scaled_by_d_query", replace("keys.shape[-1]", "x.shape[-1]"),
-        "The scores are divided by √d_query. The dot products are between projected tokens, and their width is d_out."),
-    mistake("scaled_by_d_context", replace("keys.shape[-1]", "context.shape[-1]"),
-        "The scores are divided by √d_context. The dot products are between projected tokens, and their width is "
-        "d_out."),
-    mistake("scaled_by_the_length_of_the_context", replace("keys.shape[-1]", "keys.shape[1]"),
-        "The scores are divided by the root of the number of tokens in the context. A dot product sums over "
-        "features, so divide by the root of their number, d_out."),
-    mistake("scaled_by_root_of_eight", replace("keys.shape[-1] ** 0.5", "8**0.5"), FIXED),
-    mistake("scaled_by_eight", replace("keys.shape[-1] ** 0.5", "8"), FIXED),
     mistake("scaled_after_softmax", replace(" / keys.shape[-1] ** 0.5, dim=-1)", ", dim=-1) / keys.shape[-1] ** 0.5"),
         "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."),
-    mistake("queries_from_context", replace("W_query(x)", "W_query(context)"),
-        "The queries come from context. They should come from the text that is being written: queries from x, and "
-        "one output for each token of x."),
-    mistake("keys_from_x", replace("W_key(context)", "W_key(x)"),
-        "The keys come from x, so the written text is compared with itself. Each query should find the tokens of "
-        "context that fit it: keys from context."),
-    mistake("values_from_x", replace("W_value(context)", "W_value(x)"),
-        "The values come from x. The output should contain information from the other text: values from context, "
-        "like the keys."),
-    mistake("context_never_looked_at", replace("(context)", "(x)", 2),
-        "This is self-attention: queries, keys and values all come from x, and context is never used. Keys and "
-        "values should come from context."),
     mistake("x_and_context_exchanged", replace("x: torch.Tensor, context:", "context: torch.Tensor, x:"),
         "x and context are swapped: queries come from context, keys and values from x. Queries should come from the "
         "text that is being written, x."),
     mistake("keys_handed_over", replace("W_value(context)", "W_key(context)"),
         "W_value is made but never used, and the weights mix the keys. Keys are only compared with queries. The "
         "weights should mix the values."),
-    mistake("context_mixed_unprojected", replace("self.W_value(context)", "context"),
-        "W_value is made but never used: the weights mix the context itself. Mix the values, W_value(context)."),
-    mistake("keys_and_values_exchanged",
-        replace("keys = self.W_key", "keys = self.W_value").replace("values = self.W_value", "values = self.W_key"),
-        "W_key and W_value are swapped: queries are compared with the values, and the weights mix the keys."),
-    mistake("values_as_keys", replace("keys = self.W_key", "keys = self.W_value"), VALUES_AS_KEYS),
     mistake("keys_ask_the_queries", replace("queries @ keys", "keys @ queries"),
         "Queries and keys are swapped in the scores. Row i should belong to query i and contain its dot products "
         "with every key: queries @ transposed keys."),
     mistake("causal_mask_applied", replace("(scores", "((scores + torch.full_like(scores, -torch.inf).triu(1))"),
         "A causal mask hides later tokens of context. The decoder must not see the future of its own text, but the "
         "other text is already complete."),
-    mistake("causal_mask_of_the_length_of_x",
-        replace("(scores", "((scores + torch.full((x.shape[1], x.shape[1]), -torch.inf).triu(1))"),
-        "A causal mask (T_q, T_q) hides later tokens, and fits only a context as long as x. There is no causal mask "
-        "here: the other text is already complete."),
     mistake("softmax_over_the_queries", replace("dim=-1", "dim=1"),
         "Softmax runs over the queries: the columns sum to one, not the rows. The weights of each query should sum "
         "to one over the context, which lies along the last dimension."),
-    mistake("softmax_over_the_batch", replace("dim=-1", "dim=0"),
-        "Softmax runs over the batch (dim=0), but elements of a batch are independent. The tokens of context lie "
-        "along the last dimension, -1."),
-    mistake("softmax_over_everything",
-        replace("(scores", "(scores.flatten(1)").replace("dim=-1)", "dim=-1).view_as(scores)"),
-        "Softmax runs over all scores of a text at once, so all queries together share one sum. Each query has its "
-        "own weights: apply softmax over the last dimension."),
     mistake("softmax_forgotten", replace("torch.softmax(scores", "(scores").replace(", dim=-1", ""),
         "The scores are used as weights directly. Apply softmax first: it makes them positive, with the sum one, and "
         "zero if the score is minus infinity."),
-    mistake("softmax_taken_twice_in_cross_attention",
-        replace("torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)",
-                "torch.softmax(torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1), dim=-1)"),
-        "Softmax is applied twice. The second one gets numbers between 0 and 1, so its weights are nearly equal, and "
-        "padding, with a zero, gets weight again."),
-    mistake("context_averaged", replace("queries @", "0 * queries @"),
-        "The whole context counts the same, whatever the queries and keys are. Their dot products should decide the "
-        "weights."),
     mistake("mask_without_effect", replace("scores = scores.masked_fill", "scores.masked_fill"),
         "The mask has no effect: it is not used, or the masked tensor is not used. `masked_fill` without an "
         "underscore returns a new tensor. Use its result."),
@@ -500,46 +433,25 @@ MISCONCEPTIONS = [
         replace(HIDDEN_LINE, "return self(x, context * ~padding_mask.unsqueeze(2))"),
         "The padding in context is set to zero, and nothing more. A key of zeros has the score 0, and its "
         "exponential is one: it still gets weight. Hide its scores."),
-    mistake("a_thousand_subtracted", replace(HIDDEN_LINE, "scores = scores - 1000.0 * padding_mask.unsqueeze(1)"),
-        "A negative number is added to the scores of the padding, but it is too small: if the score is far above the "
-        "others, it stays the largest. Minus infinity is below everything."),
-    mistake("scores_of_padding_set_to_minus_a_hundred", replace("-torch.inf", "-100 * keys.shape[-1] ** 0.5"),
-        "The scores of the padding are set to a negative number that is not low enough: if all other scores are "
-        "lower, padding has the largest. Minus infinity is below everything."),
-    mistake("zero_scores_hidden_with_the_padding",
-        replace(HIDDEN_LINE, "scores = scores * ~padding_mask.unsqueeze(1)\n"
-                        "            scores = scores.masked_fill(scores == 0, -torch.inf)"), ZEROS_HIDDEN),
     mistake("scores_of_padding_set_to_minus_ten_thousand", replace("-torch.inf", "-1e4"),
         "Padding is hidden by a number such as -10,000. Other scores may be as low, and then padding has weight. "
         "Minus infinity, or a number as low as -1e9, is below all of them."),
     mistake("zero_times_infinity", replace(HIDDEN_LINE, "scores = scores + padding_mask.unsqueeze(1) * -torch.inf"),
         "The result is NaN, as if a mask of zeros and ones were multiplied by infinity: zero times infinity is NaN. "
         "Fill only the masked entries: `masked_fill`, or `torch.where`."),
-    mistake("equal_widths_not_projected",
-        replace("values = self.W_value(context)",
-                "values = context if context.shape[-1] == keys.shape[-1] else self.W_value(context)"),
-        "If d_context and d_out are equal, the weights mix the context itself. Always mix the values, "
-        "W_value(context)."),
-    mistake("plus_infinity", replace("-torch.inf", "torch.inf"),
-        "The scores of the padding are set to plus infinity, which gives NaN after softmax. The exponential of minus "
-        "infinity is zero: use minus infinity."),
     mistake("padding_of_the_first_element", replace("padding_mask.unsqueeze", "padding_mask[:1].unsqueeze"),
         "All elements of the batch use the padding of the first one. Texts have different lengths, so each has its "
-        "own row of the mask."),
-    mistake("padding_of_any_element", replace("padding_mask.unsqueeze", "padding_mask.any(0, keepdim=True).unsqueeze"),
-        "Padding of one element of the batch is hidden in all of them. Texts have different lengths, so each has its "
         "own row of the mask."),
     mistake("padding_only_at_the_end", replace("padding_mask.unsqueeze", "padding_mask.sort(-1).values.unsqueeze"),
         "Padding is counted, and this number of tokens is removed at the end. But padding may be anywhere, also at "
         "the beginning. Use the mask token by token."),
     mistake("mask_required", replace("padding_mask is not None", "True").replace(".unsqueeze(1)", "[:, None]"),
-        NO_MASK),
+        "Without a mask there is an error. The mask is optional, so its default is None: `padding_mask=None`. Check "
+        "`if padding_mask is not None` before you use it."),
     mistake("no_mask_taken",
         replace(", padding_mask: torch.Tensor | None = None", "").replace("padding_mask is not None", "False"),
         "A call with a mask ends in an error, because forward does not take one. Keep the argument of the stub, and "
         "hide the tokens that are padding."),
-    mistake("mask_asked_for_its_methods", replace("padding_mask is not None", "True"), NO_MASK),
-    mistake("mask_without_a_default", replace(" | None = None", ""), NO_MASK),
     mistake("mask_asked_for_yes_or_no", replace(" is not None", ""),
         "With a mask every call ends in an error. `if padding_mask:` needs one True or False, but gets a whole "
         "tensor: write `if padding_mask is not None`. And `-` does not work for a bool tensor: `~` inverts it."),
@@ -550,57 +462,19 @@ MISCONCEPTIONS = [
     mistake("keys_reshaped", replace("transpose(-2, -1)", "reshape(len(keys), -1, keys.shape[1])"),
         "`view` and `reshape` keep the order of the numbers and only cut the rows at other positions, so the keys "
         "are mixed up. `transpose` swaps two dimensions."),
-    mistake("weights_of_the_first_element", replace("weights @ values", "weights[:1] @ values"),
-        "Every element of the batch gets the weights of the first one. Each element has its own scores."),
-    mistake("contexts_put_together",
-        replace("queries = self", "context = context.flatten(0, 1).expand(len(x), -1, -1)\n        queries = self")
-        .replace("unsqueeze(1)", "flatten()"),
-        "The contexts of a batch are joined, so each query also sees those of the other elements. Elements of a "
-        "batch never look at each other."),
     mistake("lonely_text_squeezed", replace("weights @ values", "(weights @ values).squeeze()"),
         "`squeeze()` removes every dimension of size one, so a batch of one text loses its batch dimension, and a "
         "text of one token loses its tokens."),
-    mistake("as_many_queries_as_keys", replace("(scores", "(scores.view(len(x), x.shape[1], x.shape[1])"),
-        "Only contexts of the same length as x work. Two texts usually have different lengths: the scores are (B, "
-        "T_q, T_k), and T_k is the context's own length."),
-    mistake("single_token_refused",
-        replace("queries = self", "if context.shape[1] < 2:\n            raise ValueError\n        queries = self"),
-        "A context of a single token, or x of a single one, gives an error or a wrong result. It is a normal text: "
-        "its one token gets all the weight."),
-    mistake("layers_of_other_names",
-        replace("self.W_query", "self.query", times=2).replace("self.W_key", "self.key", times=2)
-        .replace("self.W_value", "self.value", times=2),
-        "A layer has another name than W_query, W_key or W_value. Code that loads weights uses these names."),
     mistake("layers_with_bias", replace(", bias=False", "", 3),
         "A layer has a bias, because that is the default of nn.Linear. Use bias=False in all three."),
-    mistake("widths_exchanged", replace("d_query: int, d_context:", "d_context: int, d_query:"),
-        "d_query and d_context are swapped. x has d_query features and becomes queries; context has d_context, and "
-        "becomes keys and values."),
-    mistake("texts_exchanged",
-        replace("d_query: int, d_context:", "d_context: int, d_query:")
-        .replace("x: torch.Tensor, context:", "context: torch.Tensor, x:"),
-        "x and context are swapped: queries come from context, keys and values from x. Queries should come from the "
-        "text that is being written, x."),
-    mistake("key_layer_for_x",
-        replace("W_key = nn.Linear(d_context", "W_key = nn.Linear(d_query").replace("W_key(context)", "W_key(x)"),
-        "Keys come from x, and W_key takes d_query features. They should come from context, which has d_context."),
-    mistake("value_layer_for_x",
-        replace("W_value = nn.Linear(d_context", "W_value = nn.Linear(d_query")
-        .replace("W_value(context)", "W_value(x)"),
-        "Values come from x, and W_value takes d_query features. They should come from context, which has d_context."),
     mistake("all_layers_from_d_query", replace("(d_context", "(d_query", 2),
         "All three layers take d_query features. Keys and values come from context, which has d_context."),
-    mistake("all_layers_from_d_context", replace("(d_query", "(d_context"),
-        "All three layers take d_context features. Queries come from x, which has d_query."),
     mistake("layers_the_other_way_round",
         replace("d_query, d_out", "d_out, d_query").replace("d_context, d_out", "d_out, d_context", 2),
         "The arguments of nn.Linear are the input width first and the output width second: nn.Linear(d_query, d_out)."),
     mistake("other_arguments_in_cross_attention", replace("d_query: int, d_context: int, d_out: int", "d_model: int"),
         "The module cannot be made, because a call got other arguments than it takes. It takes d_query, d_context "
         "and d_out: keep the arguments of the stub."),
-    mistake("layers_of_the_worked_example", replace("d_query, d_out", "2, 2").replace("d_context, d_out", "3, 2", 2),
-        "The layers always have the sizes of the worked example. Use the class's own arguments. Otherwise it works "
-        "only for these sizes."),
     mistake("matrices_instead_of_layers",
         replace("nn.Linear(", "nn.Parameter(torch.rand(", 3).replace(", bias=False)", "))", 3)
         .replace("self.W_query(x)", "x @ self.W_query").replace("self.W_key(context)", "context @ self.W_key")
@@ -608,36 +482,16 @@ MISCONCEPTIONS = [
         "The three are matrices made by hand. Here each should be an nn.Linear, which has its own weight."),
     mistake("both_results", replace("weights @ values", "weights @ values, weights"),
         "The module returns outputs and weights. The next layer needs one tensor: return only the outputs."),
-    mistake("weights_instead_of_outputs", replace("weights @ values", "weights"),
-        "The module returns the attention weights. They say how important each token is. The output is the sum of "
-        "the values, each times its weight."),
-    mistake("query_added", replace("weights @ values", "queries + weights @ values"),
-        "The queries are added to the output. A transformer block adds x to the output of attention, but outside "
-        "this module. Return only the weighted sums."),
     mistake("gradients_switched_off", replace("weights @ values", "(weights @ values).detach()"),
         "The gradients are cut off, for example by `torch.no_grad()`, `.detach()` or `.data`, so neither the layers "
         "nor anything below them can learn."),
-    mistake("only_values_learn", replace("weights @ values", "weights.detach() @ values"),
-        "No gradient flows through the weights that are multiplied with the values, so only the values learn. "
-        "Queries and keys must be able to learn too."),
-    mistake("encoder_cut_off", replace("(context)", "(context.detach())", 2),
-        "Context is cut off from the gradients. It is the output of the encoder, and the encoder learns only through "
-        "it."),
     mistake("texts_made_float32", replace("(x)", "(x.float())").replace("(context)", "(context.float())", 2),
         "x and context are made float32, so they do not match float64 layers. Keep their dtype."),
-    mistake("x_changed_in_place",
-        replace("return weights",
-                "with torch.no_grad():\n            x -= x.mean(dim=-1, keepdim=True)\n        return weights"),
-        "The caller's x was changed. The decoder needs it again, because it adds the output to it. Write `x = x - …` "
-        "instead of `x -= …`."),
     mistake("context_changed_in_place",
         replace("return weights", "if padding_mask is not None:\n            with torch.no_grad():\n"
                 "                context.masked_fill_(padding_mask.unsqueeze(2), 0)\n        return weights"),
         "The padding in the caller's context was overwritten. Other layers use the same context. `masked_fill_` and "
         "assigning to tokens change the tensor itself."),
-    mistake("mask_changed_in_place", replace("padding_mask.unsqueeze", "~padding_mask.logical_not_().unsqueeze"),
-        "The caller's padding_mask was inverted in place. The next layer needs the old mask: `~padding_mask` makes a "
-        "new one."),
 ]  # fmt: skip
 
 
@@ -693,11 +547,13 @@ def wrong_answers():
     import torch.nn.functional as F
 
     class _Layers(nn.Module):
-        def __init__(self, d_query, d_context, d_out):
+        """Cross-attention that is right."""
+
+        def __init__(self, d_query, d_context, d_out, bias=False):
             super().__init__()
-            self.W_query = nn.Linear(d_query, d_out, bias=False)
-            self.W_key = nn.Linear(d_context, d_out, bias=False)
-            self.W_value = nn.Linear(d_context, d_out, bias=False)
+            self.W_query = nn.Linear(d_query, d_out, bias=bias)
+            self.W_key = nn.Linear(d_context, d_out, bias=bias)
+            self.W_value = nn.Linear(d_context, d_out, bias=bias)
 
         def weights(self, queries, keys, padding_mask):
             scores = queries @ keys.transpose(1, 2) / keys.shape[-1] ** 0.5
@@ -705,22 +561,16 @@ def wrong_answers():
                 scores = scores.masked_fill(padding_mask[:, None, :], -torch.inf)
             return torch.softmax(scores, dim=-1)
 
-    class keys_handed_over__and__layers_with_bias(nn.Module):
+        def forward(self, x, context, padding_mask=None):
+            return self.weights(self.W_query(x), self.W_key(context), padding_mask) @ self.W_value(context)
+
+    class keys_handed_over__and__layers_with_bias(_Layers):
         def __init__(self, d_query, d_context, d_out):
-            super().__init__()
-            self.W_query = nn.Linear(d_query, d_out)
-            self.W_key = nn.Linear(d_context, d_out)
-            self.W_value = nn.Linear(d_context, d_out)
+            super().__init__(d_query, d_context, d_out, bias=True)
 
         def forward(self, x, context, padding_mask=None):
-            queries = self.W_query(x)
             keys = self.W_key(context)
-            values = self.W_key(context)
-            scores = queries @ keys.transpose(1, 2)
-            if padding_mask is not None:
-                scores = scores.masked_fill(padding_mask.unsqueeze(1), -torch.inf)
-            weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
-            return weights @ values
+            return self.weights(self.W_query(x), keys, padding_mask) @ keys
 
     class scaling_forgotten__and__mask_without_effect(_Layers):
         def forward(self, x, context, padding_mask=None):
@@ -732,14 +582,9 @@ def wrong_answers():
             both = torch.cat([x, context], dim=1)
             return self.weights(self.W_query(x), self.W_key(both), padding_mask) @ self.W_value(both)
 
-    class super_forgotten(nn.Module):
+    class super_forgotten(_Layers):
         def __init__(self, d_query, d_context, d_out):
             self.W_query = nn.Linear(d_query, d_out, bias=False)
-            self.W_key = nn.Linear(d_context, d_out, bias=False)
-            self.W_value = nn.Linear(d_context, d_out, bias=False)
-
-        def forward(self, x, context, padding_mask=None):
-            return F.scaled_dot_product_attention(self.W_query(x), self.W_key(context), self.W_value(context))
 
     class relu_of_the_projections(_Layers):
         def forward(self, x, context, padding_mask=None):
@@ -748,23 +593,14 @@ def wrong_answers():
 
     class outputs_averaged(_Layers):
         def forward(self, x, context, padding_mask=None):
-            weights = self.weights(self.W_query(x), self.W_key(context), padding_mask)
-            return (weights @ self.W_value(context)).mean(dim=1)
+            return super().forward(x, context, padding_mask).mean(dim=1)
 
     class padding_that_is_visible_to_the_first_query(_Layers):
         def forward(self, x, context, padding_mask=None):
-            queries, keys, values = self.W_query(x), self.W_key(context), self.W_value(context)
-            scores = queries @ keys.transpose(1, 2) / keys.shape[-1] ** 0.5
-            if padding_mask is not None:
-                scores[:, 1:] = scores[:, 1:].masked_fill(padding_mask[:, None, :], -torch.inf)
-            return torch.softmax(scores, dim=-1) @ values
-
-    class sigmoid(_Layers):
-        def forward(self, x, context, padding_mask=None):
             scores = self.W_query(x) @ self.W_key(context).transpose(1, 2) / self.W_key.out_features**0.5
             if padding_mask is not None:
-                scores = scores.masked_fill(padding_mask[:, None, :], -torch.inf)
-            return torch.sigmoid(scores) @ self.W_value(context)
+                scores[:, 1:] = scores[:, 1:].masked_fill(padding_mask[:, None, :], -torch.inf)
+            return torch.softmax(scores, dim=-1) @ self.W_value(context)
 
     class dropout_on_the_weights(_Layers):
         def forward(self, x, context, padding_mask=None):
@@ -774,9 +610,6 @@ def wrong_answers():
     class width_of_the_output_first(_Layers):
         def __init__(self, d_out, d_query, d_context):
             super().__init__(d_query, d_context, d_out)
-
-        def forward(self, x, context, padding_mask=None):
-            return self.weights(self.W_query(x), self.W_key(context), padding_mask) @ self.W_value(context)
 
     class mask_added_as_numbers(_Layers):
         def forward(self, x, context, padding_mask=None):
@@ -806,13 +639,14 @@ def right_answers():
     from self_attention import scaled_dot_product_attention
     from simple_attention import attention_scores, context_vector, softmax_stable
 
-    class building_on(nn.Module):
+    class _Layers(nn.Module):
         def __init__(self, d_query, d_context, d_out):
             super().__init__()
             self.W_query = nn.Linear(d_query, d_out, bias=False)
             self.W_key = nn.Linear(d_context, d_out, bias=False)
             self.W_value = nn.Linear(d_context, d_out, bias=False)
 
+    class building_on(_Layers):
         def attend(self, x, context):
             return scaled_dot_product_attention(self.W_query(x), self.W_key(context), self.W_value(context))[0]
 
@@ -861,25 +695,15 @@ def right_answers():
             self.last_weights = torch.softmax(scores, dim=2)
             return torch.einsum("bqk,bkd->bqd", self.last_weights, values)
 
-    class query_by_query(nn.Module):
-        def __init__(self, d_query, d_context, d_out):
-            super().__init__()
-            self.W_query = nn.Linear(d_query, d_out, bias=False)
-            self.W_key = nn.Linear(d_context, d_out, bias=False)
-            self.W_value = nn.Linear(d_context, d_out, bias=False)
-
+    class query_by_query(_Layers):
         def forward(self, x, context, padding_mask=None):
             if padding_mask is None:
                 padding_mask = torch.zeros(context.shape[:2]).bool()
-            queries, keys, values = (
-                self.W_query(x) * self.W_query.out_features**-0.5,
-                self.W_key(context),
-                self.W_value(context),
-            )
+            queries, keys, values = self.W_query(x), self.W_key(context), self.W_value(context)
             texts = []
             for b, row in enumerate(padding_mask):
                 outputs = []
-                for query in queries[b]:
+                for query in queries[b] * queries.shape[-1] ** -0.5:
                     scores = attention_scores(query, keys[b])
                     lowest = torch.full_like(scores, torch.finfo(scores.dtype).min)
                     outputs.append(context_vector(softmax_stable(torch.where(row, lowest, scores)), values[b]))

@@ -7,8 +7,6 @@ from typing import Any
 
 from grader.suites.encoder_decoder_attention.shared import (
     ADDED,
-    DECODER_IGNORED,
-    DOT_PRODUCTS,
     EXCHANGED,
     HIDDEN,
     NO_TANH,
@@ -87,16 +85,6 @@ MISCONCEPTIONS = [
     mistake("tanh_of_each_side", replace("torch.tanh(query + keys)", "(torch.tanh(query) + torch.tanh(keys))"),
         "Each side has its own tanh, and they are added afterwards. Then the decoder's part is the same number for "
         "all encoder states. Add first, and take one tanh of the sum."),
-    mistake("v_inside_the_tanh", replace(SCORES, "torch.tanh((query + keys) * v).sum(-1)"),
-        "v is multiplied inside the tanh. It comes after: the tanh of the sum has a numbers, and the dot product "
-        "with v turns them into one."),
-    mistake("relu_for_tanh_in_scores", replace("torch.tanh", "torch.relu"),
-        "ReLU or another function is used instead of tanh. The tanh keeps both signs, and each number between -1 and "
-        "1."),
-    mistake("product_instead_of_sum", replace("query + keys", "query * keys"),
-        "The two projections are multiplied. Additive attention adds them."),
-    mistake("difference_instead_of_sum", replace("query + keys", "query - keys"),
-        "One projection is subtracted from the other. Add them: the matrices can learn any sign."),
     mistake("side_by_side_or_turned_round", replace("query + keys", "torch.cat([query.expand_as(keys), keys], dim=-1)"),
         "Every call ends in an error, because shapes do not match. Add the two projections, (a,) to each row of (T, "
         "a). Then multiply each row with v from the right: (T, a) @ (a,)."),
@@ -106,17 +94,12 @@ MISCONCEPTIONS = [
     mistake("matrices_transposed", replace("@ W_decoder", "@ W_decoder.T").replace("@ W_encoder", "@ W_encoder.T"),
         "The matrices are transposed, or not used, so shapes do not match. They are (h, a), and a state is a row on "
         "their left: `state @ W`. If h = a there is no error, but the result is wrong."),
-    mistake("decoder_state_ignored", replace("query + keys", "keys"), DECODER_IGNORED),
-    mistake("dot_products_of_the_states", replace(SCORES, "encoder_states @ decoder_state"), DOT_PRODUCTS),
+    mistake("decoder_state_ignored", replace("query + keys", "keys"),
+        "The decoder's state is not used, so every written word would get the same context. The scores should "
+        "depend on the decoder: add decoder_state @ W_decoder."),
     mistake("dot_products_of_the_projections", replace(SCORES, "keys @ query"),
         "The two projections are multiplied in a dot product, like queries and keys in the Transformer. In additive "
         "attention add them, and multiply the tanh of the sum with v."),
-    mistake("v_not_used", replace(" @ v", ".sum(-1)"),
-        "v is not used: all features count the same. v should learn which of them are important, so take the dot "
-        "product with it."),
-    mistake("not_added_up", replace("@ v", "* v"),
-        "Each feature is multiplied by its number in v, but they are not added up. A score is one number for each "
-        "encoder state."),
     mistake("scores_as_a_column", replace("@ v", "@ v[:, None]"),
         "The scores are a column, (T, 1). They should be a vector, (T,): multiply with v itself, or squeeze only the "
         "last dimension."),
@@ -134,9 +117,6 @@ MISCONCEPTIONS = [
     mistake("scores_without_gradients", replace(SCORES, f"({SCORES}).detach()"),
         "Gradients stop at the scores, for example because of `.detach()`, `.data` or `torch.no_grad()`. Both "
         "matrices and v learn only through the scores."),
-    mistake("encoder_learns_nothing", replace("encoder_states @", "encoder_states.detach() @"),
-        "The encoder states are cut off from the gradients. The encoder learns through them which states are useful "
-        "for the decoder."),
     mistake("encoder_states_changed_in_place",
         replace("    return", "    with torch.no_grad():\n        encoder_states += decoder_state\n    return"),
         "The caller's encoder states were changed. They are needed again for the context. `+=` and methods with an "
@@ -208,19 +188,12 @@ def right_answers():
         for t in range(len(encoder_states)):
             score = 0
             for j in range(len(v)):
-                query = torch.dot(decoder_state, W_decoder[:, j])
-                key = torch.dot(encoder_states[t], W_encoder[:, j])
-                score = score + v[j] * torch.tanh(query + key)
+                sides = torch.dot(decoder_state, W_decoder[:, j]) + torch.dot(encoder_states[t], W_encoder[:, j])
+                score = score + v[j] * torch.tanh(sides)
             scores.append(score)
         return torch.stack(scores)
 
-    def einsum(
-        decoder_state: torch.Tensor,
-        encoder_states: torch.Tensor,
-        W_decoder: torch.Tensor,
-        W_encoder: torch.Tensor,
-        v: torch.Tensor,
-    ) -> torch.Tensor:
+    def einsum(decoder_state, encoder_states, W_decoder, W_encoder, v):
         queries = torch.einsum("h,ha->a", decoder_state, W_decoder)
         keys = torch.einsum("th,ha->ta", encoder_states, W_encoder)
         print("keys", tuple(keys.shape))

@@ -9,8 +9,6 @@ import torch
 
 from grader.suites.encoder_decoder_attention.shared import (
     ADDED,
-    DECODER_IGNORED,
-    DOT_PRODUCTS,
     EXCHANGED,
     HIDDEN,
     NO_TANH,
@@ -164,69 +162,30 @@ CALLS = ["additive_scores"]
 MISCONCEPTIONS = [
     mistake("scores_as_weights", replace(SOFTMAX_LINE, "scores"),
         "The scores are used as weights directly. Apply softmax first: it makes them positive, with the sum one."),
-    mistake("divided_by_the_sum", replace(SOFTMAX_LINE, "scores / scores.sum()"),
-        "The scores are divided by their sum. Additive scores may be negative, and so would the weights be, or the "
-        "sum may be near zero: take the softmax."),
-    mistake("exponentials_not_divided", replace(SOFTMAX_LINE, "scores.exp()"),
-        "The exponentials are not divided by their sum. Weights should sum to one. Otherwise a long text has a "
-        "larger context than a short one."),
     mistake("additive_scores_scaled_by_a", replace("(scores", "(scores / len(v) ** 0.5"),
         "The scores are divided by the root of a. That is for dot products, which grow with the width. Here the tanh "
         "keeps every term between -1 and 1, and v can learn any size."),
-    mistake("additive_scores_scaled_by_h", replace("(scores", "(scores / len(decoder_state) ** 0.5"),
-        "The scores are divided by the root of h, the width of the states. That is for dot products of states, which "
-        "grow with h. Apply softmax to the plain additive scores."),
-    mistake("softmax_taken_twice", replace("(scores", f"({SOFTMAX_LINE}"),
-        "Softmax was applied twice. The second softmax gets only numbers between 0 and 1, so all its weights are "
-        "nearly equal."),
     mistake("softmax_over_a_single_score",
         replace("torch.softmax(scores, dim=0)", "torch.softmax(scores[:, None], dim=1)[:, 0]"),
         "Every weight is one: softmax runs over a dimension of size one. It should run over the T encoder states, so "
         "that their weights sum to one."),
-    mistake("column_of_ones_as_weights",
-        replace("torch.softmax(scores, dim=0)", "torch.softmax(scores[:, None], dim=1)")
-        .replace("weights @ encoder_states", "(weights * encoder_states).sum(dim=0)"),
-        "Every weight is one, and the weights are a column: softmax runs over a dimension of size one. It should run "
-        "over the T encoder states, and the weights are a vector, (T,)."),
-    mistake("weights_as_a_column",
-        replace("torch.softmax(scores, dim=0)", "torch.softmax(scores[:, None], dim=0)")
-        .replace("weights @ encoder_states", "(weights * encoder_states).sum(dim=0)"),
-        "The weights are a column, (T, 1). It helps in the sum, but the result should be a vector, (T,): take the "
-        "last dimension away again."),
-    mistake("states_averaged", replace("(scores", "(0 * scores"),
-        "All encoder states count the same. That is a mean, where one important state has little effect. The scores "
-        "should decide how much each of them counts."),
-    mistake("best_state_takes_all", replace(SOFTMAX_LINE, "(scores == scores.max()) + 0 * scores"),
-        "The best state gets all the weight. Such a choice has no gradient, so the model cannot learn to choose "
-        "better. Softmax gives every state some weight."),
     mistake("last_state_as_the_context", replace("weights @ encoder_states", "encoder_states[-1]"),
         "The last encoder state is the context, whatever the scores are. That was the method before attention. Now "
         "each state counts with its weight."),
     mistake("context_without_tanh", replace(ADDITIVE, "(decoder_state @ W_decoder + encoder_states @ W_encoder) @ v"),
         NO_TANH),
     mistake("matrices_exchanged_in_context", replace("W_decoder, W_encoder", "W_encoder, W_decoder"), EXCHANGED),
-    mistake("decoder_state_ignored_in_context", replace(ADDITIVE, "torch.tanh(encoder_states @ W_encoder) @ v"),
-        DECODER_IGNORED),
-    mistake("dot_products_in_context", replace(ADDITIVE, "encoder_states @ decoder_state"), DOT_PRODUCTS),
+    mistake("dot_products_in_context", replace(ADDITIVE, "encoder_states @ decoder_state"),
+        "These are dot products of the states. Additive attention is older: it adds the two projections, takes the "
+        "tanh, and multiplies with v."),
     mistake("projections_mixed", replace("weights @ encoder_states", "weights @ encoder_states @ W_encoder"),
         "The context is a sum of projected states. The projections are only for the scores. The context is the "
         "weighted sum of the encoder states themselves, (h,)."),
-    mistake("states_not_added_up", replace("weights @", "weights[:, None] *"),
-        "Each encoder state is multiplied by its weight, but they are not added up. The context is one vector, (h,), "
-        "for any length of the text."),
     mistake("context_as_a_row", replace("return context", "return context[None]"),
         "The context still has a dimension of size one. For one state of the decoder it should be one vector, (h,)."),
-    mistake("decoder_state_added", replace("return context", "return context + decoder_state"),
-        "The decoder's state was added to the context. The decoder does that itself, later. The context should only "
-        "contain the encoder states."),
     mistake("weights_first", replace("context, weights", "weights, context"),
         "The two results are in the wrong order. Return the context first, then the weights, as everywhere in this "
         "course."),
-    mistake("context_alone", replace("context, weights", "context"),
-        "Only the context is returned. Return the weights too: they show where the decoder looked."),
-    mistake("scores_in_the_place_of_weights", replace("context, weights", "context, scores"),
-        "The context is correct, but the scores are returned instead of the weights. The weights are the softmax of "
-        "the scores."),
     mistake("lonely_weight_squeezed", replace("context, weights", "context, weights.squeeze()"),
         "`squeeze()` removes every dimension of size one, so the weight of a single encoder state is not a vector "
         "any more."),
@@ -236,15 +195,10 @@ MISCONCEPTIONS = [
     mistake("context_without_gradients", replace("context, weights", "context.detach(), weights.detach()"),
         "Gradients stop at the results, for example because of `.detach()`, `.data` or `torch.no_grad()`. Encoder "
         "and decoder learn only through these results."),
-    mistake("where_to_look_is_not_learnt", replace("weights @", "weights.detach() @"),
-        "No gradient flows through the weights that are multiplied with the encoder states. Where to look must be "
-        "learned too."),
     mistake("encoder_states_weighted_in_place",
         replace("    return", "    with torch.no_grad():\n        encoder_states *= weights[:, None]\n    return"),
         "The caller's encoder states were multiplied by the weights in place. The next word of the translation needs "
         "them again: write `x = x * …` instead of `x *= …`."),
-    mistake("results_in_a_dict", replace("return context, weights", "return dict(context=context, weights=weights)"),
-        "The results are in a dict. Return them with a comma between them: the pair (context, weights)."),
 ]  # fmt: skip
 
 
@@ -262,61 +216,42 @@ def context_and_weights_of_probes(unit: Any, draw: Draw) -> Iterator[Property]:
 def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
-    import torch.nn.functional as F
-
-    def _additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        return torch.tanh(decoder_state @ W_decoder + encoder_states @ W_encoder) @ v
-
-    def additive_scores_scaled_by_a__and__projections_mixed(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        e = _additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v)
-        weights = torch.softmax(e / v.shape[0] ** 0.5, dim=0)
-        context = weights @ (encoder_states @ W_encoder)
-        return context, weights
-
-    def last_state_as_the_context__and__dot_products_in_context(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        weights = torch.softmax(encoder_states @ decoder_state, dim=0)
-        return encoder_states[-1], weights
-
     def _scores(decoder_state, encoder_states, W_decoder, W_encoder, v):
         return torch.tanh(decoder_state @ W_decoder + encoder_states @ W_encoder) @ v
 
-    def sigmoid(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        weights = torch.sigmoid(_scores(decoder_state, encoder_states, W_decoder, W_encoder, v))
-        return weights @ encoder_states, weights
+    def _weights(*arguments):
+        return torch.softmax(_scores(*arguments), dim=0)
+
+    def additive_scores_scaled_by_a__and__projections_mixed(decoder_state, encoder_states, W_decoder, W_encoder, v):
+        scores = _scores(decoder_state, encoder_states, W_decoder, W_encoder, v)
+        weights = torch.softmax(scores / len(v) ** 0.5, dim=0)
+        return weights @ (encoder_states @ W_encoder), weights
+
+    def last_state_as_the_context__and__dot_products_in_context(decoder_state, encoder_states, W_decoder, W_encoder, v):
+        return encoder_states[-1], torch.softmax(encoder_states @ decoder_state, dim=0)
 
     def logarithms_of_the_weights(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        weights = F.log_softmax(_scores(decoder_state, encoder_states, W_decoder, W_encoder, v), dim=0)
+        weights = _weights(decoder_state, encoder_states, W_decoder, W_encoder, v).log()
         return weights @ encoder_states, weights
 
     def mean_of_the_weighted_states(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        weights = torch.softmax(_scores(decoder_state, encoder_states, W_decoder, W_encoder, v), dim=0)
+        weights = _weights(decoder_state, encoder_states, W_decoder, W_encoder, v)
         return (weights[:, None] * encoder_states).mean(dim=0), weights
 
     def decoder_state_put_behind(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        weights = torch.softmax(_scores(decoder_state, encoder_states, W_decoder, W_encoder, v), dim=0)
+        weights = _weights(decoder_state, encoder_states, W_decoder, W_encoder, v)
         return torch.cat([weights @ encoder_states, decoder_state]), weights
 
     def tanh_of_the_context(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        weights = torch.softmax(_scores(decoder_state, encoder_states, W_decoder, W_encoder, v), dim=0)
+        weights = _weights(decoder_state, encoder_states, W_decoder, W_encoder, v)
         return torch.tanh(weights @ encoder_states), weights
 
     def three_results(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        scores = _scores(decoder_state, encoder_states, W_decoder, W_encoder, v)
-        weights = torch.softmax(scores, dim=0)
-        return weights @ encoder_states, weights, scores
+        weights = _weights(decoder_state, encoder_states, W_decoder, W_encoder, v)
+        return weights @ encoder_states, weights, _scores(decoder_state, encoder_states, W_decoder, W_encoder, v)
 
     def worst_state_favoured(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        weights = torch.softmax(-_scores(decoder_state, encoder_states, W_decoder, W_encoder, v), dim=0)
-        return weights @ encoder_states, weights
-
-    def largest_score_divided_by(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        scores = _scores(decoder_state, encoder_states, W_decoder, W_encoder, v)
-        weights = torch.exp(scores) / torch.exp(scores).max()
-        return weights @ encoder_states, weights
-
-    def softmax_over_the_features(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        sums = torch.softmax(decoder_state @ W_decoder + encoder_states @ W_encoder, dim=-1)
-        weights = torch.softmax(sums @ v, dim=0)
+        weights = _weights(decoder_state, encoder_states, W_decoder, W_encoder, -v)
         return weights @ encoder_states, weights
 
 
@@ -343,11 +278,9 @@ def right_answers():
         return torch.einsum("t,th->h", weights, encoder_states), weights
 
     def query_by_query(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        scores = additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v)
-        weights = softmax_naive(scores)
+        weights = softmax_naive(additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v))
         return (weights.unsqueeze(1) * encoder_states).sum(0), weights
 
     def ready_made(decoder_state, encoder_states, W_decoder, W_encoder, v):
-        scores = additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v)
-        weights = scores.log_softmax(0).exp()
+        weights = additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v).log_softmax(0).exp()
         return torch.mv(encoder_states.T, weights), weights

@@ -118,44 +118,16 @@ test_contract = contract(
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
 MISCONCEPTIONS = [
-    mistake("starts_from_ones", replace("zeros_like", "ones_like"),
-        "The state before the first token is ones. Nothing has been read yet, so it should be zeros, which have no "
-        "effect on the first state."),
     mistake("starts_from_the_bias", replace("torch.zeros_like(bias)", "bias"),
         "The bias is the state before the first token. That state should be zeros: the bias belongs only in the sum "
         "of each step."),
-    mistake("tanh_forgotten", replace("torch.tanh", ""),
-        "The tanh is missing. Without it all steps together are one linear function of the inputs, and a state can "
-        "grow without limit."),
     mistake("tanh_of_the_token_only", replace("state @ W_h + bias)", "bias) + state @ W_h"),
         "The tanh is taken only of the token's part, and the part of the state before is added outside. Take the "
         "tanh of the whole sum. Otherwise the state can grow without limit."),
-    mistake("tanh_of_the_state_only",
-        replace("token @ W_x + state @ W_h + bias", "state @ W_h")
-        .replace("torch.tanh(", "token @ W_x + bias + torch.tanh("),
-        "The tanh is taken only of the part of the state before, and the token's part is added outside. Take the "
-        "tanh of the whole sum."),
-    mistake("tanh_of_each_part",
-        replace("torch.tanh(token @ W_x + state @ W_h + bias)",
-                "torch.tanh(token @ W_x + bias) + torch.tanh(state @ W_h)"),
-        "The token's part and the part of the state before each have their own tanh. Add first, and take one tanh of "
-        "the whole sum: otherwise the state can grow beyond 1."),
-    mistake("bias_after_tanh", replace(" + bias)", ") + bias"),
-        "The bias is added after the tanh. Add it to the sum inside the tanh."),
-    mistake("next_state_from_the_sum_before_tanh",
-        replace("torch.tanh(token @ W_x + state @ W_h + bias)", "token @ W_x + state @ W_h + bias")
-        .replace("append(state)", "append(torch.tanh(state))"),
-        "Each step continues from the sum before its tanh; only the returned states are after tanh. Continue from "
-        "the state itself."),
     mistake("relu_for_tanh", replace("tanh", "relu"),
         "ReLU is used instead of tanh. ReLU removes negative numbers and has no upper limit; tanh keeps both signs, "
         "and every number between -1 and 1."),
-    mistake("sigmoid_for_tanh", replace("tanh", "sigmoid"),
-        "The sigmoid is used instead of tanh. Its results are between 0 and 1, so no number of the state can be "
-        "negative. Those of tanh are between -1 and 1."),
     mistake("bias_forgotten", replace(" + bias", ""), "The bias is not in the sum. Add it to the sum at every step."),
-    mistake("bias_in_the_first_step_only", replace("states.append(state)", "states.append(state)\n        bias = 0"),
-        "The bias is added only in the first step. Add it at every step, like the products with W_x and W_h."),
     mistake("W_h_transposed", replace("state @ W_h", "W_h @ state"),
         "W_h is transposed. It is square, so there is no error. But row i belongs to number i of the state before, "
         "so the state is on the left of the product."),
@@ -171,22 +143,6 @@ MISCONCEPTIONS = [
     mistake("last_state_in_every_row", replace("state = torch.tanh", "state[:] = torch.tanh"),
         "Every row is the last state: the same tensor was changed at each step and stored again and again. Make a "
         "new state at each step, or store a copy."),
-    mistake("last_state_first", replace("stack(states)", "stack(states[::-1])"),
-        "The states are in reverse order, the last one first. Row t should be the state after token t."),
-    mistake("read_from_right_to_left",
-        replace("in inputs", "in inputs.flip(0)").replace("stack(states)", "stack(states[::-1])"),
-        "The text is read from right to left. A state should contain what came before its token; later tokens are "
-        "not known yet."),
-    mistake("tokens_from_the_last_to_the_first", replace("in inputs", "in inputs.flip(0)"),
-        "The tokens are read from the last to the first, and the states are in this order too. Begin with token 0, "
-        "and let row t be the state after token t."),
-    mistake("states_before_the_tokens", replace("stack(states)", "stack([torch.zeros_like(bias), *states[:-1]])"),
-        "Each row is the state before its token: the zeros come first, and the last state is missing. Store each "
-        "state after its step."),
-    mistake("last_token_not_read", replace("in inputs", "in inputs[:-1]"),
-        "The loop stops before the last token, so its state is missing. Read every token: T states for T tokens."),
-    mistake("first_token_not_read", replace("in inputs", "in inputs[1:]"),
-        "The loop begins with the second token, so the first one is never read. Count from 0: T states for T tokens."),
     mistake("last_state_returned_too", replace("torch.stack(states)", "torch.stack(states), state"),
         "Two results are returned, the states and the last state, as PyTorch's own RNN does. Return only the states: "
         "the last one is their last row."),
@@ -196,19 +152,12 @@ MISCONCEPTIONS = [
     mistake("states_in_one_long_row", replace("torch.stack", "torch.cat"),
         "The states are in one long row, because `torch.cat` joins vectors in this way. `torch.stack` puts them one "
         "below the other, (T, h)."),
-    mistake("states_as_columns", replace("stack(states)", "stack(states, dim=1)"),
-        "The states are columns. A token is a row, and so is the state after it: (T, h)."),
     mistake("states_written_into_one_tensor",
         replace("states = []", "states = torch.zeros_like(inputs @ W_x)").replace("torch.stack(states)", "states")
         .replace("for token in inputs", "for place, token in enumerate(inputs)")
         .replace("states.append(state)", "states[place] = state\n        state = states[place]"),
         "The states are written into one tensor, row by row, and each is computed from the row before. Gradients "
         "need the tensor as it was at each step, but it has changed: collect the states in a list, and stack them."),
-    mistake("list_of_states", replace("torch.stack(states)", "states"),
-        "The result is a Python list of states. The next step needs one tensor: `torch.stack` makes (T, h) of it."),
-    mistake("states_added_up", replace("state = torch.tanh", "state = state + torch.tanh"),
-        "Each step's result is added to the state before. Here the new state replaces the old one. The old state is "
-        "already in the sum, through W_h."),
     mistake("lonely_state_squeezed", replace("stack(states)", "stack(states).squeeze()"),
         "A text of a single token raises an error, or loses a dimension: `squeeze()` removes every dimension of size "
         "one. The result is (T, h) for any T."),
@@ -246,26 +195,23 @@ def wrong_answers():
 
     import torch.nn as nn
 
-    def relu_for_tanh__and__bias_forgotten(inputs, W_x, W_h, bias):
-        state, states = torch.zeros_like(bias), []
-        for token in inputs:
-            state = torch.relu(token @ W_x + state @ W_h)
+    def _read(tokens, state, step):
+        """Return all states, each made by `step` from a token after W_x and the state before."""
+        states = []
+        for token in tokens:
+            state = step(token, state)
             states.append(state)
         return torch.stack(states)
+
+    def relu_for_tanh__and__bias_forgotten(inputs, W_x, W_h, bias):
+        return _read(inputs @ W_x, torch.zeros_like(bias), lambda token, state: torch.relu(token + state @ W_h))
 
     def token_added_outside_the_tanh(inputs, W_x, W_h, bias):
-        state, states = torch.zeros_like(bias), []
-        for token in inputs:
-            state = torch.tanh(state @ W_h + bias) + token @ W_x
-            states.append(state)
-        return torch.stack(states)
+        return _read(inputs @ W_x, torch.zeros_like(bias), lambda token, state: torch.tanh(state @ W_h + bias) + token)
 
     def half_of_the_old_state_kept(inputs, W_x, W_h, bias):
-        state, states = torch.zeros_like(bias), []
-        for token in inputs:
-            state = 0.5 * state + 0.5 * torch.tanh(token @ W_x + state @ W_h + bias)
-            states.append(state)
-        return torch.stack(states)
+        step = lambda token, state: 0.5 * state + 0.5 * torch.tanh(token + state @ W_h + bias)  # noqa: E731
+        return _read(inputs @ W_x, torch.zeros_like(bias), step)
 
     def token_before_and_not_the_state(inputs, W_x, W_h, bias):
         projected = inputs @ W_x
@@ -273,22 +219,15 @@ def wrong_answers():
         return torch.tanh(projected + before @ W_h + bias)
 
     def starts_from_random_numbers(inputs, W_x, W_h, bias):
-        state, states = torch.randn_like(bias), []
-        for token in inputs:
-            state = torch.tanh(token @ W_x + state @ W_h + bias)
-            states.append(state)
-        return torch.stack(states)
+        return _read(inputs @ W_x, torch.randn_like(bias), lambda token, state: torch.tanh(token + state @ W_h + bias))
 
     def weights_of_a_new_network(inputs, W_x, W_h, bias):
         states, _ = nn.RNN(*W_x.shape, dtype=inputs.dtype)(inputs)
         return states
 
     def a_batch_of_one(inputs, W_x, W_h, bias):
-        state, states = torch.zeros_like(bias), []
-        for token in inputs:
-            state = torch.tanh(token @ W_x + state @ W_h + bias)
-            states.append(state)
-        return torch.stack(states)[None]
+        step = lambda token, state: torch.tanh(token + state @ W_h + bias)  # noqa: E731
+        return _read(inputs @ W_x, torch.zeros_like(bias), step)[None]
 
     def mean_of_the_states_so_far(inputs, W_x, W_h, bias):
         state, states = torch.zeros_like(bias), []
@@ -299,11 +238,7 @@ def wrong_answers():
         return torch.stack(states)
 
     def name_misspelt(inputs, W_x, W_h, bias):
-        state, states = torch.zeros_like(bias), []
-        for token in inputs:
-            state = torch.tanh(token @ W_x + sate @ W_h + bias)  # noqa: F821
-            states.append(state)
-        return torch.stack(states)
+        return _read(inputs @ W_x, torch.zeros_like(bias), lambda token, _: torch.tanh(token + sate))  # noqa: F821
 
 
 def right_answers():
@@ -315,8 +250,7 @@ def right_answers():
         states = torch.empty(len(bias), len(inputs), dtype=inputs.dtype).T
         state = torch.zeros_like(bias)
         for t, projected in enumerate(linear_as_matmul(inputs, W_x, bias)):
-            state = torch.tanh(projected + state @ W_h)
-            states[t] = state
+            states[t] = state = torch.tanh(projected + state @ W_h)
         return states
 
     def by_hand(inputs, W_x, W_h, bias):

@@ -121,14 +121,6 @@ EXCHANGED = (
     "The two matrices are swapped. Both are (h, a), so there is no error. W_decoder belongs to the decoder's state and "
     "W_encoder to the encoder's states."
 )
-DECODER_IGNORED = (
-    "The decoder's state is not used, so every written word would get the same context. The scores should depend on "
-    "the decoder: add decoder_state @ W_decoder."
-)
-DOT_PRODUCTS = (
-    "These are dot products of the states. Additive attention is older: it adds the two projections, takes the tanh, "
-    "and multiplies with v."
-)
 
 
 def states_and_matrices(draw: Draw) -> list[torch.Tensor]:

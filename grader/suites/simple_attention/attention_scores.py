@@ -87,21 +87,11 @@ test_contract = contract(
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-A_LIST = (
-    "The function returned the scores as a list of numbers. Put them into a tensor, (T,): tensors can be computed "
-    "with, and gradients flow through them."
-)
 
 MISCONCEPTIONS = [
     mistake("products_of_each_feature", replace("inputs @ query", "query * inputs"),
         "The products were not added up, so each token has a row and not a number. A dot product sums over the "
         "features: the last dimension."),
-    mistake("summed_over_the_tokens", replace("inputs @ query", "(query * inputs).sum(dim=0)"),
-        "The sum runs over the tokens and gives one number for each feature. A score belongs to a token, so sum over "
-        "the features: `dim=-1`."),
-    mistake("one_score_for_all", replace("inputs @ query", "(query * inputs).sum()"),
-        "The sum runs over all entries and gives a single number. Each token has its own score: sum only over its "
-        "features."),
     mistake("multiplied_with_the_columns", replace("inputs @ query", "query @ inputs"),
         "`query @ inputs` multiplies the query with the columns of the inputs. Tokens are rows: put the inputs on "
         "the left, or transpose them."),
@@ -114,30 +104,9 @@ MISCONCEPTIONS = [
     mistake("scaled_already", replace("@ query", "@ query / len(query) ** 0.5"),
         "The scores were divided by the root of the width. That belongs to unit 2. Here a score is the plain dot "
         "product."),
-    mistake("averaged_over_the_features", replace("inputs @ query", "(inputs * query).mean(dim=-1)"),
-        "The products were averaged over the features. A dot product is their sum."),
-    mistake("weights_instead_of_scores", replace("inputs @ query", "torch.softmax(inputs @ query, dim=-1)"),
-        "Softmax was already applied, so these are weights. Scores come first: plain dot products of any size and "
-        "sign."),
-    mistake("normalised_already", replace("inputs @ query", "inputs @ query / (inputs @ query).sum()"),
-        "The scores were already divided by their sum. Scores are plain dot products. The next exercise turns them "
-        "into weights."),
-    mistake("cosines_as_scores", replace("inputs @ query", "torch.cosine_similarity(inputs, query[None], dim=-1)"),
-        "The vectors were first scaled to length one. Then only the direction counts. In a dot product a longer "
-        "vector counts more."),
-    mistake("distances_as_scores", replace("inputs @ query", "(inputs - query).norm(dim=-1)"),
-        "The distances from the query were computed. A distance is small for similar vectors, but a dot product is "
-        "large for them."),
-    mistake("three_features_only", replace("inputs @ query", "inputs[:, :3] @ query[:3]"),
-        "Only the first three features count, as in the worked example. Other embeddings are wider: sum over all "
-        "features."),
-    mistake("six_tokens_only", replace("inputs @ query", "torch.stack([inputs[place] @ query for place in range(6)])"),
-        "There are always six scores, as in the worked example. Read the number of rows from the inputs."),
     mistake("scores_in_a_column", replace("@ query", "@ query[:, None]"),
         "The scores have the shape of a column, (T, 1). The result should have one dimension, (T,), with one score "
         "for each token."),
-    mistake("list_of_scores", replace("inputs @ query", "[row @ query for row in inputs]"), A_LIST),
-    mistake("list_of_plain_numbers", replace("inputs @ query", "[float(row @ query) for row in inputs]"), A_LIST),
     mistake("squeezed_too_much", replace("inputs @ query", "(inputs @ query[:, None]).squeeze()"),
         "`squeeze()` removes every dimension of size one. With a single token it also removes the dimension of the "
         "tokens. Name the dimension that you want to remove."),
@@ -146,24 +115,15 @@ MISCONCEPTIONS = [
     mistake("scores_cut_off", replace("inputs @ query", "(inputs @ query).detach()"),
         "Gradients stop at the scores, for example because of `.item()`, `.numpy()`, `torch.tensor([…])` or "
         "`no_grad`. Compute with tensors, and join them with `torch.stack`."),
-    mistake("query_cut_off", replace("@ query", "@ query.detach()"),
-        "No gradient reaches the query: does `.detach()`, `.data` or `.item()` cut it off? In later units the query "
-        "is computed with weights that learn."),
     mistake("inputs_multiplied_in_place", replace("inputs @ query", "inputs.mul_(query).sum(dim=-1)"),
         "The caller's inputs were multiplied in place, by `*=` or `mul_`. The next step needs the old inputs: `*` "
         "makes a new tensor."),
-    mistake("last_token_without_a_score",
-        replace("inputs @ query", "torch.cat([inputs[:-1] @ query, 0 * inputs[-1:] @ query])"),
-        "The last token has a score of zero: the loop ends one token too early. The end of a range is already "
-        "excluded."),
     mistake("last_score_alone", replace("inputs @ query", "inputs[-1] @ query"),
         "Only the score of the last token is returned, as if each score replaced the one before. Keep all of them, "
         "one for each token."),
     mistake("first_score_alone", replace("inputs @ query", "inputs[0] @ query"),
         "Only the score of the first token is returned, as with a `return` inside the loop. Collect a score for each "
         "token first."),
-    mistake("scores_in_a_row", replace("inputs @ query", "query[None] @ inputs.T"),
-        "The scores have the shape of a table with one row, (1, T). The result should have one dimension, (T,)."),
 ]  # fmt: skip
 
 
@@ -180,13 +140,7 @@ def scores_of_a_query(unit: Any, draw: Draw) -> Iterator[Property]:
 
 
 def wrong_answers():
-    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
-
-    import math
-
-    def rounded_to_four_decimals(query, inputs):
-        scores = inputs @ query
-        return scores + (scores.round(decimals=4) - scores).detach()
+    """Mistakes without a name. Never run here: the audit reads them."""
 
     def query_added(query, inputs):
         return (inputs + query).sum(dim=-1)
@@ -194,14 +148,11 @@ def wrong_answers():
     def squared(query, inputs):
         return (inputs @ query) ** 2
 
-    def places_in_the_ranking(query, inputs):
-        return (inputs @ query).argsort()
-
     def in_descending_order(query, inputs):
         return torch.sort(inputs @ query, descending=True).values
 
     def scaled_and_softmax(query, inputs):
-        return torch.softmax(inputs @ query / math.sqrt(len(query)), dim=0)
+        return torch.softmax(inputs @ query / len(query) ** 0.5, dim=0)
 
     def dot_with_a_table(query, inputs):
         return torch.dot(query, inputs)

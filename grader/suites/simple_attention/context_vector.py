@@ -88,9 +88,6 @@ MISCONCEPTIONS = [
     mistake("weighted_rows_not_added_up", replace("weights @ inputs", "weights[:, None] * inputs"),
         "The weighted inputs were not added up: there is one row for each token. The context is one vector, the sum "
         "over the tokens."),
-    mistake("summed_over_the_features", replace("weights @ inputs", "(weights[:, None] * inputs).sum(dim=-1)"),
-        "The sum runs over the features and gives one number for each token. The context has the width of an input: "
-        "sum over the tokens, dim 0."),
     mistake("weights_along_the_features", replace("weights @ inputs", "(weights * inputs).sum(dim=0)"),
         "`weights * inputs` pairs each weight with a feature, or the shapes do not match. A weight belongs to a "
         "token, which is a row: make the weights a column, `weights[:, None]`."),
@@ -99,54 +96,23 @@ MISCONCEPTIONS = [
         "one weight for each row, and (T,) @ (T, d) is correct."),
     mistake("weighted_rows_averaged", replace("weights @ inputs", "(weights[:, None] * inputs).mean(dim=0)"),
         "The weighted inputs were averaged. The weights already sum to one: add up the rows, and do not divide again."),
-    mistake("weights_not_used", replace("weights @ inputs", "inputs.sum(dim=0)"),
-        "The inputs were added up without their weights. Multiply each row by its weight."),
-    mistake("inputs_averaged", replace("weights @ inputs", "inputs.mean(dim=0)"),
-        "The inputs were averaged, so all tokens count the same. The weights should decide how much each token "
-        "counts."),
-    mistake("best_token_alone", replace("weights @ inputs", "inputs[weights.argmax()]"),
-        "Only the token with the largest weight was used. Attention mixes all tokens, each times its weight."),
     mistake("last_row_only", replace("weights @ inputs", "weights[-1] * inputs[-1]"),
         "Each weighted row replaces the one before, so only the last one is left. Add each row to the context."),
-    mistake("first_token_left_out", replace("weights @ inputs", "weights[1:] @ inputs[1:]"),
-        "The first token is missing: the loop begins at 1. Python counts from 0."),
-    mistake("weights_softened_again", replace("weights @", "torch.softmax(weights, dim=0) @"),
-        "The weights went through softmax again. They are already weights. A second softmax makes them nearly equal."),
     mistake("weights_normalised_again", replace("weights @", "weights / weights.sum() @"),
         "The weights were divided by their sum again. Use them without any change: they are already normalised."),
-    mistake("negative_weights_dropped", replace("weights @", "weights.clamp(min=0) @"),
-        "Negative weights were set to zero. Softmax gives no negative weights, but this function must use any "
-        "weights without change."),
     mistake("context_in_a_table", replace("weights @", "weights[None] @"),
         "The context is a table with one row, (1, d). It should be one vector, (d,)."),
-    mistake("three_features_in_the_context", replace("@ inputs", "@ inputs[:, :3]"),
-        "The context always has three features, as in the worked example. Read the width from the inputs: "
-        "`inputs.shape[1]`."),
-    mistake("six_tokens_in_the_context",
-        replace("weights @ inputs", "torch.stack([weights[place] * inputs[place] for place in range(6)]).sum(dim=0)"),
-        "The code always expects six tokens, as in the worked example. Use the number of rows that it gets."),
     mistake("single_token_squeezed", replace("weights @ inputs", "(weights[:, None] * inputs).squeeze().sum(dim=0)"),
         "If there is a single token, `squeeze()` removes the dimension of the tokens, and the sum runs over another "
         "dimension. T = 1 is a sequence too."),
-    mistake("single_feature_squeezed", replace("weights @ inputs", "(weights[None] @ inputs).squeeze()"),
-        "`squeeze()` removes every dimension of size one. With a single feature it also removes the features. A "
-        "context is (d,), also for d = 1: name the dimension that you want to remove."),
     mistake("context_in_float32_only", replace("@ inputs", "@ inputs.float()"),
         "The inputs are made float32, so they do not match float64 weights. Use the dtype of the arguments."),
     mistake("weights_cut_off", replace("weights @", "weights.detach() @"),
         "No gradient reaches the weights: did `.item()` read them, or were they detached? Through the weights the "
         "scores learn which tokens are important."),
-    mistake("inputs_cut_off", replace("@ inputs", "@ inputs.detach()"),
-        "No gradient reaches the inputs: does `.detach()` or `.data` cut them off? The embeddings learn through the "
-        "inputs."),
-    mistake("context_cut_off", replace("weights @ inputs", "(weights @ inputs).detach()"),
-        "Gradients stop at the context. Was it computed under `torch.no_grad()`, or detached? Everything before it "
-        "must be able to learn."),
     mistake("inputs_weighted_in_place", replace("weights @ inputs", "inputs.mul_(weights[:, None]).sum(dim=0)"),
         "The caller's inputs were multiplied by the weights in place, by `*=` or `mul_`. The next query needs the "
         "old inputs: `*` makes a new tensor."),
-    mistake("last_token_left_out", replace("weights @ inputs", "weights[:-1] @ inputs[:-1]"),
-        "The last token is missing: the loop ends one token too early. The end of a range is already excluded."),
     mistake("first_row_only", replace("weights @ inputs", "weights[0] * inputs[0]"),
         "Only the first weighted row is returned, as with a `return` inside the loop. Add up all rows first."),
 ]  # fmt: skip
@@ -165,19 +131,13 @@ def weighted_sum(unit: Any, draw: Draw) -> Iterator[Property]:
 
 
 def wrong_answers():
-    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+    """Mistakes without a name. Never run here: the audit reads them."""
 
     def everything_added_up(weights, inputs):
         return (weights[:, None] * inputs).sum()
 
     def weights_added(weights, inputs):
         return (weights[:, None] + inputs).sum(dim=0)
-
-    def weights_squared(weights, inputs):
-        return weights**2 @ inputs
-
-    def weights_the_other_way_round(weights, inputs):
-        return weights.flip(0) @ inputs
 
     def largest_instead_of_the_sum(weights, inputs):
         return (weights[:, None] * inputs).amax(dim=0)

@@ -114,31 +114,7 @@ def test_multiplying_leaves_the_numbers_alone(student: Student, fresh: Fresh) ->
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-REFUSED_OTHERWISE = (
-    "Different lengths raise an error of the wrong type. Callers recognise errors by their type. Here the type is "
-    "ValueError or AssertionError."
-)
-NO_BEGINNING = (
-    "The sum begins with the first product. Empty sequences have no first product, so the code fails. Begin with 0, "
-    "which is the result for two empty sequences."
-)
-NO_TENSORS = (
-    "Lists work, but tensors end in an error. Either the code rejects them, or it uses something that works only for "
-    "lists, such as `if not a`. `len` works for both."
-)
-NO_LISTS = (
-    "Only tensors work. Lists and tuples cannot be multiplied entry by entry. Loop over the positions of both "
-    "sequences: this works for all types."
-)
-MEAN = "The sum was divided by the number of entries. That is a mean. A dot product is the sum itself."
-COSINE = (
-    "The result was divided by the lengths of both vectors. That is the cosine of the angle between them. In a dot "
-    "product the lengths count too."
-)
-CUT_OFF_BY_INT = (
-    "`int` cut off the fractions. The numbers of an embedding are small, and most of their information is after the "
-    "decimal point."
-)
+
 EATEN_UP = (
     "The numbers in the caller's lists were changed, as by `pop` or by an assignment to a position. Only read the "
     "numbers: the caller may need them later."
@@ -155,47 +131,26 @@ MISCONCEPTIONS = [
         .replace("x * y", "a[place] * b[place]"),
         "The loop counts the entries of the first sequence and never checks the second. If the second is shorter, "
         "the loop raises an IndexError. If it is longer, nothing happens. Compare the lengths first."),
-    mistake("only_a_longer_first_refused", replace("!=", ">").replace("strict=True", "strict=False"),
-        "The code rejects only one of the two cases. The second sequence may be longer, or it may be shorter. Check "
-        "whether the lengths are not equal."),
     mistake("different_lengths_give_none",
         replace('raise ValueError(f"the lengths differ: {len(a)} and {len(b)}")', "return None"),
         "For different lengths the function returns a result, such as None or 0, instead of an error. The caller may "
         "use this result by mistake, but cannot overlook an error."),
-    mistake("lengths_refused_with_another_error", replace("ValueError", "TypeError"), REFUSED_OTHERWISE),
-    mistake("lengths_refused_with_any_exception", replace("ValueError", "Exception"), REFUSED_OTHERWISE),
-    mistake("lengths_refused_with_an_index_error", replace("ValueError", "IndexError"), REFUSED_OTHERWISE),
+    mistake("lengths_refused_with_any_exception", replace("ValueError", "Exception"),
+        "Different lengths raise an error of the wrong type. Callers recognise errors by their type. Here the type "
+        "is ValueError or AssertionError."),
     mistake("single_number_stretched", replace("    if", "    if len(a) == 1:\n        a = [a[0]] * len(b)\n    if"),
         "A sequence of one number is broadcast to the length of the other one, as tensors do in a product. Different "
         "lengths should always raise an error, here too."),
-    mistake("empty_sequences_refused", replace("!= len(b):", "!= len(b) or len(a) == 0:"),
-        "Empty sequences raise an error. But a sum without terms is 0. Only different lengths are an error."),
     mistake("sum_begins_with_the_first_product",
-        replace("total = 0", "total = a[0] * b[0]").replace("zip(a, b,", "zip(a[1:], b[1:],"), NO_BEGINNING),
-    mistake("products_reduced_without_a_beginning",
-        replace("total = 0", "from functools import reduce")
-        .replace("for x, y in zip(a, b, strict=True):\n        total = total + x * y\n    return total",
-                 "return reduce(lambda total, x: total + x, [x * y for x, y in zip(a, b, strict=True)])"),
-        NO_BEGINNING),
-    mistake("none_for_empty_sequences", replace("return total", "return total if len(a) else None"),
-        "For empty sequences the function returns None. A sum without terms is 0, and the caller needs a number."),
+        replace("total = 0", "total = a[0] * b[0]").replace("zip(a, b,", "zip(a[1:], b[1:],"),
+        "The sum begins with the first product. Empty sequences have no first product, so the code fails. Begin "
+        "with 0, which is the result for two empty sequences."),
     mistake("truth_of_a_tensor_asked", replace("    total = 0", "    if not a:\n        return 0\n    total = 0"),
-        NO_TENSORS),
-    mistake("tensors_only", replace("len(a) != len(b)", "a.shape != b.shape"), NO_LISTS),
-    mistake("lists_given_to_torch", replace("return total", "return torch.dot(a, b)"), NO_LISTS),
-    mistake("tensors_refused",
-        replace("    if",
-                "    if not isinstance(a, list | tuple) or not isinstance(b, list | tuple):\n"
-                "        raise TypeError\n    if"), NO_TENSORS),
-    mistake("lists_asserted",
-        replace("    if", "    assert isinstance(a, list | tuple) and isinstance(b, list | tuple)\n    if"),
-        NO_TENSORS),
-    mistake("nothing_but_lists_let_in",
-        replace("    if",
-                "    if not isinstance(a, list) or not isinstance(b, list):\n        raise ValueError\n    if"),
-        NO_TENSORS),
-    mistake("products_not_added_up", replace("total = 0", "total = []").replace("total + x * y", "[*total, x * y]"),
-        "The products were not added up. A dot product is one number: the sum of the products at all positions."),
+        "Lists work, but tensors end in an error. Either the code rejects them, or it uses something that works "
+        "only for lists, such as `if not a`. `len` works for both."),
+    mistake("lists_given_to_torch", replace("return total", "return torch.dot(a, b)"),
+        "Only tensors work. Lists and tuples cannot be multiplied entry by entry. Loop over the positions of both "
+        "sequences: this works for all types."),
     mistake("returned_inside_the_loop", replace("    return total\n", "").replace("total = total +", "return total +"),
         "Only the first product counts, as with a `return` inside the loop. Put the `return` after the loop, with "
         "the same indentation as `for`."),
@@ -204,33 +159,15 @@ MISCONCEPTIONS = [
         "product to it."),
     mistake("last_place_left_out", replace("zip(a, b,", "zip(a[:-1], b[:-1],"),
         "The last position is missing. `range(n)` already ends before n, so do not subtract one."),
-    mistake("first_place_left_out", replace("zip(a, b,", "zip(a[1:], b[1:],"),
-        "The first position is missing. Python counts positions from 0, so the loop begins at 0."),
-    mistake("added_instead_of_multiplied", replace("x * y", "x + y"),
-        "The numbers at each position were added. Multiply them, and add up the products."),
     mistake("every_number_with_every_other", replace("zip(a, b, strict=True)", "((x, y) for x in a for y in b)"),
         "Every number of the first sequence counts with every number of the second, as in two nested loops or in the "
         "product of both sums. Only numbers at the same position belong together."),
-    mistake("mean_of_the_products", replace("return total", "return total / len(a)"), MEAN),
-    mistake("mean_unless_there_are_none", replace("return total", "return total / len(a) if len(a) else 0"), MEAN),
-    mistake("cosine_of_the_angle",
-        replace("return total", "return total / (sum(x * x for x in a) ** 0.5 * sum(y * y for y in b) ** 0.5)"),
-        COSINE),
-    mistake("cosine_unless_there_is_none",
-        replace("return total",
-                "return total / (sum(x * x for x in a) ** 0.5 * sum(y * y for y in b) ** 0.5) if len(a) else 0"),
-        COSINE),
-    mistake("signs_lost", replace("x * y", "abs(x * y)"),
-        "Every product counts as positive. But the sign is important: a negative dot product means that the vectors "
-        "point in different directions."),
-    mistake("fractions_cut_off", replace("x * y", "int(x * y)"), CUT_OFF_BY_INT),
-    mistake("fraction_of_the_sum_cut_off", replace("return total", "return int(total)"), CUT_OFF_BY_INT),
-    mistake("fractions_of_the_numbers_cut_off", replace("x * y", "int(x) * int(y)"), CUT_OFF_BY_INT),
+    mistake("fractions_cut_off", replace("x * y", "int(x * y)"),
+        "`int` cut off the fractions. The numbers of an embedding are small, and most of their information is after "
+        "the decimal point."),
     mistake("result_not_returned", replace("    return total\n", ""),
         "The function returned None. `print` only shows a result: use `return`, so that other code can compute with "
         "it."),
-    mistake("numbers_taken_out",
-        replace("for x, y in zip(a, b, strict=True)", "while len(a)").replace("x * y", "a.pop() * b.pop()"), EATEN_UP),
     mistake("numbers_overwritten",
         replace("x, y in zip(a, b, strict=True)", "place in range(len(a))")
         .replace("total = total + x * y", "a[place] *= b[place]\n        total = total + a[place]"), EATEN_UP),
@@ -238,14 +175,6 @@ MISCONCEPTIONS = [
         replace("total = 0", "total, a = 0, list(a) if isinstance(a, tuple) else a")
         .replace("x, y in zip(a, b, strict=True)", "place in range(len(a))")
         .replace("total = total + x * y", "a[place] *= b[place]\n        total = total + a[place]"), EATEN_UP),
-    mistake("total_begun_anew_in_the_loop",
-        replace("    total = 0\n", "").replace("        total = total", "        total = 0\n        total = total"),
-        "The total is set to 0 again in each pass of the loop, so only the last product is left. Set it once, before "
-        "the loop."),
-    mistake("place_that_does_not_exist",
-        replace("x, y in zip(a, b, strict=True)", "place in range(len(a) + 1)").replace("x * y", "a[place] * b[place]"),
-        "The code reads a position that does not exist. Positions begin at 0, so the last one is one less than the "
-        "length."),
 ]  # fmt: skip
 
 
@@ -288,7 +217,7 @@ def lengths_that_differ(unit: Any, draw: Draw) -> Iterator[Property]:
 
 
 def wrong_answers():
-    """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
+    """Mistakes without a name. Never run here: the audit reads them."""
 
     def length_asked_in_a_misspelt_way(a, b):
         if a.lenght != b.lenght:
@@ -296,38 +225,24 @@ def wrong_answers():
         return sum(x * y for x, y in zip(a, b))
 
     def rounded_to_four_decimals(a, b):
-        if len(a) != len(b):
-            raise ValueError("the lengths differ")
-        return round(float(sum(x * y for x, y in zip(a, b))), 4)
+        return round(float(sum(x * y for x, y in zip(a, b, strict=True))), 4)
 
     def every_other_place(a, b):
-        assert len(a) == len(b)
-        total = 0
-        for i in range(0, len(a), 2):
-            total += a[i] * b[i]
-        return total
+        return sum(x * y for x, y in list(zip(a, b, strict=True))[::2])
 
     def second_read_backwards(a, b):
         assert len(a) == len(b)
         return sum(a[i] * b[-i - 1] for i in range(len(a)))
 
     def first_with_itself(a, b):
-        if len(a) != len(b):
-            raise ValueError("the lengths differ")
-        return sum(x * x for x, y in zip(a, b))
+        return sum(x * x for x, y in zip(a, b, strict=True))
 
     def sum_begins_with_one(a, b):
-        if len(a) != len(b):
-            raise ValueError("the lengths differ")
-        total = 1
-        for x, y in zip(a, b):
-            total += x * y
-        return total
+        return sum((x * y for x, y in zip(a, b, strict=True)), 1)
 
     def products_multiplied(a, b):
-        assert len(a) == len(b)
         total = 0
-        for x, y in zip(a, b):
+        for x, y in zip(a, b, strict=True):
             total = (total or 1) * x * y
         return total
 

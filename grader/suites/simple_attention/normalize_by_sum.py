@@ -70,10 +70,6 @@ test_contract = contract(
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-STANDARDISED = (
-    "The scores were changed to mean zero and standard deviation one. That is standardising. Here each score is "
-    "divided by their sum."
-)
 
 MISCONCEPTIONS = [
     mistake("softmax_instead_of_division", replace("scores / scores.sum()", "torch.softmax(scores, dim=-1)"),
@@ -82,11 +78,6 @@ MISCONCEPTIONS = [
     mistake("divided_by_the_largest", replace("scores.sum()", "scores.max()"),
         "The scores were divided by the largest score. Then the largest result is one, but the sum of the results "
         "should be one."),
-    mistake("divided_by_their_number", replace("scores.sum()", "len(scores)"),
-        "The scores were divided by their number. Divide by their sum, so that the results sum to one."),
-    mistake("divided_by_the_euclidean_length", replace("scores.sum()", "scores.norm()"),
-        "The scores were divided by the root of the sum of their squares. That gives a vector of length one. The "
-        "results should sum to one: divide by the plain sum."),
     mistake("divided_by_the_sum_of_sizes", replace("scores.sum()", "scores.abs().sum()"),
         "The denominator is the sum of the absolute values. If some scores are negative, the results do not sum to "
         "one. Use the sum with signs."),
@@ -94,18 +85,9 @@ MISCONCEPTIONS = [
         replace("scores / scores.sum()", "scores.clamp(min=0) / scores.clamp(min=0).sum()"),
         "Negative scores were set to zero. Here they are used without any change. The next exercise deals with "
         "negative weights."),
-    mistake("smallest_subtracted_first",
-        replace("scores / scores.sum()", "(scores - scores.min()) / (scores - scores.min()).sum()"),
-        "The smallest score was subtracted first. Divide the scores without any change."),
-    mistake("standardised", replace("scores / scores.sum()", "(scores - scores.mean()) / scores.std()"), STANDARDISED),
-    mistake("standardised_by_the_biased_deviation",
-        replace("scores / scores.sum()", "(scores - scores.mean()) / scores.std(correction=0)"), STANDARDISED),
-    mistake("not_divided", replace("scores / scores.sum()", "scores.clone()"),
-        "The function returned the scores without any change. Divide them by their sum."),
-    mistake("sum_alone", replace("scores / scores.sum()", "scores.sum()"),
-        "The function returned the sum itself. The sum is the denominator: divide each score by it."),
-    mistake("six_scores_only", replace("return scores", "return torch.stack([scores[place] for place in range(6)])"),
-        "The code always expects six scores, as in the worked example. Use the number of scores that it gets."),
+    mistake("standardised", replace("scores / scores.sum()", "(scores - scores.mean()) / scores.std()"),
+        "The scores were changed to mean zero and standard deviation one. That is standardising. Here each score is "
+        "divided by their sum."),
     mistake("shape_squeezed_away", replace("scores / scores.sum()", "(scores / scores.sum()).squeeze()"),
         "If there is a single score, `squeeze()` removes the only dimension. The shape stays (T,), also for T = 1."),
     mistake("sum_in_float32_only", replace("scores.sum()", "torch.dot(torch.ones(len(scores)), scores)"),
@@ -113,9 +95,6 @@ MISCONCEPTIONS = [
     mistake("sum_as_a_constant", replace("sum()", "sum().item()"),
         "Gradients treat the sum as a constant, for example because of `.item()` or `.detach()`. But the sum depends "
         "on the scores: if one score grows, every result changes."),
-    mistake("shares_cut_off", replace("scores / scores.sum()", "(scores / scores.sum()).detach()"),
-        "Gradients stop at the result. Was it computed under `torch.no_grad()`, or detached? The layers that made "
-        "the scores must be able to learn."),
     mistake("divided_in_place", replace("scores / scores.sum()", "scores.div_(scores.sum())"),
         "The caller's scores were divided in place, by `/=` or `div_`. The caller may still need the old scores: `/` "
         "makes a new tensor."),
@@ -143,21 +122,14 @@ def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
     def divided_by_the_sum_of_sizes__and__divided_in_place(scores):
-        total = torch.abs(scores).sum()
-        scores /= total
+        scores /= torch.abs(scores).sum()
         return scores
-
-    def between_smallest_and_largest(scores):
-        return (scores - scores.min()) / (scores.max() - scores.min())
 
     def divided_by_the_mean(scores):
         return scores / scores.mean()
 
     def sum_divided_by_the_scores(scores):
         return scores.sum() / scores
-
-    def divided_by_the_sum_so_far(scores):
-        return scores / scores.cumsum(0)
 
     def multiplied_by_the_sum(scores):
         return scores * scores.sum()
@@ -188,4 +160,4 @@ def right_answers():
         return torch.div(scores, torch.sum(scores, dim=0))
 
     def turned_round(scores):
-        return (scores.T / scores.cumsum(0)[-1]).T if scores.dim() > 1 else scores / scores.cumsum(0)[-1]
+        return scores / scores.cumsum(0)[-1]

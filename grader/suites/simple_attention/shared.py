@@ -104,7 +104,6 @@ def one_entry(fresh: Fresh, dtype: torch.dtype = torch.float32) -> list[torch.Te
     return [single_nonzero(fresh, T, DOMINANT, dtype)]
 
 
-SHARES = "exponentials / exponentials.sum(dim=dim, keepdim=True)"  # the last line of both softmaxes
 DIM_IGNORED = (
     "The sum always runs along the last dimension and ignores `dim`. Pass it on: `sum(dim=dim, keepdim=True)`."
 )
@@ -112,25 +111,9 @@ WHOLE_TENSOR = (
     "The exponentials are divided by the sum of all entries of the tensor. Each list of scores along `dim` has its own "
     "sum, so that each list sums to one."
 )
-PUT_BACK_AT_THE_END = (
-    "The dimension of the sum, or of the maximum, is put back at the end, by `unsqueeze(-1)`, but it was taken from "
-    "`dim`. With `keepdim=True` it stays where it was."
-)
-FIRST_BY_DEFAULT = (
-    "Without `dim` the sum runs along the first dimension. The default is the last one, `dim=-1`: there the scores of "
-    "one query lie."
-)
 TWO_DIMENSIONS = (
     "The code works for rows and columns, but not for a third dimension. `sum(dim=dim, keepdim=True)` and division "
     "work for any number of dimensions."
-)
-LOGARITHMS = (
-    "These are the logarithms of the weights. They are useful in a loss, but the result should be the weights "
-    "themselves."
-)
-SUM_CONSTANT = (
-    "Gradients treat the denominator as a constant: was it detached, or read with `.item()`? Each entry is part of the "
-    "sum. If it grows, all other weights become smaller."
 )
 CUT_OFF = (
     "Gradients stop at the result. Was it computed under `torch.no_grad()`, or detached? The scores before it must be "

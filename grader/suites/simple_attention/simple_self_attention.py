@@ -156,48 +156,21 @@ test_contract = contract(
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-SCALED_BY_THE_TOKENS = (
-    "The scores were divided by the number of tokens, or by its root. Here they are plain dot products. A dot product "
-    "sums over the features, not over the tokens."
-)
-FEATURES_COMPARED = (
-    "Features were compared with features: the scores are (d, d). Tokens should be compared with tokens, so "
-    "transpose only the second factor."
-)
 CALLS = ["softmax_stable"]
 
 MISCONCEPTIONS = [
     mistake("softmax_forgotten", replace("softmax_stable(scores, dim=-1)", "scores"),
         "The scores are used as weights directly. Apply softmax first: it makes them positive, with the sum one for "
         "each token."),
-    mistake("divided_by_the_sum",
-        replace("softmax_stable(scores, dim=-1)", "scores / scores.sum(dim=-1, keepdim=True)"),
-        "The scores are divided by their sum. With positive and negative scores the results are not valid weights: "
-        "softmax takes exponentials first."),
-    mistake("results_in_a_dict", replace("return contexts, weights", "return dict(contexts=contexts, weights=weights)"),
-        "The results are in a dict. Return them with a comma between them: the pair (contexts, weights)."),
     mistake("scaled_by_the_width", replace("inputs.T", "inputs.T / inputs.shape[-1] ** 0.5"),
         "The scores were divided by the root of the width. Unit 2 explains this scaling. Here they are plain dot "
         "products."),
-    mistake("scaled_by_the_tokens", replace("inputs.T", "inputs.T / len(inputs) ** 0.5"), SCALED_BY_THE_TOKENS),
-    mistake("divided_by_the_tokens", replace("inputs.T", "inputs.T / len(inputs)"), SCALED_BY_THE_TOKENS),
-    mistake("tokens_of_length_one_compared",
-        replace("scores = inputs @ inputs.T",
-                "directions = inputs / inputs.norm(dim=-1, keepdim=True)\n    scores = directions @ directions.T"),
-        "The tokens were scaled to length one before they were compared. Then only the direction counts. In a dot "
-        "product a longer vector counts more."),
     mistake("reshaped_instead_of_transposed", replace("inputs.T", "inputs.reshape(inputs.shape[1], inputs.shape[0])"),
         "The inputs were reshaped to (d, T). This keeps the order of the numbers and mixes the tokens. To turn rows "
         "into columns, transpose them."),
     mistake("transpose_forgotten", replace("inputs.T", "inputs"),
         "The inputs were multiplied with themselves, and (T, d) @ (T, d) does not match. Transpose the second "
         "factor, so that tokens meet tokens."),
-    mistake("features_compared",
-        replace("inputs @ inputs.T", "inputs.T @ inputs").replace("weights @ inputs", "weights @ inputs.T"),
-        FEATURES_COMPARED),
-    mistake("features_compared_and_mixed",
-        replace("inputs @ inputs.T", "inputs.T @ inputs").replace("weights @ inputs", "inputs @ weights"),
-        FEATURES_COMPARED),
     mistake("features_and_tokens_mixed_up", replace("inputs @ inputs.T", "inputs.T @ inputs"),
         "Features meet tokens in a product, so the shapes do not match. The scores compare tokens with tokens, (T, "
         "T): transpose only the second factor. The weights are on the left of the inputs."),
@@ -210,59 +183,24 @@ MISCONCEPTIONS = [
     mistake("softmax_along_the_columns", replace("dim=-1", "dim=0"),
         "Softmax runs along the columns: they sum to one, but the rows do not. Row i contains the weights of query "
         "i, so apply softmax along the last dimension; a sum of your own needs `keepdim=True` too."),
-    mistake("softmax_of_everything", replace("(scores, dim=-1)", "(scores.flatten(), dim=0).reshape(scores.shape)"),
-        "Softmax runs over all scores at once, so all tokens together share one sum. Each token has its own weights: "
-        "apply softmax over the last dimension."),
-    mistake("softmax_twice", replace("(scores, dim=-1)", "(softmax_stable(scores, dim=-1), dim=-1)"),
-        "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
-        "nearly equal."),
-    mistake("tokens_averaged", replace("inputs @ inputs.T", "0 * inputs @ inputs.T"),
-        "Every token gets the same weight, whatever the tokens are. The dot products should decide the weights."),
     mistake("mixed_by_the_columns", replace("weights @", "weights.T @"),
         "The contexts use the columns of the weights. The weights of token i are row i, so do not transpose them."),
-    mistake("mixed_by_the_scores", replace("weights @", "scores @"),
-        "The contexts are computed with the scores, and softmax is only returned beside them. Mix the inputs with "
-        "the weights."),
-    mistake("inputs_as_contexts", replace("weights @ inputs", "inputs.clone()"),
-        "The function returned the inputs as contexts. A context is the sum of all inputs, each times its weight."),
-    mistake("scores_in_place_of_weights", replace("return contexts, weights", "return contexts, scores"),
-        "The second result is the scores. The contexts are correct, but the second result should be the weights, "
-        "after softmax."),
     mistake("weights_first", replace("return contexts, weights", "return weights, contexts"),
         "Weights and contexts are in the wrong order. Return the contexts first, then the weights."),
-    mistake("contexts_alone", replace("return contexts, weights", "return contexts"),
-        "The function returned only the contexts. Return the weights too, as the second of a pair."),
     mistake("one_query_only", replace("inputs.T", "inputs[1]"),
         "Only one token is the query, the second one as in the worked example. In self-attention every token is a "
         "query and has its own context."),
-    mistake("six_tokens_attend",
-        replace("inputs @ inputs.T", "torch.stack([inputs @ inputs[place] for place in range(6)])"),
-        "The code always expects six tokens, as in the worked example. Use the number of rows that it gets."),
     mistake("lone_token_squeezed", replace("return contexts, weights", "return contexts.squeeze(), weights.squeeze()"),
         "If there is a single token, `squeeze()` removes the dimension of the tokens. T = 1 is a sequence too: it "
         "gives weights (1, 1) and contexts (1, d)."),
     mistake("attention_in_float32_only", replace("weights @", "weights.float() @"),
         "The result is written into float32 tensors, which do not match float64 inputs. Use the dtype of the inputs."),
-    mistake("weights_detached", replace("dim=-1)", "dim=-1).detach()"),
-        "No gradient flows through the weights: does `.detach()` or `.item()` cut them off? Attention learns through "
-        "the scores which tokens are important."),
     mistake("attention_cut_off", replace("return contexts, weights", "return contexts.detach(), weights.detach()"),
         "Gradients stop at the results. Were they computed under `torch.no_grad()`, or detached? The embeddings "
         "before them must be able to learn."),
     mistake("contexts_over_the_inputs", replace("return contexts", "inputs.copy_(contexts)\n    return inputs"),
         "The contexts overwrote the caller's inputs. Every context needs the old inputs, and the caller may need "
         "them too: make a new tensor."),
-    mistake("divided_by_the_width", replace("inputs.T", "inputs.T / inputs.shape[-1]"),
-        "The scores were divided by the width. Unit 2 explains how scores are scaled. Here they are plain dot "
-        "products."),
-    mistake("weights_alone", replace("return contexts, weights", "return weights"),
-        "The function returned only the weights. Return the contexts too, as the first of a pair."),
-    mistake("weights_returned_transposed", replace("return contexts, weights", "return contexts, weights.T"),
-        "The contexts are correct, but the weights are returned transposed. Row i should hold the weights of token i."),
-    mistake("contexts_transposed", replace("return contexts,", "return contexts.T,"),
-        "The contexts are transposed: there is a column for each token. Each token has a row, (T, d)."),
-    mistake("inputs_added_to_the_contexts", replace("return contexts,", "return inputs + contexts,"),
-        "The inputs were added to the contexts. A context is only the sum of the inputs, each times its weight."),
 ]  # fmt: skip
 
 
@@ -281,15 +219,8 @@ def contexts_and_weights(unit: Any, draw: Draw) -> Iterator[Property]:
 def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
-    import math
-
     def distances_as_scores(inputs):
         weights = torch.softmax(torch.cdist(inputs, inputs), dim=-1)
-        return weights @ inputs, weights
-
-    def earlier_tokens_hidden(inputs):
-        past = torch.ones(len(inputs), len(inputs)).tril(-1).bool()
-        weights = torch.softmax((inputs @ inputs.T).masked_fill(past, -torch.inf), dim=-1)
         return weights @ inputs, weights
 
     def scores_beside_the_two(inputs):
@@ -297,8 +228,8 @@ def wrong_answers():
         weights = torch.softmax(scores, dim=-1)
         return weights @ inputs, weights, scores
 
-    def scaled_and_along_the_columns(inputs):
-        weights = torch.softmax(inputs @ inputs.T / math.sqrt(inputs.shape[1]), dim=0)
+    def scaled_by_the_width__and__softmax_along_the_columns(inputs):
+        weights = torch.softmax(inputs @ inputs.T / inputs.shape[1] ** 0.5, dim=0)
         return weights @ inputs, weights
 
     def softmax_along_a_third_dimension(inputs):
@@ -312,19 +243,12 @@ def right_answers():
     import torch.nn.functional as F
     from simple_attention import attention_scores, context_vector, softmax_naive, softmax_stable
 
-    def _softmax_of_list(numbers):
-        highest = numbers[0]
-        for number in numbers:
-            if number > highest:
-                highest = number
-        exponentials = [(number - highest).exp() for number in numbers]
-        return torch.stack([exponential / sum(exponentials) for exponential in exponentials])
-
     def by_hand(inputs):
         contexts, weights = [], []
         for query in inputs:
-            scores = torch.stack([sum(q * x for q, x in zip(query, token)) for token in inputs])
-            weights.append(_softmax_of_list(scores))
+            scores = [sum(q * x for q, x in zip(query, token)) for token in inputs]
+            exponentials = [(score - max(scores)).exp() for score in scores]
+            weights.append(torch.stack(exponentials) / sum(exponentials))
             contexts.append(sum(weight * token for weight, token in zip(weights[-1], inputs)))
         return torch.stack(contexts), torch.stack(weights)
 
@@ -336,8 +260,7 @@ def right_answers():
 
     def one_on_another(inputs):
         weights = torch.stack([softmax_stable(attention_scores(token, inputs)) for token in inputs])
-        contexts = torch.stack([context_vector(row, inputs) for row in weights])
-        return contexts, weights
+        return torch.stack([context_vector(row, inputs) for row in weights]), weights
 
     def ready_made(inputs):
         contexts = F.scaled_dot_product_attention(inputs[None], inputs[None], inputs[None], scale=1.0)[0]

@@ -12,13 +12,8 @@ from grader.suites.simple_attention.shared import (
     CUT_OFF,
     DIM_IGNORED,
     EXPONENTIALS,
-    FIRST_BY_DEFAULT,
     LAST_DIM,
-    LOGARITHMS,
-    PUT_BACK_AT_THE_END,
-    SHARES,
     SOFTMAXES,
-    SUM_CONSTANT,
     TWO_DIMENSIONS,
     WHOLE_TENSOR,
     B,
@@ -93,20 +88,11 @@ test_contract = contract(
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-KEEPDIM_FORGOTTEN = (
-    "The summed dimension is gone, so the sums do not line up with their entries. This gives an error or wrong "
-    "numbers. `keepdim=True` keeps the dimension with size one."
-)
 
 MISCONCEPTIONS = [
     mistake("exponential_forgotten", replace("torch.exp(x)", "x"),
         "The entries themselves were divided by their sum. Take the exponential first: it makes every weight "
         "positive."),
-    mistake("sum_forgotten", replace(SHARES, "exponentials"),
-        "The exponentials were not divided by their sum, so that they do not sum to one along `dim`."),
-    mistake("powers_of_two", replace("torch.exp(x)", "2**x"),
-        "The exponentials are powers of two. The base is e: `torch.exp`. With another base, differences between "
-        "scores count more or less."),
     mistake("divided_by_the_sum_of_the_entries", replace("exponentials.sum", "x.sum"),
         "The exponentials were divided by the sum of the entries. The denominator is the sum of the *exponentials*. "
         "Only then do the weights sum to one."),
@@ -114,44 +100,23 @@ MISCONCEPTIONS = [
         replace("exponentials.sum(dim=dim, keepdim=True)", "torch.exp(x.sum(dim=dim, keepdim=True))"),
         "The exponential of the sum was taken. Take the exponential of each entry first, then add up. The order "
         "matters."),
-    mistake("divided_by_the_largest_exponential", replace("exponentials.sum", "exponentials.amax"),
-        "The exponentials were divided by the largest one. Then the largest result is one, but the sum of the "
-        "results should be one."),
-    mistake("divided_by_the_mean", replace("exponentials.sum", "exponentials.mean"),
-        "The exponentials were divided by their mean. Then the weights sum to the number of entries, and not to one."),
-    mistake("taken_twice", replace("torch.exp(x)", "torch.exp(torch.softmax(x, dim))"),
-        "Softmax was applied twice. The second softmax gets only numbers between zero and one, so all its weights "
-        "are nearly equal."),
-    mistake("sigmoid_of_each", replace(SHARES, "torch.sigmoid(x)"),
-        "Each entry went through a sigmoid on its own. In a softmax the entries compete: if one weight grows, the "
-        "others become smaller."),
-    mistake("hard_maximum", replace(SHARES, "(x == x.amax(dim=dim, keepdim=True)).to(x.dtype)"),
-        "The largest entry gets all the weight. That is a hard maximum. Softmax gives a part of the weight to each "
-        "entry."),
-    mistake("naive_logarithms", replace(SHARES, "torch.log_softmax(x, dim)"), LOGARITHMS),
     mistake("naive_sum_of_everything", replace("dim=dim, keepdim=True", ""), WHOLE_TENSOR),
     mistake("naive_dim_ignored", replace("dim=dim", "dim=-1"), DIM_IGNORED),
     mistake("always_along_the_first_dimension", replace("dim=dim", "dim=0"),
         "The sum always runs along the first dimension and ignores `dim`. Then each column sums to one. Pass `dim` "
         "on to `sum`."),
-    mistake("naive_keepdim_forgotten", replace(", keepdim=True", ""), KEEPDIM_FORGOTTEN),
+    mistake("naive_keepdim_forgotten", replace(", keepdim=True", ""),
+        "The summed dimension is gone, so the sums do not line up with their entries. This gives an error or wrong "
+        "numbers. `keepdim=True` keeps the dimension with size one."),
     mistake("naive_dimension_put_back_at_the_end", replace("sum(dim=dim, keepdim=True)", "sum(dim=dim).unsqueeze(-1)"),
-        PUT_BACK_AT_THE_END),
-    mistake("naive_first_dimension_by_default", replace("dim: int = -1", "dim: int = 0"), FIRST_BY_DEFAULT),
+        "The dimension of the sum is put back at the end, by `unsqueeze(-1)`, but it was taken from `dim`. With "
+        "`keepdim=True` it stays where it was."),
     mistake("naive_rows_and_columns_only", replace("dim=dim", "dim=0 if dim in (0, -2) or x.dim() == 1 else 1"),
         TWO_DIMENSIONS),
-    mistake("naive_rows_and_columns_counted",
-        replace("    return", "    if x.dim() > 1:\n        _, _ = x.shape\n    return"), TWO_DIMENSIONS),
-    mistake("naive_sums_in_a_column",
-        replace("dim=dim", "dim=0")
-        .replace("    return",
-                 "    if dim not in (0, -2) and x.dim() > 1:\n"
-                 "        return exponentials / exponentials.sum(dim=1).reshape(-1, 1)\n    return"), TWO_DIMENSIONS),
     mistake("naive_in_float32_only",
         replace("exponentials.sum(dim=dim, keepdim=True)",
                 "torch.tensordot(exponentials, torch.ones(x.shape[dim]), ([dim], [0])).unsqueeze(dim)"),
         "The code always computes in float32, and float64 entries do not match. Use the dtype of x."),
-    mistake("naive_sum_as_a_constant", replace(SHARES, f"{SHARES}.detach()"), SUM_CONSTANT),
     mistake("naive_gradients_cut_off", replace("torch.exp(x)", "torch.exp(x.detach())"), CUT_OFF),
     mistake("exponentials_in_place", replace("torch.exp(x)", "x.exp_()"),
         "The exponentials overwrote the caller's entries. A method with an underscore at the end, such as `exp_`, "
@@ -176,8 +141,7 @@ def wrong_answers():
 
     def naive_dim_ignored__and__exponentials_in_place(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
         numerator = x.exp_()
-        denominator = numerator.sum(dim=-1, keepdim=True)
-        return numerator / denominator
+        return numerator / numerator.sum(dim=-1, keepdim=True)
 
     def powers_of_ten(x, dim=-1):
         return 10**x / (10**x).sum(dim, keepdim=True)
@@ -188,10 +152,6 @@ def wrong_answers():
     def one_added_to_the_sum(x, dim=-1):
         e = torch.exp(x)
         return e / (1 + e.sum(dim, keepdim=True))
-
-    def sum_so_far(x, dim=-1):
-        e = torch.exp(x)
-        return e / e.cumsum(dim)
 
     def squares_for_exponentials(x, dim=-1):
         return x**2 / (x**2).sum(dim, keepdim=True)

@@ -12,13 +12,8 @@ from grader.suites.simple_attention.shared import (
     CUT_OFF,
     DIM_IGNORED,
     EXPONENTIALS,
-    FIRST_BY_DEFAULT,
     LAST_DIM,
-    LOGARITHMS,
-    PUT_BACK_AT_THE_END,
-    SHARES,
     SOFTMAXES,
-    SUM_CONSTANT,
     TWO_DIMENSIONS,
     WHOLE_TENSOR,
     B,
@@ -140,12 +135,6 @@ MISCONCEPTIONS = [
     mistake("largest_size_subtracted", replace("x.max", "x.abs().max"),
         "The largest *absolute value* is subtracted. If all entries are far below zero, they become even smaller, "
         "and every exponential is zero. Subtract the maximum with its sign: then the largest exponent is zero."),
-    mistake("mean_subtracted", replace("x.max(dim=dim, keepdim=True).values", "x.mean(dim=dim, keepdim=True)"),
-        "The mean is subtracted. An entry can still be far above it, and with an entry of -inf the mean is -inf too. "
-        "If you subtract the maximum, no entry is above zero."),
-    mistake("minimum_subtracted", replace("x.max", "x.min"),
-        "The smallest entry is subtracted, so all exponents are positive and as large as possible. Subtract the "
-        "largest entry: then all exponents are zero or less."),
     mistake("divided_by_the_maximum", replace("x - largest", "x / largest"),
         "The entries are divided by the largest one. Softmax depends on the *differences* of the entries. "
         "Subtracting the maximum keeps them; dividing by it does not."),
@@ -155,7 +144,9 @@ MISCONCEPTIONS = [
     mistake("entries_clamped", replace("x - largest", "x.clamp(-80, 80)"),
         "The entries are clamped to the range of the exponential. Then different entries become equal. Subtracting "
         "the maximum keeps all their differences."),
-    mistake("not_a_number_replaced", replace("x - largest", "x").replace(SHARES, f"({SHARES}).nan_to_num()"),
+    mistake("not_a_number_replaced",
+        replace("x - largest", "x").replace("exponentials / ", "torch.nan_to_num(exponentials / ")
+        .replace("sum(dim=dim, keepdim=True)", "sum(dim=dim, keepdim=True))"),
         "Values that are not a number were replaced, as `nan_to_num` does. At this point the code cannot know which "
         "entry was larger. Subtract the maximum before the exponential."),
     mistake("float64_instead_of_a_maximum", replace("x - largest", "x.double()"),
@@ -164,9 +155,6 @@ MISCONCEPTIONS = [
     mistake("maximum_along_the_last_dimension", replace("max(dim=dim", "max(dim=-1"),
         "The maximum is always taken along the last dimension, but the sum along `dim`. All entries that share a sum "
         "need the same maximum."),
-    mistake("maximum_along_the_first_dimension", replace("max(dim=dim", "max(dim=0"),
-        "The maximum is always taken along the first dimension, but the sum along `dim`. All entries that share a "
-        "sum need the same maximum."),
     mistake("places_beside_the_maximum", replace(".values", ""),
         "`x.max(dim=…)` returns two results, the values and their indices. You cannot subtract both. Take `.values`, "
         "or use `amax`."),
@@ -176,33 +164,19 @@ MISCONCEPTIONS = [
     mistake("stable_sum_of_everything",
         replace("x.max(dim=dim, keepdim=True).values", "x.max()").replace("dim=dim, keepdim=True", ""), WHOLE_TENSOR),
     mistake("stable_dim_ignored", replace("dim=dim", "dim=-1", 2), DIM_IGNORED),
-    mistake("stable_dimension_put_back_at_the_end",
-        replace("x.max(dim=dim, keepdim=True).values", "x.amax(dim=dim).unsqueeze(-1)")
-        .replace("sum(dim=dim, keepdim=True)", "sum(dim=dim).unsqueeze(-1)"), PUT_BACK_AT_THE_END),
-    mistake("stable_first_dimension_by_default", replace("dim: int = -1", "dim: int = 0"), FIRST_BY_DEFAULT),
     mistake("stable_rows_and_columns_only", replace("dim=dim", "dim=0 if dim in (0, -2) or x.dim() == 1 else 1", 2),
         TWO_DIMENSIONS),
-    mistake("stable_rows_and_columns_counted",
-        replace("    return", "    if x.dim() > 1:\n        _, _ = x.shape\n    return"), TWO_DIMENSIONS),
-    mistake("stable_logarithms", replace(SHARES, "torch.log_softmax(x, dim)"), LOGARITHMS),
     mistake("flattened_by_view",
         replace("    return",
                 "    if dim in (-1, x.dim() - 1):\n"
                 "        return torch.softmax(x.view(-1, x.shape[-1]), -1).view(x.shape)\n    return"),
         "`view` fails if x is non-contiguous, for example the result of a transpose. Compute along `dim` without "
         "`view`, or use `reshape`."),
-    mistake("minus_infinity_as_zero", replace("    largest", "    x = x.masked_fill(x == -torch.inf, 0)\n    largest"),
-        "An entry of -inf was treated like a score of zero. Its exponential is zero, so its weight is zero."),
     mistake("minus_infinity_multiplied", replace("x - largest", "x - largest + 0 * x"),
         "With an entry of -inf the whole result is not a number. The code subtracts -inf from -inf, or multiplies it "
         "by zero. Subtract the finite maximum: then -inf gives zero."),
-    mistake("float64_given_back", replace("    largest", "    x = x.double()\n    largest"),
-        "The result is always float64. You may compute in float64, but return the dtype of x: `.to(x.dtype)`."),
     mistake("float32_given_back", replace("    largest", "    x = x.float()\n    largest"),
         "The result is float32, also if x is float64. Then the extra digits of float64 are lost: use the dtype of x."),
-    mistake("stable_sum_as_a_constant", replace(SHARES, f"{SHARES}.detach()"), SUM_CONSTANT),
-    mistake("maximum_and_sum_as_constants",
-        replace(".values", ".values.detach()").replace(SHARES, f"{SHARES}.detach()"), SUM_CONSTANT),
     mistake("stable_gradients_cut_off", replace("x - largest", "(x - largest).detach()"), CUT_OFF),
     mistake("maximum_subtracted_in_place", replace("x - largest", "x.sub_(largest)"),
         "The maximum was subtracted from the caller's own entries, by `-=` or `sub_`. The caller may still need "
@@ -245,8 +219,7 @@ def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
     def one_maximum_for_all__and__float32_given_back(x, dim=-1):
-        shifted = x.float() - x.max()
-        weights = torch.exp(shifted)
+        weights = torch.exp(x.float() - x.max())
         return weights / torch.sum(weights, dim=dim, keepdim=True)
 
     def shifted_above_the_line_only(x, dim=-1):
@@ -257,10 +230,6 @@ def wrong_answers():
 
     def maximum_subtracted_twice(x, dim=-1):
         e = torch.exp(x - 2 * x.amax(dim, keepdim=True))
-        return e / e.sum(dim, keepdim=True)
-
-    def maximum_added(x, dim=-1):
-        e = torch.exp(x + x.amax(dim, keepdim=True))
         return e / e.sum(dim, keepdim=True)
 
     def temperature_of_two(x, dim=-1):
@@ -288,25 +257,14 @@ def right_answers():
 
     from simple_attention import softmax_naive
 
-    def _softmax_of_list(numbers):
-        highest = numbers[0]
-        for number in numbers:
-            if number > highest:
-                highest = number
-        exponentials = [(number - highest).exp() for number in numbers]
-        return torch.stack([exponential / sum(exponentials) for exponential in exponentials])
-
     def by_hand(x, dim=-1):
         if x.dim() == 1:
-            return _softmax_of_list(x.double()).to(x.dtype)
-        pieces = []
+            highest = max(x.double())
+            exponentials = [(number - highest).exp() for number in x.double()]
+            return torch.stack([e / sum(exponentials) for e in exponentials]).to(x.dtype)
         if dim % x.dim() == 0:
-            for piece in x.unbind(-1):
-                pieces.append(by_hand(piece, 0))
-            return torch.stack(pieces, -1)
-        for piece in x:
-            pieces.append(by_hand(piece, dim % x.dim() - 1))
-        return torch.stack(pieces)
+            return torch.stack([by_hand(piece, 0) for piece in x.unbind(-1)], -1)
+        return torch.stack([by_hand(piece, dim % x.dim() - 1) for piece in x])
 
     def einsum(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
         warnings.warn("large entries, perhaps", stacklevel=2)

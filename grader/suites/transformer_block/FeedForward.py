@@ -183,6 +183,9 @@ MISCONCEPTIONS = [
     mistake("relu_made_but_not_called", replace("torch.relu(self.widen(x))", "nn.ReLU(self.widen(x))"),
         "nn.ReLU is a class: the hidden numbers went to the making of a module, which takes no tensor. Make the "
         "module in `__init__` and call it, or use a function."),
+    mistake("silu", replace("torch.relu", "nn.functional.silu"),
+        "SiLU is between the layers. Newer models use it. Here it is ReLU: zero for negative numbers, and no change "
+        "for the others."),
     mistake("no_activation", replace("torch.relu", ""),
         "Nothing is between the layers, so the two together are only one linear map. Put ReLU between them."),
     mistake("residual_inside", replace("return ", "return x + "),

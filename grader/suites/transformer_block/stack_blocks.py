@@ -133,6 +133,11 @@ MISCONCEPTIONS = [
     mistake("one_block_many_times", replace("(make_block() for _ in range(num_blocks))", "[make_block()] * num_blocks"),
         "make_block is called once, and the same block is used num_blocks times: `[make_block()] * n` contains one "
         "block n times. Call it for each block: `[make_block() for _ in range(n)]`."),
+    mistake("copies_of_one_block",
+        replace("return ", "from copy import deepcopy\n    block = make_block()\n    return ")
+        .replace("make_block() for", "deepcopy(block) for"),
+        "make_block is called once, and its block is copied. Then all blocks begin with the same weights: call "
+        "make_block for each of them."),
     mistake("one_block_too_few", replace("range(num_blocks)", "range(num_blocks - 1)"),
         "One block is missing. Count the calls of make_block: range(n) has n numbers, and range(1, n) has one less."),
     mistake("one_block_thrown_away",
@@ -142,6 +147,9 @@ MISCONCEPTIONS = [
     mistake("outputs_thrown_away", stack_that("for block in self:", "    block(x)", "return x"),
         "The blocks have no effect: their outputs are not kept, and x itself comes out. Each block should get the "
         "output of the block before it: x = block(x)."),
+    mistake("only_the_first_block_works", stack_that("return self[0](x)"),
+        "Only one block is used, and the others are not. Each block should get the output of the block before it: x "
+        "= block(x)."),
     mistake("every_block_gets_x", stack_that("return [block(x) for block in self][-1]"),
         "Only the last block has an effect: every block gets x itself, or the others are not called. Each block "
         "should get the output of the block before it: x = block(x)."),
