@@ -105,6 +105,9 @@ MISCONCEPTIONS = [
     mistake("single_token_squeezed", replace("weights @ inputs", "(weights[:, None] * inputs).squeeze().sum(dim=0)"),
         "If there is a single token, `squeeze()` removes the dimension of the tokens, and the sum runs over another "
         "dimension. T = 1 is a sequence too."),
+    mistake("single_feature_squeezed", replace("weights @ inputs", "(weights[None] @ inputs).squeeze()"),
+        "`squeeze()` removes every dimension of size one. With a single feature it also removes the features. A "
+        "context is (d,), also for d = 1: name the dimension that you want to remove."),
     mistake("context_in_float32_only", replace("@ inputs", "@ inputs.float()"),
         "The inputs are made float32, so they do not match float64 weights. Use the dtype of the arguments."),
     mistake("weights_cut_off", replace("weights @", "weights.detach() @"),
