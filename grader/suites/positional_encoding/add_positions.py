@@ -10,13 +10,8 @@ import torch
 
 from grader.suites.positional_encoding.shared import (
     DTYPES,
-    EVERY_COLUMN_ITS_OWN,
-    EXCHANGED,
-    EXPONENT_DOUBLED,
     FROM_ONE,
     ODD_ACCEPTED,
-    OTHER_NUMBER_REFUSED,
-    SIDE_BY_SIDE,
     WITHIN,
     B,
     D,
@@ -135,26 +130,14 @@ ENCODED = "sinusoidal_encoding(num_tokens, d).to(x.dtype)"
 CALLS = ["sinusoidal_encoding"]
 
 MISCONCEPTIONS = [
-    mistake("exponent_doubled_in_what_is_added", replace("sinusoidal_encoding", "exponent_doubled"), EXPONENT_DOUBLED),
-    mistake("different_frequencies_in_what_is_added", replace("sinusoidal_encoding", "different_frequencies"),
-        EVERY_COLUMN_ITS_OWN),
-    mistake("halves_side_by_side_in_what_is_added", replace("sinusoidal_encoding", "halves_side_by_side"),
-        SIDE_BY_SIDE),
     mistake("positions_from_one_in_what_is_added", replace("sinusoidal_encoding", "positions_from_one"), FROM_ONE),
-    mistake("sines_and_cosines_exchanged_in_what_is_added",
-        replace("sinusoidal_encoding", "sines_and_cosines_exchanged"), EXCHANGED),
     mistake("odd_width_accepted_where_added", replace("sinusoidal_encoding", "odd_width_accepted"), ODD_ACCEPTED),
-    mistake("odd_number_of_tokens_refused", replace("sinusoidal_encoding", "odd_number_of_positions_refused"),
-        OTHER_NUMBER_REFUSED),
     mistake("multiplied", replace("return x +", "return x *"),
         "The embeddings were multiplied by the encoding. At position 0 every sine is 0, so half of the token would "
         "be lost. Add the encoding."),
     mistake("put_behind", replace(f"x + {ENCODED}", f"torch.cat([x, {ENCODED}.expand_as(x)], dim=-1)"),
         "The encoding was concatenated to the embedding, so the width is doubled. Token and position share the same "
         "features: add them."),
-    mistake("encoding_alone", replace(f"x + {ENCODED}", f"{ENCODED}.expand_as(x)"),
-        "The function returned the encoding without the embeddings. It says where a token is, but not which token it "
-        "is."),
     mistake("number_of_the_position_added",
         replace("sinusoidal_encoding(num_tokens, d)", "torch.arange(num_tokens).unsqueeze(1)"),
         "The number of the position itself is added. It grows without limit and soon hides the embedding. Add its "
@@ -164,33 +147,12 @@ MISCONCEPTIONS = [
         "is (B, T, d): an encoding (T, d) is added to every sequence."),
     mistake("embeddings_scaled", replace("return x", "return x * d**0.5"),
         "The embeddings were multiplied by √d first. The paper does that before this step. Here x is not scaled."),
-    mistake("first_position_for_all", replace(".to(x.dtype)", ".to(x.dtype)[0]"),
-        "Every token got the encoding of position 0, so the same token looks the same at every position. Token t "
-        "gets row t."),
-    mistake("sequences_counted",
-        replace("(num_tokens, d)", "(len(x), d)").replace(".to(x.dtype)", ".to(x.dtype)[:, None]"),
-        "Each sequence got the encoding of its position in the batch. Count the tokens of a sequence, dim 1. The "
-        "order of the sequences in a batch has no meaning."),
     mistake("rows_for_sequences", replace("(num_tokens, d)", "(len(x), d)"),
         "The encoding has as many rows as there are sequences. It needs one row for each token: T is `x.shape[1]`, "
         "because the batch comes first."),
-    mistake("counted_on_through_the_batch", replace("(num_tokens, d)", "(len(x) * num_tokens, d).reshape(x.shape)"),
-        "The positions continue from one sequence to the next. Each sequence is a separate text and begins at "
-        "position 0."),
-    mistake("features_counted", replace("(num_tokens, d)", "(d, num_tokens).T"),
-        "The features were counted instead of the tokens. In (B, T, d) the tokens are dim 1 and the features dim 2."),
-    mistake("first_sequence_alone", replace(f"x + {ENCODED}", f"torch.cat([x[:1] + {ENCODED}, x[1:]])"),
-        "Only the first sequence got positions. (B, T, d) + (T, d) adds the encoding to every sequence of the batch."),
-    mistake("tokens_of_the_worked_example", replace("(num_tokens, d)", "(3, d)"),
-        "The code always expects three tokens, as in the worked example. Use the number of tokens of x, `x.shape[1]`."),
-    mistake("single_one_squeezed", replace(f"x + {ENCODED}", f"(x + {ENCODED}).squeeze()"),
-        "`squeeze()` removes every dimension of size one, so a single sequence or a single token loses its dimension."),
     mistake("made_float32", replace("return x", "return x.float()").replace(".to(x.dtype)", ".float()"),
         "The result is always float32. It should have the dtype of x: convert the encoding, `.to(x.dtype)`, and not "
         "x."),
-    mistake("made_float64", replace(".to(x.dtype)", ".double()"),
-        "The result is always float64: the encoding is float64, and a sum of both dtypes is float64. Convert the "
-        "encoding to the dtype of x, `.to(x.dtype)`."),
     mistake("flattened_by_view", replace("return x", "return x.view(-1, d).view(x.shape)"),
         "`view` fails if x is non-contiguous, for example the result of a transpose. `reshape` copies if necessary. "
         "But PyTorch adds (T, d) to (B, T, d) without either."),
@@ -227,49 +189,24 @@ def wrong_answers():
 
     import torch.nn as nn
 
-    def _sinusoidal_encoding(num_positions, d_model):
-        if d_model % 2 != 0:
-            raise ValueError("d_model must be even")
-        pos = torch.arange(num_positions, dtype=torch.float64)[:, None]
-        angles = pos / 10000.0 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-        pe = torch.zeros(num_positions, d_model, dtype=torch.float64)
-        pe[:, 0::2], pe[:, 1::2] = torch.sin(angles), torch.cos(angles)
-        return pe
-
-    def _sinusoidal_encoding_3(num_positions, d_model):
-        assert d_model % 2 == 0
-        pos = torch.arange(num_positions).float()
-        freq = 1.0 / 10000 ** (torch.arange(0, d_model, 2).float() / d_model)
-        angles = pos[:, None] * freq[None, :]
-        return torch.stack((angles.sin(), angles.cos()), dim=2).reshape(num_positions, d_model)
+    def _encoding_like(x, first=0):
+        """Sines and cosines in turn, for the tokens of x: (T, d). first: the first position."""
+        _, num_tokens, d = x.shape
+        if d % 2:
+            raise ValueError("d must be even")
+        positions = torch.arange(first, first + num_tokens).double()[:, None]
+        angles = positions / 10000 ** (torch.arange(0, d, 2) / d)
+        return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1).to(x.dtype)
 
     def positions_from_one_in_what_is_added__and__added_in_place(x):
-        _, num_tokens, d = x.shape
-        pe = _sinusoidal_encoding(num_tokens + 1, d)[1:]
-        x += pe.to(x.dtype)
+        x += _encoding_like(x, first=1)
         return x
 
     def made_float32__and__x_detached(x):
-        B, T, d = x.shape
-        out = torch.zeros(B, T, d)
-        pe = _sinusoidal_encoding_3(T, d)
+        out = torch.zeros(x.shape)
         with torch.no_grad():
-            for b in range(B):
-                out[b] = x[b] + pe
+            out[:] = x + _encoding_like(x)
         return out
-
-    def _table(positions, exponents, base=10000.0):
-        """Sines and cosines in turn, (T, d)."""
-        angles = torch.as_tensor(positions).double()[:, None] / base ** torch.as_tensor(exponents).double()
-        return torch.stack([angles.sin(), angles.cos()], dim=2).reshape(len(angles), -1).float()
-
-    def _exponents(d_model):
-        if d_model % 2:
-            raise ValueError("d_model must be even")
-        return torch.arange(0, d_model, 2) / d_model
-
-    def _encoding_like(x):
-        return _table(range(x.shape[1]), _exponents(x.shape[2])).to(x.dtype)
 
     def subtracted(x):
         return x - _encoding_like(x)
@@ -298,20 +235,6 @@ def wrong_answers():
     def sines_added_to_every_feature(x):
         return x + _encoding_like(x)[:, 0::2].repeat_interleave(2, dim=1)
 
-    def single_sequence_refused(x):
-        if len(x) < 2:
-            raise ValueError("not a batch")
-        return x + _encoding_like(x)
-
-    def odd_number_of_tokens_refused__asserted(x):
-        B, T, d = x.shape
-        assert T % 2 == 0
-        angle = torch.arange(T).unsqueeze(1) / torch.pow(10000, torch.arange(0, d, 2) / d)
-        pe = torch.zeros(T, d, dtype=x.dtype)
-        pe[:, 0::2] = torch.sin(angle)
-        pe[:, 1::2] = torch.cos(angle)[:, : d // 2]
-        return x + pe
-
 
 def right_answers():
     """Answers in other styles. Never run here: the audit reads them."""
@@ -338,17 +261,9 @@ def right_answers():
                 result[:, t, column + 1] += math.cos(angle)
         return result
 
-    class _PositionalEmbedding(nn.Module):
-        def __init__(self, num_positions: int, d_model: int) -> None:
-            super().__init__()
-            self.table = nn.Embedding.from_pretrained(sinusoidal_encoding(num_positions, d_model), freeze=True)
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            positions = torch.arange(x.size(1)).unsqueeze(0)
-            return x + self.table(positions)
-
     def ready_made(x: torch.Tensor) -> torch.Tensor:
-        return _PositionalEmbedding(x.size(1), x.size(2)).to(x.dtype)(x)
+        table = nn.Embedding.from_pretrained(sinusoidal_encoding(x.size(1), x.size(2)), freeze=True)
+        return x + table.to(x.dtype)(torch.arange(x.size(1)).unsqueeze(0))
 
     def turning(x):
         # A cosine is a sine that is a quarter of a turn ahead.

@@ -106,31 +106,15 @@ MISCONCEPTIONS = [
     mistake("bias_forgotten", replace(" + bias", ""), "The bias is missing. Add it to every row of the product."),
     mistake("bias_inside_the_sum", replace("x @ weight + bias", "(x[:, :, None] * weight + bias).sum(dim=1)"),
         "The bias is added once for each feature of the row, inside the sum. Add it only once, to the complete sum."),
-    mistake("bias_subtracted", replace("+ bias", "- bias"),
-        "The bias is subtracted. In the formula it is added; a layer can learn a negative bias."),
-    mistake("bias_for_the_first_row",
-        replace("x @ weight + bias", "torch.cat([x[:1] @ weight + bias, x[1:] @ weight])"),
-        "The bias was added only to the first row. Every row goes through the same layer: (m, k) + (k,) adds it to "
-        "each row."),
-    mistake("bias_for_the_last_row",
-        replace("x @ weight + bias", "torch.cat([x[:-1] @ weight, x[-1:] @ weight + bias])"),
-        "The bias was added only to the last row. Every row goes through the same layer: (m, k) + (k,) adds it to "
-        "each row."),
     mistake("bias_as_a_column", replace("+ bias", "+ bias[:, None]"),
         "The bias was made a column, so it is added along the rows. It has a number for each column of the result: "
         "with the shape (k,), PyTorch adds it to every row."),
-    mistake("cut_off_below_zero", replace("x @ weight + bias", "torch.relu(x @ weight + bias)"),
-        "Negative results became zero. That is ReLU, an activation. A linear layer has no activation."),
     mistake("weight_transposed", replace("@ weight", "@ weight.T"),
         "The code treats the weight as (k, n), as in `nn.Linear`. Here the weight is (n, k), and (m, n) @ (n, k) "
         "works without a transpose."),
     mistake("weight_in_front", replace("x @ weight", "weight @ x"),
         "The weight is on the left. The rows of x are multiplied, so x comes first: (m, n) @ (n, k) gives a row for "
         "each row of x."),
-    mistake("result_on_its_side", replace("x @ weight + bias", "(x @ weight + bias).T"),
-        "The result is transposed: it has a row for each output. Each row of x should give a row: (m, k)."),
-    mistake("first_row_alone", replace("x @", "x[0] @"),
-        "Only the first row went through the layer. A matrix product with all of x uses all rows at once."),
     mistake("rows_of_the_worked_example",
         replace("x @ weight + bias", "torch.stack([x[row] @ weight + bias for row in range(3)])"),
         "The code always expects three rows, as in the worked example. Use the number of rows of x: `x.shape[0]`."),
@@ -142,18 +126,6 @@ MISCONCEPTIONS = [
     mistake("result_without_gradients", replace("x @ weight + bias", "(x @ weight + bias).detach()"),
         "The result was made from plain numbers, for example by `.item()`, `.tolist()` or `.detach()`, so no "
         "gradient flows back. Use tensors in every step."),
-    mistake("bias_without_gradients", replace("+ bias", "+ bias.detach()"),
-        "No gradient reaches the bias: does `.detach()` or `.data` cut it off? The bias must be able to learn, like "
-        "the weight."),
-    mistake("weight_without_gradients", replace("@ weight", "@ weight.detach()"),
-        "No gradient reaches the weight: does `.detach()`, `.data` or a new `nn.Parameter` cut it off? A layer "
-        "learns its weight and its bias: use both directly."),
-    mistake("bias_unsqueezed_in_place", replace("+ bias", "+ bias.unsqueeze_(0)"),
-        "The caller's bias was changed: a method with an underscore at the end changes the tensor itself. "
-        "`unsqueeze` without it returns a new view."),
-    mistake("weight_transposed_in_place", replace("@ weight", "@ weight.t_().T"),
-        "The caller's weight was transposed: `t_()`, with an underscore, changes the tensor itself. `.T` returns a "
-        "view and does not change it."),
 ]  # fmt: skip
 
 
@@ -212,12 +184,10 @@ def right_answers():
     def by_hand(x, weight, bias):
         rows = []
         for row in x:
-            entries = []
+            entries = list(bias)
             for column in range(weight.shape[1]):
-                total = bias[column]
                 for feature in range(weight.shape[0]):
-                    total = total + row[feature] * weight[feature, column]
-                entries.append(total)
+                    entries[column] = entries[column] + row[feature] * weight[feature, column]
             rows.append(torch.stack(entries))
         return torch.stack(rows)
 

@@ -29,25 +29,8 @@ def encoding(num_positions: int, d_model: int) -> torch.Tensor:
     return parts.flip(-1).flatten(-2)  # (T, d_model / 2, 2) -> (T, d_model)
 
 
-EXPONENT_DOUBLED = (
-    "The divisor of each hand is squared, so the hands are too slow. In the formula i counts pairs. If your i is 0, 2, "
-    "4, …, it is already 2i, so do not double it again."
-)
-EVERY_COLUMN_ITS_OWN = (
-    "A sine and the cosine next to it have different frequencies. Each pair is one hand of the clock and has one "
-    "angle: both columns have the exponent of the even one."
-)
-SIDE_BY_SIDE = (
-    "All sines are in the left half and all cosines in the right half. They should alternate, each sine followed by "
-    "its cosine: columns 0::2 and 1::2."
-)
 FROM_ONE = "Positions are counted from 1. The first token is at position 0, where all sines are 0 and all cosines 1."
-EXCHANGED = "Sines and cosines are swapped. The even columns, including 0, are the sines."
 ODD_ACCEPTED = (
     "An odd width raises no error. Sines and cosines come in pairs, so an odd width is the caller's mistake: raise an "
     "error."
-)
-OTHER_NUMBER_REFUSED = (
-    "The wrong number is checked: an odd number of positions raises an error. Any number of positions is allowed. Only "
-    "the width must be even."
 )

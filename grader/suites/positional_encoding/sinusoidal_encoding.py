@@ -9,14 +9,9 @@ from typing import Any
 import torch
 
 from grader.suites.positional_encoding.shared import (
-    EVERY_COLUMN_ITS_OWN,
-    EXCHANGED,
-    EXPONENT_DOUBLED,
     FROM_ONE,
     LONGEST,
     ODD_ACCEPTED,
-    OTHER_NUMBER_REFUSED,
-    SIDE_BY_SIDE,
     WITHIN,
     D,
     T,
@@ -95,53 +90,28 @@ def test_an_odd_width_is_refused(student: Student) -> None:
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-EXPONENT_WITHOUT_BRACKETS = (
-    "Python evaluates powers before division: `10000**x / d` is (10000**x) / d. Put the exponent in brackets."
-)
 
 MISCONCEPTIONS = [
-    mistake("exponent_doubled", replace("two_i / d_model", "2 * two_i / d_model"), EXPONENT_DOUBLED),
+    mistake("exponent_doubled", replace("two_i / d_model", "2 * two_i / d_model"),
+        "The divisor of each hand is squared, so the hands are too slow. In the formula i counts pairs. If your i is "
+        "0, 2, 4, …, it is already 2i, so do not double it again."),
     mistake("different_frequencies",
-        replace("torch.cos(angles)", "torch.cos(positions / 10000 ** ((two_i + 1) / d_model))"), EVERY_COLUMN_ITS_OWN),
-    mistake("exponent_doubled_and_one_more",
-        replace("two_i / d_model", "2 * two_i / d_model")
-        .replace("torch.cos(angles)", "torch.cos(positions / 10000 ** ((2 * two_i + 1) / d_model))"),
-        "The exponent of the sine is twice as large as it should be, because steps of two are doubled again, and the "
-        "cosine next to it has another exponent. Both columns of a pair have the same angle."),
-    mistake("cosines_one_column_back",
-        replace("torch.cos(angles)", "torch.cos(positions / 10000 ** ((two_i - 1) / d_model))"),
-        "The cosine has a smaller exponent than the sine next to it, so it turns faster. Each pair is one hand of "
-        "the clock and has one angle: only the column says 2i + 1, not the exponent."),
-    mistake("exponents_one_column_back", replace("two_i / d_model", "(two_i - 1) / d_model"),
-        "Every exponent is too small by 1 / d_model, so all hands are too fast. The first exponent is 0: hand 0 "
-        "turns by 1 with each position."),
-    mistake("exponents_of_the_odd_columns", replace("two_i / d_model", "(two_i + 1) / d_model"),
-        "Sine and cosine of a pair have the same angle, but with the number of the odd column as the exponent. It "
-        "should be that of the even one, 2i, so that the first exponent is 0."),
-    mistake("pairs_counted_from_one", replace("two_i / d_model", "(two_i + 2) / d_model"),
-        "The exponents begin with the second pair, as if pairs were counted from 1. In the formula i begins at 0, so "
-        "the first exponent is 0 and hand 0 turns by 1 with each position."),
+        replace("torch.cos(angles)", "torch.cos(positions / 10000 ** ((two_i + 1) / d_model))"),
+        "A sine and the cosine next to it have different frequencies. Each pair is one hand of the clock and has one "
+        "angle: both columns have the exponent of the even one."),
     mistake("every_column_doubled",
         replace("two_i / d_model", "2 * two_i / d_model")
         .replace("torch.cos(angles)", "torch.cos(positions / 10000 ** (2 * (two_i + 1) / d_model))"),
         "The number of the column is doubled in every exponent, 2·j / d_model for column j. 2i is the column of the "
         "sine, and the cosine next to it has the same angle."),
-    mistake("halves_side_by_side", replace("torch.stack", "torch.cat").replace(".flatten(-2)", ""), SIDE_BY_SIDE),
+    mistake("halves_side_by_side", replace("torch.stack", "torch.cat").replace(".flatten(-2)", ""),
+        "All sines are in the left half and all cosines in the right half. They should alternate, each sine followed "
+        "by its cosine: columns 0::2 and 1::2."),
     mistake("positions_from_one", replace("torch.arange(num_positions)", "torch.arange(1, num_positions + 1)"),
         FROM_ONE),
     mistake("sines_and_cosines_exchanged",
-        replace("torch.sin(angles), torch.cos(angles)", "torch.cos(angles), torch.sin(angles)"), EXCHANGED),
-    mistake("sines_and_cosines_added",
-        replace("torch.arange(0, d_model, 2)", "torch.arange(d_model)")
-        .replace("torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)",
-                 "torch.sin(angles) + torch.cos(angles)"),
-        "Every column is the sum of a sine and a cosine. They are separate columns, one after the other: together "
-        "they show where the hand is."),
-    mistake("one_column_for_each_hand",
-        replace("torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)",
-                "torch.sin(angles) + torch.cos(angles)"),
-        "The sine and the cosine of a hand are added, so the result has only d_model / 2 columns. Each hand has two "
-        "columns, its sine and then its cosine."),
+        replace("torch.sin(angles), torch.cos(angles)", "torch.cos(angles), torch.sin(angles)"),
+        "Sines and cosines are swapped. The even columns, including 0, are the sines."),
     mistake("pairs_that_overlap",
         replace("return torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)",
                 "table = torch.zeros(num_positions, d_model)\n    table[:, 1 : d_model // 2 + 1] = torch.cos(angles)\n"
@@ -152,89 +122,29 @@ MISCONCEPTIONS = [
     mistake("exponent_halved", replace("two_i / d_model", "two_i / 2 / d_model"),
         "The exponent is i / d_model, where i counts pairs. It should be 2i / d_model, so that the divisor of the "
         "slowest hand is close to 10000."),
-    mistake("divided_by_one_less", replace("two_i / d_model", "two_i / (d_model - 1)"),
-        "The exponents are divided by d_model - 1. The formula divides by d_model, so the last exponent stays below "
-        "1."),
     mistake("exponents_up_to_one", replace("two_i / d_model", "two_i / max(d_model - 2, 1)"),
         "The exponents go from 0 to 1, as in some libraries: i / (d_model/2 - 1). In the formula here the exponent "
         "is 2i / d_model, and the last one stays below 1."),
-    mistake("divided_by_the_positions", replace("two_i / d_model", "two_i / num_positions"),
-        "The exponents are divided by the number of positions. The speed of a hand depends on its column among the "
-        "d_model columns, not on the length of the text."),
-    mistake("exponents_floored", replace("two_i / d_model", "two_i // d_model"),
-        "All hands are equally fast, as if every exponent were 0. `//` divides integers and drops the remainder; `/` "
-        "keeps it."),
-    mistake("angles_floored", replace("positions /", "positions //"),
-        "The angles are integers: `//` drops the fraction. A slow hand moves too, but only a little: divide with `/`."),
-    mistake("power_before_division", replace("10000 ** (two_i / d_model)", "(10000 ** two_i.double() / d_model)"),
-        EXPONENT_WITHOUT_BRACKETS),
     mistake("power_before_both_divisions", replace("(two_i / d_model)", "two_i.double() / d_model"),
-        EXPONENT_WITHOUT_BRACKETS),
+        "Python evaluates powers before division: `10000**x / d` is (10000**x) / d. Put the exponent in brackets."),
     mistake("multiplied_by_the_powers", replace("positions /", "positions *"),
         "The positions are multiplied by the powers of 10000, so each hand is faster than the one before. Divide by "
         "the powers: each hand should be slower."),
-    mistake("base_of_one_thousand", replace("10000", "1000"),
-        "The powers are of 1000 and not of 10000, so the slow hands are too fast."),
-    mistake("exponent_doubled_with_base_of_one_thousand",
-        replace("10000 ** (two_i / d_model)", "1000 ** (2 * two_i / d_model)"),
-        "The powers are of 1000 and not of 10000, and their exponents are doubled. In the formula i counts pairs. If "
-        "your i is 0, 2, 4, …, it is already 2i."),
-    mistake("base_of_one_hundred_thousand", replace("10000", "100000"),
-        "The powers are of 100000 and not of 10000, so the hands are too slow. Count the zeros."),
-    mistake("powers_of_e", replace("10000 ** (two_i / d_model)", "torch.exp(two_i / d_model)"),
-        "The powers are of e and not of 10000, so all hands turn almost equally fast. If you compute powers with "
-        "`exp`, multiply the exponent by the natural logarithm of 10000."),
-    mistake("common_logarithm",
-        replace("10000 ** (two_i / d_model)", "torch.exp(two_i / d_model * torch.log10(torch.tensor(10000)))"),
-        "The logarithm has the wrong base. If you compute powers with `exp`, 10000^x = exp(x · ln 10000), use the "
-        "natural logarithm, `math.log`."),
-    mistake("angles_in_degrees", replace("angles = positions", "angles = positions.deg2rad()"),
-        "The angles were converted from degrees to radians. They are already radians: at position 1 hand 0 has "
-        "turned by 1."),
-    mistake("whole_turns", replace("angles = positions", "angles = 2 * torch.pi * positions"),
-        "The angles were multiplied by 2π. The formula has no π: hand 0 turns by 1 with each position, and makes a "
-        "full turn after about 6.3 positions."),
-    mistake("positions_as_shares", replace("angles = positions", "angles = positions / num_positions"),
-        "The positions were divided by their number. Then one step is a different number in each text. Use 0, 1, 2, "
-        "… directly."),
     mistake("sines_alone", replace("torch.cos", "torch.sin"),
         "Every column is a sine. A sine alone does not show the position of the hand, because two angles have the "
         "same sine. The odd columns should be cosines."),
-    mistake("cosines_missing", replace("torch.cos(angles)", "0 * angles"),
-        "The odd columns are still zero: the cosines are missing, or in wrong columns. Put each cosine next to its "
-        "sine."),
-    mistake("by_rows_instead_of_columns",
-        replace("torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)",
-                "torch.where(positions % 2 == 0, torch.sin(angles), torch.cos(angles)).repeat_interleave(2, dim=1)"),
-        "Even positions have sines and odd positions have cosines. It should depend on the column: every position "
-        "has sines in the even columns and cosines in the odd ones."),
-    mistake("first_position_left_out", replace(".flatten(-2)", ".flatten(-2) * (positions > 0)"),
-        "Position 0 is all zeros, like padding. But it is a normal position: its cosines are 1."),
-    mistake("features_first", replace(".flatten(-2)", ".flatten(-2).T"),
-        "The result is transposed, (d_model, T). A row is a position: (T, d_model), as in embeddings."),
     mistake("encoding_of_integers", replace(".flatten(-2)", ".flatten(-2).long()"),
         "The entries are integers: most sines and cosines became 0. They were put into a tensor of an integer dtype, "
         "such as one made from `arange`. Use floats."),
     mistake("batch_in_front", replace(".flatten(-2)", ".flatten(-2)[None]"),
         "The result has a batch dimension in front. The same encoding is used for every sequence, and PyTorch "
         "broadcasts (T, d_model) over the batch."),
-    mistake("positions_of_the_worked_example",
-        replace("torch.arange(num_positions)", "torch.arange(4)[:num_positions]"),
-        "The encoding always has four positions, as in the worked example. Use the argument num_positions."),
-    mistake("a_hundred_positions_at_most", replace("torch.arange(num_positions)", "torch.arange(100)[:num_positions]"),
-        "The table ends after a hundred positions, so longer texts fail. Make as many rows as num_positions says."),
-    mistake("single_position_squeezed", replace(".flatten(-2)", ".flatten(-2).squeeze()"),
-        "`squeeze()` removes every dimension of size one, so a single position is not a matrix. It should be (1, "
-        "d_model)."),
     mistake("odd_width_accepted", replace("d_model % 2", "False").replace(".flatten(-2)", ".flatten(-2)[:, :d_model]"),
         ODD_ACCEPTED),
     mistake("odd_width_stumbled_over",
         replace("d_model % 2", "False").replace(".flatten(-2)", ".reshape(num_positions, d_model)"),
         "An odd width raises an error of the wrong type, for example from PyTorch, because sines and cosines do not "
         "match. Check first, and raise a ValueError with a clear text."),
-    mistake("odd_number_of_positions_refused",
-        replace("d_model % 2", "num_positions % 2").replace(".flatten(-2)", ".flatten(-2)[:, :d_model]"),
-        OTHER_NUMBER_REFUSED),
 ]  # fmt: skip
 
 
@@ -265,13 +175,6 @@ def wrong_answers():
 
     import math
 
-    def positions_from_one__and__odd_width_accepted(num_positions, d_model):
-        positions = torch.arange(1, num_positions + 1, dtype=torch.float32)
-        freqs = 10000 ** (-torch.arange(0, d_model, 2, dtype=torch.float32) / d_model)
-        angles = torch.outer(positions, freqs)
-        pe = torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(1)
-        return pe[:, :d_model]
-
     def _table(positions, exponents, base=10000.0):
         """Sines and cosines in turn, (T, d)."""
         angles = torch.as_tensor(positions).double()[:, None] / base ** torch.as_tensor(exponents).double()
@@ -281,6 +184,9 @@ def wrong_answers():
         if d_model % 2:
             raise ValueError("d_model must be even")
         return torch.arange(0, d_model, 2) / d_model
+
+    def positions_from_one__and__odd_width_accepted(num_positions, d_model):
+        return _table(range(1, num_positions + 1), torch.arange(0, d_model, 2) / d_model)[:, :d_model]
 
     def slowest_hand_first(num_positions, d_model):
         return _table(range(num_positions), _exponents(d_model).flip(0))
@@ -294,29 +200,11 @@ def wrong_answers():
     def hands_turn_backwards(num_positions, d_model):
         return _table([-pos for pos in range(num_positions)], _exponents(d_model))
 
-    def single_position_refused(num_positions, d_model):
-        if num_positions < 2:
-            raise ValueError("too few positions")
-        return _table(range(num_positions), _exponents(d_model))
-
     def root_of_the_position(num_positions, d_model):
-        if d_model % 2:
-            raise ValueError("d_model must be even")
-        pe = torch.zeros(num_positions, d_model)
-        for pos in range(num_positions):
-            for i in range(0, d_model, 2):
-                pe[pos, i] = math.sin(math.sqrt(pos) / 10000 ** (i / d_model))
-                pe[pos, i + 1] = math.cos(math.sqrt(pos) / 10000 ** (i / d_model))
-        return pe
+        return _table([pos**0.5 for pos in range(num_positions)], _exponents(d_model))
 
     def logarithm_times_the_width(num_positions, d_model):
-        _exponents(d_model)
-        pe = torch.zeros(num_positions, d_model)
-        position = torch.arange(num_positions).unsqueeze(1)
-        div_term = torch.exp(torch.arange(0, d_model, 2) * -math.log(10000.0) * d_model)
-        pe[:, 0::2] = torch.sin(position * div_term)
-        pe[:, 1::2] = torch.cos(position * div_term)
-        return pe
+        return _table(range(num_positions), _exponents(d_model) * d_model**2)
 
     def exponents_squared(num_positions, d_model):
         return _table(range(num_positions), _exponents(d_model) ** 2 * d_model / 4)
@@ -357,14 +245,12 @@ def right_answers():
 
     def by_hand(num_positions, d_model):
         assert d_model % 2 == 0, "an even width, please"
-        table = []
+        table = torch.zeros(num_positions, d_model)
         for pos in range(num_positions):
-            row = []
             for column in range(d_model):
                 angle = pos / 10000 ** (2 * (column // 2) / d_model)
-                row.append(math.sin(angle) if column % 2 == 0 else math.cos(angle))
-            table.append(row)
-        return torch.tensor(table)
+                table[pos, column] = math.sin(angle) if column % 2 == 0 else math.cos(angle)
+        return table
 
     def ready_made(num_positions: int, d_model: int) -> torch.Tensor:
         if d_model & 1:
