@@ -9,19 +9,9 @@ from typing import Any
 import torch
 
 from grader.suites.attention_mistakes import (
-    ARGUMENTS,
-    BEFORE_AND_AFTER,
-    FIFTH,
-    FIXED,
     HALF,
     ONLY_FUTURE_SEEN,
-    PLUS_LARGE,
-    SCALED_LATE,
-    SOFTMAX_TWICE,
-    SUMS_IN_A_ROW,
     TEN_THOUSAND,
-    VALUES_AS_KEYS,
-    VALUES_AS_QUERIES,
     ZEROS_HIDDEN,
 )
 from grader.suites.attention_probes import (
@@ -48,23 +38,16 @@ from grader.suites.causal import (
     weights_as_outputs,
 )
 from grader.suites.causal_attention.shared import (
-    ALL_ONE,
     D_IN,
-    DIVIDED_BY_HALF,
     LONGER,
     LOW_SCORES,
     MASKED_LATE,
-    MULTIPLIED_BY_HALF,
     NEXT_SEEN,
     NO_ROOT,
     SELF_HIDDEN,
-    SELF_LOWERED,
-    SQUARE,
     THROWN_AWAY,
-    TWENTIETH_ROOT,
     UNSCALED,
     UPSIDE_DOWN,
-    WHOLE_TENSOR,
     WRONG_DIM,
     ZEROS,
     B,
@@ -312,41 +295,13 @@ test_contract = contract(
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-MASKED_SOFTMAX_IN_MODULE = "torch.softmax(masked / d_out**0.5, dim=-1)"
 
 MISCONCEPTIONS = [
     mistake("half_instead_of_root_in_module", replace("**0.5", " * 0.5"), HALF),
     mistake("scaling_forgotten_in_module", replace(" / d_out**0.5", ""), UNSCALED),
-    mistake("twentieth_root_in_module", replace("0.5", "0.05"), TWENTIETH_ROOT),
     mistake("divided_by_width_itself_in_module", replace("**0.5", ""), NO_ROOT),
-    mistake("scaled_by_number_of_tokens_in_module", replace("d_out**0.5", "num_tokens**0.5"),
-        "The scores are divided by the root of the number of tokens. A dot product sums over features, so divide by "
-        "the root of the width of queries and keys, d_out."),
-    mistake("scaled_by_context_length", replace("d_out**0.5", "len(self.mask) ** 0.5"),
-        "The scores are divided by the root of context_length. A dot product sums over features and does not depend "
-        "on the length of a text. Divide by the root of the number of features, d_out."),
     mistake("scaled_by_d_in", replace("d_out**0.5", "self.W_query.in_features**0.5"),
         "The scores are divided by √d_in. The dot products are between projected tokens, and their width is d_out."),
-    mistake("scaled_for_the_worked_example_in_module", replace("d_out**0.5", "2**0.5"),
-        "The divisor is a fixed number, √2, which is correct only for the worked example. Use the class's own "
-        "arguments: d_out, or the width of the keys."),
-    mistake("scaled_by_root_of_eight_in_module", replace("d_out**0.5", "8**0.5"), FIXED),
-    mistake("scaled_by_eight_in_module", replace("d_out**0.5", "8"), FIXED),
-    mistake("scaled_after_softmax_in_module", replace("masked / d_out**0.5, dim=-1)", "masked, dim=-1) / d_out**0.5"),
-        SCALED_LATE),
-    mistake("fifth_power_in_module", replace("0.5", "5"), FIFTH),
-    mistake("square_instead_of_root_in_module", replace("0.5", "2"), SQUARE),
-    mistake("multiplied_by_root_in_module", replace("/ d_out", "* d_out"),
-        "The scores are multiplied by the root of the width, so large scores become even larger. Divide by this root."),
-    mistake("multiplied_by_half_in_module", replace("/ d_out**0.5", "* d_out * 0.5"), MULTIPLIED_BY_HALF),
-    mistake("divided_by_half_in_module", replace("d_out**0.5", "(d_out / 2)"), DIVIDED_BY_HALF),
-    mistake("arguments_do_not_fit_in_module", replace("d_out**0.5", "torch.sqrt(d_out)"), ARGUMENTS),
-    mistake("keys_not_transposed", replace("keys.transpose(-2, -1)", "keys"),
-        "The keys are not transposed, so features and tokens do not match in the product. Swap the last two "
-        "dimensions of the keys, tokens and features."),
-    mistake("batch_turned_round", replace("keys.transpose(-2, -1)", "keys.T"),
-        "With a batch, `.T` reverses all dimensions, so the batch comes last. Swap only the last two dimensions of "
-        "the keys, tokens and features."),
     mistake("batch_turned_round_or_float_mask",
         replace("causal_mask(context_length)", "causal_mask(context_length).float()"),
         "Every call ends in an error. In `queries @ keys.T`, `.T` also moves the batch: use `keys.transpose(-2, "
@@ -368,89 +323,23 @@ MISCONCEPTIONS = [
         replace("self.mask[:num_tokens, :num_tokens]", "torch.ones_like(scores).triu(2).bool()"), NEXT_SEEN),
     mistake("masked_after_softmax_in_module",
         replace("masked / d_out**0.5, dim=-1)", "scores / d_out**0.5, dim=-1).tril()"), MASKED_LATE),
-    mistake("zero_times_infinity_in_module", replace(".masked_fill(", " + ").replace(", -torch.inf)", " * -torch.inf"),
-        "All outputs are NaN: a mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN, "
-        "or the mask hides everything. Fill only the future's entries: `masked_fill`, or `torch.where`."),
     mistake("mask_not_cut", replace("[:num_tokens, :num_tokens]", ""),
         "Only texts of exactly context_length tokens work. That is the longest text allowed. Read T, the number of "
         "tokens, from the inputs, and use the upper left corner of the mask, of shape (T, T)."),
-    mistake("wrong_corner_of_the_mask", replace("[:num_tokens, ", "[-num_tokens:, "),
-        "The code uses the wrong corner of the mask for shorter texts: the last rows or columns belong to other "
-        "tokens. A text starts at the first token, so use the upper left corner."),
-    mistake("mask_for_the_worked_example_in_module", replace("causal_mask(context_length)", "causal_mask(6)"),
-        "The mask always has the size of the worked example, six tokens. Use the argument context_length."),
     mistake("mask_as_a_parameter",
         replace('self.register_buffer("mask", causal_mask(context_length), persistent=False)',
                 "self.mask = nn.Parameter(causal_mask(context_length).float())")
         .replace(":num_tokens],", ":num_tokens].bool(),"),
         "The mask is an nn.Parameter, so an optimiser would change it. It should not learn: store it with "
         "`register_buffer`, or make it in `forward`."),
-    mistake("past_averaged_in_module", replace("= scores.", "= (0 * scores)."),
-        "The past is averaged: every visible token has the same weight, whatever the queries and keys are. The dot "
-        "products should decide the weights."),
-    mistake("only_one_token_back", replace(", -torch.inf)", " | torch.ones_like(scores).tril(-2).bool(), -torch.inf)"),
-        "Each token sees at most the token before it. The whole past should be visible, back to the start of the "
-        "text."),
-    mistake("diagonal_lowered_in_module",
-        replace("self.mask[:num_tokens, :num_tokens], -torch.inf", "torch.ones_like(scores).triu().bool(), -1e9"),
-        SELF_LOWERED),
     mistake("only_the_future_seen_in_module", replace("self.mask[", "~self.mask["), ONLY_FUTURE_SEEN),
-    mistake("only_the_future_seen_beside_low_numbers_in_module",
-        replace("self.mask[", "~self.mask[").replace(", -torch.inf)", ", -1e9)"), ONLY_FUTURE_SEEN),
-    mistake("large_number_for_the_future_in_module", replace(", -torch.inf)", ", 1e9)"), PLUS_LARGE),
-    mistake("weights_masked_with_minus_infinity_in_module",
-        replace("scores.masked_fill", "torch.softmax(scores / d_out**0.5, dim=-1).masked_fill")
-        .replace(MASKED_SOFTMAX_IN_MODULE, "masked"),
-        "The mask came after softmax, so the weights of the future are minus infinity. Mask the scores, and then "
-        "apply softmax, which makes zeros of minus infinity."),
-    mistake("mask_of_the_width", replace("causal_mask(context_length)", "causal_mask(d_out)"),
-        "The mask is as large as the number of features, d_out. It hides tokens from tokens: its size is "
-        "context_length."),
     mistake("softmax_over_queries_in_module", replace("dim=-1", "dim=1"), WRONG_DIM),
-    mistake("softmax_over_the_batch", replace("dim=-1", "dim=0"),
-        "Softmax runs over the batch (dim=0), but texts of a batch are independent. The tokens lie along the last "
-        "dimension, -1."),
-    mistake("softmax_over_everything_in_module",
-        replace("masked / d_out**0.5, dim=-1)", "(masked / d_out**0.5).flatten(), dim=0).view_as(scores)"),
-        WHOLE_TENSOR),
     mistake("softmax_forgotten_in_module", replace("torch.softmax(masked / d_out**0.5, dim=-1)", "masked / d_out**0.5"),
         "The masked scores are used as weights directly, and minus infinity makes every sum infinite. Apply softmax "
         "first: it makes them positive, and zero for the future."),
-    mistake("softmax_twice_in_module", replace(MASKED_SOFTMAX_IN_MODULE, f"{MASKED_SOFTMAX_IN_MODULE}.softmax(-1)"),
-        SOFTMAX_TWICE),
-    mistake("softmax_before_and_after_the_mask_in_module",
-        replace("scores.masked_fill", "torch.softmax(scores / d_out**0.5, dim=-1).masked_fill")
-        .replace("masked / d_out**0.5", "masked"), BEFORE_AND_AFTER),
-    mistake("sums_without_keepdim_in_module",
-        replace(MASKED_SOFTMAX_IN_MODULE,
-                "torch.exp(masked / d_out**0.5) / torch.exp(masked / d_out**0.5).sum(dim=-1)"), SUMS_IN_A_ROW),
-    mistake("all_weights_one_in_module", replace(MASKED_SOFTMAX_IN_MODULE, "torch.ones_like(scores)"), ALL_ONE),
     mistake("one_text_without_a_batch", replace("shape[-2:]", "shape"),
         "The code expects inputs without a batch, or with one dimension more. The inputs are (B, T, d_in), and the "
         "number of tokens is the second dimension."),
-    mistake("batch_of_one_only", replace("W_query(inputs)", "W_query(inputs.reshape(1, *inputs.shape[1:]))"),
-        "Batches of several texts end in an error: the batch is squeezed away, or its size is used as the number of "
-        "tokens, which is inputs.shape[1]. Keep the batch as the first dimension; matrix products and softmax work "
-        "with it."),
-    mistake("weights_of_the_first_text", replace("dim=-1)", "dim=-1)[:1].expand_as(scores)"),
-        "Every text of the batch gets the weights of the first text. Each text has its own scores."),
-    mistake("batch_as_one_long_text",
-        replace("queries = self", "shape, inputs = inputs.shape, inputs.flatten(0, 1)[None]\n        queries = self")
-        .replace("self.mask[:num_tokens, :num_tokens]", "causal_mask(num_tokens)")
-        .replace("weights @ values", "(weights @ values).view(*shape[:2], -1)"),
-        "The texts of a batch are joined to one long text, so later texts see the earlier ones. Texts of a batch "
-        "never look at each other."),
-    mistake("batch_held_to_context_length", replace("inputs.shape[1] >", "inputs.shape[0] >"),
-        "A batch with more texts than context_length raises an error. context_length limits the tokens of a text, "
-        "the second dimension of the inputs. A batch may have any number of texts."),
-    mistake("single_token_refused",
-        replace("queries = self",
-                "if inputs.shape[1] < 2:\n            raise ValueError('there is no past')\n        queries = self"),
-        "A single token raises an error or gives a wrong output. But it is a text: it sees itself, and its output is "
-        "its own value."),
-    mistake("lonely_text_squeezed", replace("weights @ values", "(weights @ values).squeeze()"),
-        "`squeeze()` removes every dimension of size one, so a batch of one text loses its batch dimension, and a "
-        "text of one token loses its tokens."),
     mistake("view_of_the_inputs",
         replace("W_query(inputs)", "W_query(inputs.view(-1, inputs.shape[-1])).view(*inputs.shape[:2], -1)"),
         "`view` fails for a non-contiguous tensor, for example the result of a transpose. `reshape` copies if "
@@ -464,15 +353,8 @@ MISCONCEPTIONS = [
     mistake("always_half_dropped_in_eval_mode_too", replace("self.dropout(", "nn.functional.dropout("),
         "Half of the weights are dropped, in eval mode too: `F.dropout` knows neither `dropout` nor the mode. Pass "
         "both on, or use the nn.Dropout made in `__init__`."),
-    mistake("dropout_in_eval_mode_only",
-        replace("self.dropout(", "nn.Dropout(self.dropout.p).train(not self.training)("),
-        "Weights are dropped in eval mode and not in training: the check of the mode is inverted. Dropout is only "
-        "for training."),
     mistake("always_half_dropped", replace("nn.Dropout(dropout)", "nn.Dropout()"),
         "Half of the weights are dropped and `dropout` is ignored: 0.5 is the default of PyTorch. Pass `dropout` on."),
-    mistake("dropout_taken_for_keeping", replace("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)"),
-        "The code uses `dropout` as the probability of keeping a weight. In nn.Dropout, and in this course, it is "
-        "the probability of dropping one."),
     mistake("dropout_before_softmax",
         replace("self.dropout(", "(").replace("masked / d_out**0.5", "self.dropout(masked / d_out**0.5)"),
         "Dropout acts on the scores, before softmax. A score of zero does not give a weight of zero, and minus "
@@ -480,156 +362,49 @@ MISCONCEPTIONS = [
     mistake("dropout_before_the_mask", replace("self.dropout(", "(").replace("= scores.", "= self.dropout(scores)."),
         "In training the weights change, but none becomes zero: dropout acts before the softmax, on the scores or on "
         "queries or keys. A score of zero does not give a weight of zero. Drop the weights, after softmax."),
-    mistake("dropout_on_the_values", replace("self.dropout(", "(").replace("@ values", "@ self.dropout(values)"),
-        "Dropout acts on the values. Then a dropped feature is missing for every query that looks there. Drop the "
-        "weights instead."),
     mistake("dropout_on_the_outputs",
         replace("self.dropout(", "(").replace("weights @ values", "self.dropout(weights @ values)"),
         "Dropout acts on the outputs. A transformer does that too, later. But here the weights are dropped, before "
         "they are multiplied with the values."),
-    mistake("dropout_on_weights_and_outputs", replace("weights @ values", "self.dropout(weights @ values)"),
-        "Dropout acts twice, on the weights and again on the values or the outputs. In this module only the weights "
-        "are dropped."),
-    mistake("weights_dropped_twice", replace(MASKED_SOFTMAX_IN_MODULE, f"self.dropout({MASKED_SOFTMAX_IN_MODULE})"),
-        "The weights pass through dropout twice, so more of them are dropped than `dropout` says. Once is enough."),
-    mistake("survivors_scaled_twice_in_module",
-        replace("weights @ values", "weights / (1 - self.dropout.p if self.training else 1) @ values"),
-        "The kept weights are divided by 1 - dropout twice: nn.Dropout already does it. Use its result without any "
-        "change."),
     mistake("survivors_scaled_again_in_both_modes",
         replace("weights @ values", "weights / (1 - self.dropout.p) @ values"),
         "The weights are divided by 1 - dropout once more, in eval mode too. nn.Dropout already does it, and only in "
         "training. Use its result without any change."),
-    mistake("always_a_tenth_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.1)"),
-        "A tenth of the weights is dropped, and the argument `dropout` is ignored. Pass it on to nn.Dropout."),
-    mistake("dropout_on_the_inputs",
-        replace("self.dropout(", "(").replace("queries =", "inputs = self.dropout(inputs)\n        queries ="),
-        "Dropout acts on the inputs, so queries, keys and values all change. Here only the attention weights are "
-        "dropped."),
-    mistake("rows_renormalized_after_dropout",
-        replace("weights @ values", "weights / weights.sum(-1, keepdim=True) @ values"),
-        "After dropout the rows are divided by their sum again. They should sum to one only on average: divide the "
-        "kept weights by 1 - dropout, and do nothing else."),
-    mistake("rows_renormalized_with_care",
-        replace("weights @ values", "weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ values"),
-        "After dropout the rows are divided by their sum again, except those that lost everything. They should sum "
-        "to one only on average: divide the kept weights by 1 - dropout, and do nothing else."),
     mistake("survivors_not_scaled_in_module",
         replace("weights @ values", "weights * (1 - self.dropout.p if self.training else 1) @ values"),
         "Weights are dropped, but the kept weights are not scaled. Divide them by 1 - dropout, so that the average "
         "stays the same."),
-    mistake("dropped_once_and_for_all",
-        replace("self.dropout(", "(")
-        .replace("Dropout(dropout)",
-                 "Dropout(dropout)\n        self.kept = self.dropout(torch.ones(4, context_length, context_length))")
-        .replace("return weights",
-                 "kept = self.kept[:len(weights), :num_tokens, :num_tokens] if self.training else 1\n"
-                 "        return weights * kept"),
-        "Every call drops the same weights: they are drawn once, when the module is made, or the code sets a seed. "
-        "Draw again in each call and set no seed, so that the network cannot rely on a single token."),
-    mistake("texts_dropped_alike",
-        replace("self.dropout(", "(")
-        .replace("weights @ values", "weights * self.dropout(torch.ones_like(weights[:1])) @ values"),
-        "All texts of a batch have the same weights dropped: the draws have the shape (T, T). Draw for (B, T, T)."),
-    mistake("whole_tokens_dropped",
-        replace("self.dropout(", "(")
-        .replace("weights @ values", "weights * self.dropout(torch.ones_like(weights[:, :1])) @ values"),
-        "Whole tokens are dropped: there is one draw for each token, for all queries. Draw for each weight."),
-    mistake("whole_rows_dropped",
-        replace("self.dropout(", "(")
-        .replace("weights @ values", "weights * self.dropout(torch.ones_like(weights[..., :1])) @ values"),
-        "Whole rows of weights are dropped: a token sees all of its past or nothing. Draw for each weight, as "
-        "nn.Dropout does. nn.Dropout1d and similar modules drop whole rows."),
     mistake("matrices_instead_of_layers",
         replace("nn.Linear(d_in, d_out, bias=qkv_bias)", "nn.Parameter(torch.rand(d_in, d_out))", 3)
         .replace("= self.W_", "= inputs @ self.W_", 3).replace("(inputs)", "", 3),
         "The three are matrices made by hand, as in the first version of self-attention. Here each should be an "
         "nn.Linear, which has its own weight."),
-    mistake("layers_the_other_way_round", replace("nn.Linear(d_in, d_out, ", "nn.Linear(d_out, d_in, ", 3),
-        "The arguments of nn.Linear are the input width first and the output width second: nn.Linear(d_in, d_out)."),
-    mistake("layers_of_the_worked_example", replace("nn.Linear(d_in, d_out, ", "nn.Linear(3, 2, ", 3),
-        "The layers have the sizes of the worked example, three and two. Use the class's own arguments, d_in and "
-        "d_out. Otherwise it works only for these sizes."),
     mistake("layers_under_other_names",
         replace("W_query", "W_q", 2).replace("W_key", "W_k", 2).replace("W_value", "W_v", 2),
         "The new module has no layers W_query, W_key and W_value. They may have other names, be in an nn.ModuleList, "
         "be one wide layer, or be made in `forward`. Other code uses exactly these three names."),
-    mistake("layers_from_d_out_to_d_out", replace("nn.Linear(d_in, d_out, ", "nn.Linear(d_out, d_out, ", 3),
-        "The layers go from d_out to d_out, so the module works only if d_in and d_out are equal. Tokens come in "
-        "with d_in features and leave with d_out."),
-    mistake("layers_from_d_in_to_d_in", replace("nn.Linear(d_in, d_out, ", "nn.Linear(d_in, d_in, ", 3),
-        "The layers go from d_in to d_in, so the contexts are d_in wide. Tokens come in with d_in features and leave "
-        "with d_out."),
     mistake("another_layer_at_the_end",
         replace("self.dropout = nn", "self.out_proj = nn.Linear(d_out, d_out)\n        self.dropout = nn")
         .replace("weights @ values", "self.out_proj(weights @ values)"),
         "The contexts pass through another layer, such as out_proj. This module has only three layers: return the "
         "contexts."),
-    mistake("no_argument_for_the_bias",
-        replace(", qkv_bias: bool = False", "").replace("bias=qkv_bias", "bias=False", 3),
-        "The class does not take qkv_bias, so a call with it fails. Add the argument, with the default False, and "
-        "pass it on to the three layers."),
     mistake("bias_always", replace(", bias=qkv_bias", "", 3),
         "The layers always have a bias, because that is the default of nn.Linear. Pass qkv_bias on: bias=qkv_bias."),
     mistake("bias_never", replace("bias=qkv_bias", "bias=False", 3),
         "The layers never have a bias. The caller chooses qkv_bias, so pass it on: bias=qkv_bias."),
-    mistake("bias_in_W_query_only",
-        replace("W_key = nn.Linear(d_in, d_out, bias=qkv_bias)", "W_key = nn.Linear(d_in, d_out, bias=False)")
-        .replace("W_value = nn.Linear(d_in, d_out, bias=qkv_bias)", "W_value = nn.Linear(d_in, d_out, bias=False)"),
-        "Only W_query gets a bias. The q, the k and the v in qkv_bias mean all three layers."),
-    mistake("biases_made_but_unused", replace("= self.W_", "= inputs @ self.W_", 3).replace("(inputs)", ".weight.T", 3),
-        "Only the weights of the layers are used, and not their biases. Call the layer, W_query(inputs): it adds its "
-        "bias too."),
-    mistake("one_layer_in_use", replace("W_key(", "W_query(").replace("W_value(", "W_query("),
-        "W_query is used for queries, keys and values, and the other two layers are never used. Each role has its "
-        "own weights to learn."),
     mistake("keys_ask_the_queries", replace("queries @ keys", "keys @ queries"),
         "Queries and keys are swapped. Row i of the scores belongs to query i and contains its dot products with "
         "every key."),
-    mistake("key_layer_unused", replace("W_key(", "W_query("),
-        "W_key is made but never used: queries are compared with queries. Compare each query with the keys, inputs @ "
-        "W_key."),
-    mistake("keys_ask_each_other", replace("queries @ keys", "keys @ keys"),
-        "The queries are made but never used: keys are compared with keys. Compare each query with every key."),
-    mistake("values_as_queries", replace("queries @ keys", "values @ keys"), VALUES_AS_QUERIES),
-    mistake("values_as_keys", replace("queries @ keys", "queries @ values"), VALUES_AS_KEYS),
-    mistake("inputs_compared", replace("queries @ keys", "inputs @ inputs"),
-        "The inputs are compared with each other, as in unit 1. Here the dot products are between queries and keys, "
-        "which are made from the inputs."),
-    mistake("keys_and_values_swapped",
-        replace("queries @ keys", "queries @ values").replace("weights @ values", "weights @ keys"),
-        "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the "
-        "tokens that find it."),
-    mistake("contexts_transposed", replace("weights @ values", "(weights @ values).mT"),
-        "The contexts are transposed: there is a column for each token. Each token has a row, which the product of "
-        "weights and values already gives."),
-    mistake("mixed_by_the_columns", replace("weights @ values", "weights.mT @ values"),
-        "The contexts use the columns of the weights. The weights of a token are its row: do not transpose them "
-        "before the product with the values."),
-    mistake("keys_handed_over", replace("W_value(", "W_key("),
-        "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
     mistake("value_layer_unused", replace("self.W_value(inputs)", "inputs"),
         "W_value is made but never used: the weights mix the inputs themselves. Mix the values, W_value(inputs)."),
-    mistake("equal_widths_not_projected",
-        replace("self.W_value(inputs)", "inputs if inputs.shape == queries.shape else self.W_value(inputs)"),
-        "If d_in and d_out are equal, the weights mix the inputs themselves. Always mix the values, W_value(inputs)."),
     mistake("both_results", replace("weights @ values", "weights @ values, weights"),
         "The module returns contexts and weights. The next layer needs one tensor: return only the contexts."),
-    mistake("weights_instead_of_contexts", replace("weights @ values", "weights"),
-        "The module returns the attention weights. They say how important each token is. The output is the sum of "
-        "the values, each times its weight."),
     mistake("gradients_switched_off", replace("(inputs)", "(inputs).detach()", 3),
         "No gradient flows through: does `.detach()`, `.data` or `torch.no_grad()` cut off the outputs, or the "
         "outputs of the layers? So nothing below them can learn."),
-    mistake("only_values_learn", replace("dim=-1)", "dim=-1).detach()"),
-        "No gradient flows through the weights that are multiplied with the values, so only the values learn. "
-        "Queries and keys must be able to learn too."),
     mistake("inputs_made_float32", replace("(inputs)", "(inputs.float())", 3),
         "The inputs or a tensor of your own are made float32 and do not match float64. Keep the dtype of the inputs, "
         "and make your own tensors like them."),
-    mistake("inputs_changed_in_place",
-        replace("return weights", "inputs -= inputs.mean(dim=-1, keepdim=True)\n        return weights"),
-        "The caller's inputs were changed. Other code may still need them: write `x = x - …` instead of `x -= …`."),
 ]  # fmt: skip
 
 
@@ -685,118 +460,66 @@ def wrong_answers():
     import torch.nn as nn
     import torch.nn.functional as F
 
-    class scaled_by_d_in__and__dropout_in_eval_mode_too(nn.Module):
-        def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-            super().__init__()
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.dropout = dropout
-            self.register_buffer("tril", torch.tril(torch.ones(context_length, context_length)))
-
-        def forward(self, inputs):
-            B, T, C = inputs.shape
-            k = self.W_key(inputs)
-            q = self.W_query(inputs)
-            wei = q @ k.transpose(-2, -1) * C**-0.5
-            wei = wei.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
-            wei = F.softmax(wei, dim=-1)
-            wei = F.dropout(wei, p=self.dropout)
-            return wei @ self.W_value(inputs)
-
-    class masked_scores_thrown_away_in_module__and__dropout_before_the_mask(nn.Module):
-        def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-            super().__init__()
-            self.d_out = d_out
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.dropout = nn.Dropout(dropout)
-            self.register_buffer("mask", torch.triu(torch.ones(context_length, context_length), diagonal=1))
-
-        def forward(self, inputs):
-            b, num_tokens, d_in = inputs.shape
-            keys = self.W_key(inputs)
-            queries = self.W_query(inputs)
-            values = self.W_value(inputs)
-            attn_scores = queries @ keys.transpose(1, 2)
-            attn_scores.masked_fill(self.mask.bool()[:num_tokens, :num_tokens], -torch.inf)
-            attn_scores = self.dropout(attn_scores / self.d_out**0.5)
-            attn_weights = torch.softmax(attn_scores, dim=-1)
-            return attn_weights @ values
-
-    class next_token_seen_in_module__and__bias_never(nn.Module):
-        def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-            super().__init__()
-            self.W_query = nn.Linear(d_in, d_out, bias=False)
-            self.W_key = nn.Linear(d_in, d_out, bias=False)
-            self.W_value = nn.Linear(d_in, d_out, bias=False)
-            self.dropout = nn.Dropout(dropout)
-            mask = torch.ones(context_length, context_length, dtype=torch.bool).triu(diagonal=2)
-            self.register_buffer("mask", mask)
-
-        def forward(self, inputs):
-            queries = self.W_query(inputs)
-            keys = self.W_key(inputs)
-            values = self.W_value(inputs)
-            T = inputs.shape[1]
-            scores = torch.bmm(queries, keys.transpose(1, 2)) / keys.shape[2] ** 0.5
-            scores = scores.masked_fill(self.mask[:T, :T], -torch.inf)
-            weights = self.dropout(scores.softmax(dim=2))
-            return torch.bmm(weights, values)
-
     class _Layers(nn.Module):
-        """What most of the classes below have in common, and a right forward made of parts that they change."""
+        """A right answer in parts, which the classes below change."""
 
         def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
             super().__init__()
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+            self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
             self.dropout = nn.Dropout(dropout)
             self.root = math.sqrt(d_out)
             self.register_buffer("mask", torch.triu(torch.ones(context_length, context_length), diagonal=1).bool())
+
+        def scores(self, x):
+            return self.W_query(x) @ self.W_key(x).transpose(-2, -1)
 
         def masked(self, scores, value=-torch.inf):
             T = scores.shape[-1]
             return scores.masked_fill(self.mask[:T, :T], value)
 
         def weights(self, x):
-            scores = self.W_query(x) @ self.W_key(x).transpose(-2, -1)
-            return F.softmax(self.masked(scores) / self.root, dim=-1)
+            return F.softmax(self.masked(self.scores(x)) / self.root, dim=-1)
 
-    class scaled_twice(_Layers):
         def forward(self, x):
-            scores = self.W_query(x) @ self.W_key(x).transpose(-2, -1) / self.root
-            return self.dropout(F.softmax(self.masked(scores) / self.root**0.5, dim=-1)) @ self.W_value(x)
+            return self.dropout(self.weights(x)) @ self.W_value(x)
 
-    class minus_ten_for_the_future(_Layers):
+    class scaled_by_d_in__and__dropout_in_eval_mode_too(_Layers):
+        def __init__(self, d_in, *others, **options):
+            super().__init__(d_in, *others, **options)
+            self.root = math.sqrt(d_in)
+
         def forward(self, x):
-            scores = self.masked(self.W_query(x) @ self.W_key(x).transpose(-2, -1), -10.0)
-            return self.dropout(F.softmax(scores / self.root, dim=-1)) @ self.W_value(x)
+            return F.dropout(self.weights(x), self.dropout.p) @ self.W_value(x)
+
+    class masked_scores_thrown_away_in_module__and__dropout_before_the_mask(_Layers):
+        def forward(self, x):
+            return F.softmax(self.dropout(self.scores(x) / self.root), dim=-1) @ self.W_value(x)
+
+    class next_token_seen_in_module__and__bias_never(_Layers):
+        def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+            super().__init__(d_in, d_out, context_length, dropout)
+            self.mask = self.mask.triu(diagonal=2)
 
     class mean_of_all_outputs(_Layers):
         def forward(self, x):
-            return (self.dropout(self.weights(x)) @ self.W_value(x)).mean(dim=1)
-
-    class longest_text_refused(_Layers):
-        def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-            super().__init__(d_in, d_out, context_length - 1, dropout, qkv_bias)
-
-        def forward(self, x):
-            return self.dropout(self.weights(x)) @ self.W_value(x)
+            return super().forward(x).mean(dim=1)
 
     class dropout_half_as_often(_Layers):
-        def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-            super().__init__(d_in, d_out, context_length, dropout / 2, qkv_bias)
-
-        def forward(self, x):
-            return self.dropout(self.weights(x)) @ self.W_value(x)
+        def __init__(self, *sizes, **options):
+            super().__init__(*sizes, **options)
+            self.dropout.p /= 2
 
     class inputs_normalized(_Layers):
         def forward(self, x):
-            x = F.layer_norm(x, x.shape[-1:])
-            return self.dropout(self.weights(x)) @ self.W_value(x)
+            return super().forward(F.layer_norm(x, x.shape[-1:]))
+
+    class scaled_twice(_Layers):
+        def weights(self, x):
+            return F.softmax(self.masked(self.scores(x) / self.root) / self.root**0.5, dim=-1)
+
+    class minus_ten_for_the_future(_Layers):
+        def weights(self, x):
+            return F.softmax(self.masked(self.scores(x), -10.0) / self.root, dim=-1)
 
     class minus_infinity_for_what_is_dropped(_Layers):
         def forward(self, x):
@@ -812,29 +535,8 @@ def wrong_answers():
 
     class dropout_before_the_mask__own_softmax(_Layers):
         def forward(self, x):
-            scores = self.dropout(self.W_query(x) @ self.W_key(x).mT / self.root)
-            e = torch.tril(torch.exp(scores))
+            e = torch.tril(torch.exp(self.dropout(self.scores(x) / self.root)))
             return e / e.sum(dim=-1, keepdim=True) @ self.W_value(x)
-
-    class dropout_on_weights_and_outputs__bernoulli(_Layers):
-        def forward(self, x):
-            contexts = self.dropout(self.weights(x)) @ self.W_value(x)
-            if self.training:
-                p = self.dropout.p
-                contexts = contexts * torch.bernoulli(torch.full_like(contexts, 1 - p)) / (1 - p)
-            return contexts
-
-    class rows_renormalized_with_care__normalize(_Layers):
-        def forward(self, x):
-            return F.normalize(self.dropout(self.weights(x)), p=1, dim=-1) @ self.W_value(x)
-
-    class whole_tokens_dropped__values(_Layers):
-        def forward(self, x):
-            values = self.W_value(x)
-            if self.training:
-                keep = torch.rand(x.shape[0], x.shape[1], 1) > self.dropout.p
-                values = torch.where(keep, values / (1 - self.dropout.p), 0.0)
-            return self.weights(x) @ values
 
 
 def right_answers():
@@ -846,50 +548,40 @@ def right_answers():
     import torch.nn.functional as F
     from causal_attention import attention_dropout, mask_then_softmax
 
-    class building_on(nn.Module):
+    class _Projections(nn.Module):
         def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
             super().__init__()
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
             self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.context_length = context_length
-            self.dropout = dropout
+            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+            self.context_length, self.p = context_length, dropout
 
+    class building_on(_Projections):
         def forward(self, inputs):
             queries, keys, values = self.W_query(inputs), self.W_key(inputs), self.W_value(inputs)
             weights = mask_then_softmax(queries @ keys.mT, values.shape[-1])
             if self.training:
-                weights = attention_dropout(weights, self.dropout)
+                weights = attention_dropout(weights, self.p)
             return torch.matmul(values.mT, weights.mT).mT
 
-    class by_hand(nn.Module):
-        def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-            super(by_hand, self).__init__()
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.p = dropout
-            self.context_length = context_length
-
+    class by_hand(_Projections):
         def forward(self, x):
             assert x.shape[1] <= self.context_length
-            texts = []
+            contexts = []
             for text in x:
-                outputs = []
-                for i in range(len(text)):
-                    query = self.W_query(text[i])
+                for i, token in enumerate(text):
+                    query = self.W_query(token)
                     scores = [torch.dot(query, self.W_key(text[j])) for j in range(i + 1)]
                     weights = torch.softmax(torch.stack(scores) / len(query) ** 0.5, dim=0)
                     if self.training and self.p > 0:
                         weights = attention_dropout(weights, self.p)
-                    outputs.append(sum(weights[j] * self.W_value(text[j]) for j in range(i + 1)))
-                texts.append(torch.stack(outputs))
-            return torch.stack(texts)
+                    contexts.append(sum(weights[j] * self.W_value(text[j]) for j in range(i + 1)))
+            return torch.stack(contexts).view(*x.shape[:2], -1)
 
     class einsum(nn.Module):
         def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False) -> None:
             super().__init__()
-            self.d_in, self.d_out, self.context_length, self.qkv_bias = d_in, d_out, context_length, qkv_bias
+            self.d_out = d_out
             self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bool(qkv_bias)) for _ in range(3))
             self.register_buffer("mask", torch.full((1, context_length, context_length), -1e9).triu(1))
             self.register_buffer("calls", torch.zeros(()))
@@ -919,20 +611,10 @@ def right_answers():
             p = self.dropout if self.training else 0.0
             return F.scaled_dot_product_attention(queries, keys, values, dropout_p=p, is_causal=True)
 
-    class renormalizing(nn.Module):
-        def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-            super().__init__()
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.register_buffer("visible", torch.ones(context_length, context_length).tril(), persistent=False)
-            self.p = dropout
-
+    class renormalizing(_Projections):
         def forward(self, x):
-            B, T, _ = x.shape
             q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
-            weights = torch.softmax(torch.bmm(q, k.permute(0, 2, 1)) * k.shape[2] ** -0.5, dim=2)
-            weights = weights * self.visible[:T, :T]
+            weights = torch.softmax(torch.bmm(q, k.permute(0, 2, 1)) * k.shape[2] ** -0.5, dim=2).tril()
             weights = weights / weights.sum(dim=2, keepdim=True)
             if self.training:
                 keep = (torch.rand_like(weights) > self.p).to(weights.dtype)

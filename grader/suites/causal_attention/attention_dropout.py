@@ -245,32 +245,16 @@ MISCONCEPTIONS = [
     mistake("survivors_not_scaled", replace(" / (1 - p)", ""),
         "The kept weights are not scaled. On average a context would be smaller in training than later: divide them "
         "by 1 - p."),
-    mistake("survivors_multiplied", replace("/ (1 - p)", "* (1 - p)"),
-        "The kept weights are multiplied by 1 - p and become even smaller. They must replace the dropped weights: "
-        "divide."),
     mistake("survivors_divided_by_p", replace("(1 - p)", "p"),
         "The kept weights are divided by p. A fraction of 1 - p is kept: divide by 1 - p."),
     mistake("rows_renormalized", replace("(1 - p)", "(weights * keep).sum(-1, keepdim=True)"),
         "The rows are divided by their sum again. Dropout does not do that: every kept weight is divided by the same "
         "1 - p, and the sum is one only on average."),
-    mistake("divided_by_the_share_kept", replace("(1 - p)", "keep.double().mean()"),
-        "The weights are divided by the fraction that was kept in this draw. Always divide by the probability 1 - p: "
-        "then the average is correct."),
-    mistake("mask_instead_of_weights", replace("weights * keep", "keep"),
-        "The function returned only the scaled mask. Multiply the weights by it."),
     mistake("nothing_dropped", replace("weights * keep / (1 - p)", "weights * 1"),
         "Nothing is dropped. This function is always for training; `forward` decides whether to call it."),
-    mistake("smallest_dropped",
-        replace("torch.rand(weights.shape, generator=generator) >= p",
-                "weights >= torch.quantile(weights.flatten().double(), p)"),
-        "The smallest weights are dropped. Then the same tokens are kept every time, and the network still relies on "
-        "them. Choose the dropped weights at random."),
     mistake("whole_rows", replace("weights.shape", "(*weights.shape[:-1], 1)"),
         "Whole rows are kept or dropped: there is one draw for a row. Then a token sees everything or nothing. Draw "
         "for each weight, with the shape of the weights."),
-    mistake("whole_columns", replace("weights.shape", "(*weights.shape[:-2], 1, weights.shape[-1])[-weights.dim():]"),
-        "Whole columns are kept or dropped: there is one draw for a token, for all rows. Draw for each weight, with "
-        "the shape of the weights."),
     mistake("one_draw_for_all", replace("weights.shape", "1"),
         "There is one draw for all weights, so all of them or none are dropped. Draw for each weight: `torch.rand` "
         "with the shape of the weights."),
@@ -279,69 +263,27 @@ MISCONCEPTIONS = [
                 "torch.randperm(weights.numel(), generator=generator).view_as(weights) >= round(p * weights.numel())"),
         "Exactly a fraction of p is dropped each time. But each weight should be kept or dropped independently, so "
         "the number of dropped weights should vary."),
-    mistake("exact_share_of_each_row",
-        replace("generator=generator) >= p",
-                "generator=generator).argsort(-1).argsort(-1) >= round(p * weights.shape[-1])"),
-        "Exactly a fraction of p is dropped in every row. But each weight should be kept or dropped independently: a "
-        "row may keep all of its weights, or none."),
     mistake("same_for_the_whole_batch", replace("weights.shape", "weights.shape[-2:]"),
         "All elements of a batch have the same weights dropped: the draws have the shape of one (T, T) matrix. Use "
         "the whole shape of the weights."),
-    mistake("only_square_matrices", replace("weights.shape", "len(weights), len(weights)"),
-        "The draws always make a square matrix. `torch.rand(weights.shape)` works for every shape."),
     mistake("normal_draws", replace("torch.rand(", "torch.randn("),
         "The wrong random function is used. `torch.randn` draws normal numbers, which are below p with a probability "
         "that is not p. `torch.rand` draws uniform numbers between 0 and 1."),
-    mistake("zero_refused", replace("0 <= p", "0 < p"),
-        "p = 0 raises an error. It is a valid probability: nothing is dropped. A model without dropout uses it."),
     mistake("any_p_accepted", replace("not 0 <= p < 1", "False"),
         "An invalid p raises no error, or is silently moved into the range. Such a p is the caller's mistake: raise "
         "an error for every p outside [0, 1)."),
-    mistake("negative_p_accepted", replace("not 0 <= p < 1", "p >= 1"),
-        "A negative p raises no error. It is not a probability: raise an error, as for a p that is too large."),
     mistake("one_accepted", replace("p < 1", "p <= 1"),
         "p = 1 raises no error. Everything would be dropped, and the rest would be divided by zero. Raise an error "
         "for p = 1 too."),
-    mistake("large_p_accepted", replace("not 0 <= p < 1", "p < 0"),
-        "Only a negative p raises an error. With p above 1 nothing can be kept, and p = 1 divides by zero: raise an "
-        "error for both."),
-    mistake("refused_with_another_error", replace("ValueError", "RuntimeError"),
-        "The error has the wrong type. Callers recognise errors by their type. Here the type is ValueError or "
-        "AssertionError."),
     mistake("ready_made_dropout", replace("if not", "return nn.functional.dropout(weights, p)\n    if not"),
         "The generator is not used, and p = 1 raises no error, as with torch's own dropout. Draw with `torch.rand(…, "
         "generator=generator)`, and raise an error for p = 1."),
     mistake("generator_ignored", replace(", generator=generator", ""),
         "The generator is not used. Pass it on to the draw: `torch.rand(…, generator=generator)`. Torch's own "
         "dropout, `random` and numpy take none."),
-    mistake("generator_seeded_anew", replace("=generator)", "=generator.manual_seed(123) if generator else None)"),
-        "The draws are the same for every state of the generator, as if the code set its seed first. The caller "
-        "decides about the state."),
-    mistake("generator_copied",
-        replace("=generator)", "=torch.Generator().manual_seed(generator.initial_seed()) if generator else None)"),
-        "The generator decides about the draws but does not advance, as if the code drew from a copy of it. Draw "
-        "from the generator that was passed in."),
-    mistake("generator_of_seeds",
-        replace("keep = torch.rand(weights.shape, generator=generator)",
-                "if generator:\n"
-                "        torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))\n"
-                "    keep = torch.rand(weights.shape)"),
-        "The generator decides about the draws, but torch's global state changes too, as if the generator only drew "
-        "a seed for it. Pass the generator on to the draw."),
     mistake("always_the_same_draws", replace("=generator)", "=generator or torch.Generator())"),
         "Without a generator every call drops the same weights, as if the code set a seed or made a generator with a "
         "fixed start. None means torch's global generator in its current state."),
-    mistake("the_same_seed_in_every_call", replace("=generator)", "=torch.Generator())"),
-        "Every call drops the same weights, with or without a generator, as if the code set a seed or made a "
-        "generator with a fixed start. Draw from the given generator, and without one from torch's global generator."),
-    mistake("global_state_put_back", replace("keep =", "with torch.random.fork_rng(devices=[]):\n        keep ="),
-        "The global state does not advance, as if the code restored it after the draw: the next call drops the same "
-        "weights again. Each draw should advance the state."),
-    mistake("generator_from_the_system",
-        replace("keep =", "import random\n\n    if generator is None:\n"
-                "        generator = torch.Generator().manual_seed(random.SystemRandom().getrandbits(62))\n    keep ="),
-        "Without a generator torch.manual_seed does not fix the draws, as if they came from the clock or the system, "
-        "so nobody can repeat a training run. None means torch's global generator."),
     mistake("dropout_without_gradients", replace("weights * keep", "weights.detach() * keep"),
         "Gradients stop at the result, for example because of `.detach()`, `.data` or `torch.no_grad()`. Dropout is "
         "for training: the kept weights must be able to learn."),
@@ -349,35 +291,14 @@ MISCONCEPTIONS = [
         replace("return weights * keep / (1 - p)", "weights *= keep / (1 - p)\n    return weights"),
         "The caller's weights were changed: `*=` and assigning to entries change the tensor itself. Write `weights = "
         "weights * …`."),
-    mistake("weights_dropped_behind_the_gradients",
-        replace("return weights * keep / (1 - p)", "weights.data *= keep / (1 - p)\n    return weights"),
-        "The caller's weights were changed, for example through `.data` or under `torch.no_grad()`, so the gradients "
-        "are wrong too. Write `weights = weights * …`, which makes a new tensor."),
     mistake("weights_copied_into_float32",
         replace("return weights * keep / (1 - p)",
                 "copy = torch.zeros(weights.shape)\n    copy[keep] = weights[keep] / (1 - p)\n    return copy"),
         "The weights are copied into a float32 tensor, which does not match float64 weights. Make it like the "
         "weights: `torch.zeros_like`."),
-    mistake("survivors_scaled_twice", replace("/ (1 - p)", "/ (1 - p) ** 2"),
-        "The kept weights are divided by 1 - p twice. Once is enough: then the average stays the same."),
-    mistake("ready_made_dropout_scaled_again",
-        replace("torch.rand(weights.shape, generator=generator) >= p", "nn.functional.dropout(weights, p)")
-        .replace("weights * keep", "keep"),
-        "The kept weights are divided by 1 - p twice, and the generator is not used. torch's own dropout already "
-        "divides, and it cannot draw from a given generator: write the few lines yourself."),
-    mistake("half_dropped_for_every_p", replace(">= p", ">= 0.5"),
-        "Half of the weights are dropped, whatever p is. Compare the draws with p: a weight is dropped with this "
-        "probability."),
-    mistake("no_argument_for_the_generator",
-        replace(", generator: torch.Generator | None = None", "").replace(", generator=generator", ""),
-        "The function does not take a generator, so a call with one fails. Add the argument, with the default None, "
-        "and pass it on to the draw."),
     mistake("global_seed_in_every_call", replace("keep =", "torch.manual_seed(123)\n    keep ="),
         "Without a generator every call drops the same weights, and the caller's random state is lost, as if each "
         "call set torch's global seed. Do not set a seed here."),
-    mistake("columns_of_the_whole_batch", replace("weights.shape", "weights.shape[-1]"),
-        "Whole columns are kept or dropped: there is one draw for a token, for all rows and matrices. Draw for each "
-        "weight, with the shape of the weights."),
 ]  # fmt: skip
 
 
@@ -449,9 +370,12 @@ def wrong_answers():
 
     import torch.nn.functional as F
 
+    def _keep(weights, p, generator):
+        assert 0 <= p < 1
+        return torch.rand(weights.shape, generator=generator) >= p
+
     def survivors_not_scaled__and__any_p_accepted(weights, p, generator=None):
-        mask = torch.rand(weights.shape, generator=generator) >= p
-        return weights * mask.to(weights.dtype)
+        return weights * (torch.rand(weights.shape, generator=generator) >= p)
 
     def whole_rows__and__generator_ignored(weights, p, generator=None):
         assert 0 <= p < 1, "p must be in [0, 1)"
@@ -459,27 +383,18 @@ def wrong_answers():
         return torch.where(keep, weights / (1 - p), torch.zeros_like(weights))
 
     def share_of_p_kept__and__rows_renormalized(weights, p, generator=None):
-        assert 0 <= p < 1
-        left = weights * (torch.rand(weights.shape, generator=generator) < p)
-        return F.normalize(left, p=1, dim=-1)
-
-    def weights_below_p_dropped(weights, p, generator=None):
-        assert 0 <= p < 1
-        return torch.where(weights < p, 0.0, weights / (1 - p))
+        return F.normalize(weights * ~_keep(weights, p, generator), p=1, dim=-1)
 
     def result_and_mask(weights, p, generator=None):
-        assert 0 <= p < 1
-        keep = torch.rand(weights.shape, generator=generator) >= p
+        keep = _keep(weights, p, generator)
         return weights * keep / (1 - p), keep
 
     def generator_taken_for_training(weights, p, generator=None):
-        if p < 0 or p >= 1:
-            raise ValueError("p")
+        assert 0 <= p < 1
         return F.dropout(weights, p, generator)
 
     def generator_as_a_keyword_of_dropout(weights, p, generator=None):
-        if p < 0 or p >= 1:
-            raise ValueError("p")
+        assert 0 <= p < 1
         return F.dropout(weights, p, generator=generator)
 
     def refused_the_wrong_way_round(weights, p, generator=None):
@@ -488,27 +403,12 @@ def wrong_answers():
         return weights
 
     def minus_infinity_for_what_is_dropped(weights, p, generator=None):
-        assert 0 <= p < 1
-        return (weights / (1 - p)).masked_fill(torch.rand(weights.shape, generator=generator) < p, -torch.inf)
+        return (weights / (1 - p)).masked_fill(~_keep(weights, p, generator), -torch.inf)
 
     def only_matrices(weights, p, generator=None):
         assert 0 <= p < 1
         rows, columns = weights.shape
         return weights * (torch.rand(rows, columns, generator=generator) >= p) / (1 - p)
-
-    def p_as_a_percentage(weights, p, generator=None):
-        assert 0 <= p < 1
-        keep = torch.randint(0, 100, weights.shape, generator=generator) >= p
-        return weights * keep / (1 - p)
-
-    def softmax_of_what_is_kept(weights, p, generator=None):
-        assert 0 <= p < 1
-        gone = torch.rand(weights.shape, generator=generator) < p
-        return F.softmax(weights.masked_fill(gone, -torch.inf), dim=-1)
-
-    def largest_dropped(weights, p, generator=None):
-        assert 0 <= p < 1
-        return weights * (weights <= torch.quantile(weights.flatten(), 1 - p)) / (1 - p)
 
     def nothing_dropped__result_not_used(weights, p, generator=None):
         assert 0 <= p < 1
@@ -518,32 +418,12 @@ def wrong_answers():
 
     def same_for_the_whole_batch__bernoulli(weights, p, generator=None):
         assert 0 <= p < 1
-        T = weights.shape[-1]
-        rows = weights.shape[-2] if weights.dim() > 1 else 1
-        keep = torch.empty(rows, T).bernoulli_(1 - p, generator=generator).bool()
-        keep = keep[0] if weights.dim() == 1 else keep
+        keep = torch.empty(weights.shape[-2:]).bernoulli_(1 - p, generator=generator).bool()
         return torch.where(keep, weights / (1 - p), 0.0)
 
     def any_p_accepted__nearly_zero_added(weights, p, generator=None):
         keep = torch.empty_like(weights).uniform_(generator=generator) > p
         return torch.where(keep, weights / (1 - p + 1e-8), 0.0)
-
-    def negative_p_accepted__asserted(weights, p, generator=None):
-        assert p < 1, "nothing would be left"
-        gone = torch.empty_like(weights).uniform_(generator=generator) < p
-        return (weights / (1 - p)).masked_fill(gone, 0.0)
-
-    def generator_seeded_anew__bernoulli(weights, p, generator=None):
-        assert 0 <= p < 1
-        if generator is not None:
-            generator.manual_seed(42)
-        keep = torch.empty_like(weights).bernoulli_(1 - p, generator=generator)
-        return keep * (weights / (1 - p))
-
-    def half_dropped_for_every_p__coins(w, p, generator=None):
-        if p < 0 or p >= 1:
-            raise ValueError("p")
-        return w * torch.randint(0, 2, w.shape, generator=generator) / (1 - p)
 
 
 def right_answers():
@@ -567,10 +447,9 @@ def right_answers():
             raise ValueError("p is negative")
         if p >= 1:
             raise ValueError("p is 1 or more")
-        factors = []
-        for _ in range(weights.numel()):
-            factors.append(0.0 if torch.rand(1, generator=generator).item() < p else 1 / (1 - p))
-        return weights * torch.tensor(factors, dtype=weights.dtype).reshape(weights.shape)
+        draws = [torch.rand(1, generator=generator).item() for _ in range(weights.numel())]
+        factors = torch.tensor([0.0 if draw < p else 1 / (1 - p) for draw in draws], dtype=weights.dtype)
+        return weights * factors.reshape(weights.shape)
 
     def einsum(weights: torch.Tensor, p: float, generator: Optional[torch.Generator] = None) -> torch.Tensor:
         assert 0.0 <= p < 1.0, "p is no probability, or nothing would be left"

@@ -52,16 +52,9 @@ MISCONCEPTIONS = [
     mistake("next_token_open", replace("diagonal=1", "diagonal=2"),
         "The next token is not marked: the marks begin one position too late. The future begins directly to the "
         "right of the diagonal."),
-    mistake("all_others_marked",
-        replace("torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(diagonal=1)",
-                "~torch.eye(num_tokens, dtype=torch.bool)"),
-        "All other tokens are marked. The past should be visible; mark only later tokens."),
     mistake("float_mask", replace("triu(diagonal=1)", "triu(diagonal=1).float()"),
         "The mask contains ones and zeros as floats. `masked_fill` and `torch.where` need True and False: convert it "
         "with `.bool()`."),
-    mistake("whole_number_mask", replace("triu(diagonal=1)", "triu(diagonal=1).long()"),
-        "The mask contains ones and zeros as integers. PyTorch uses integers as indices, not as True and False: "
-        "convert it with `.bool()`."),
     mistake("minus_infinity_mask",
         replace("torch.ones(num_tokens, num_tokens, dtype=torch.bool)",
                 "torch.full((num_tokens, num_tokens), -torch.inf)"),
@@ -70,28 +63,9 @@ MISCONCEPTIONS = [
     mistake("mask_for_the_worked_example", replace("num_tokens, num_tokens", "6, 6"),
         "The mask always has the size of the worked example, six tokens. Texts have different lengths: use "
         "num_tokens."),
-    mistake("lonely_mask_squeezed", replace("triu(diagonal=1)", "triu(diagonal=1).squeeze()"),
-        "`squeeze()` removes every dimension of size one, so the mask of a single token is not a matrix."),
-    mistake("batch_in_front_of_the_mask", replace("triu(diagonal=1)", "triu(diagonal=1)[None]"),
-        "The mask has a batch dimension in front. The same mask is used for every text and every head, and PyTorch "
-        "broadcasts (T, T) over them."),
     mistake("visible_marked_with_floats", replace("triu(diagonal=1)", "tril().float()"),
         "The mask contains ones, as floats, for what may be seen. It should mark what to hide, with True: the part "
         "above the diagonal."),
-    mistake("visible_marked_with_integers", replace("triu(diagonal=1)", "tril().long()"),
-        "The mask contains ones, as integers, for what may be seen. It should mark what to hide, with True: the part "
-        "above the diagonal."),
-    mistake("token_before_marked_too", replace("diagonal=1", "diagonal=-1"),
-        "The marks begin below the diagonal: a token and the one before it are marked too. Only what lies above the "
-        "diagonal is the future."),
-    mistake("last_token_never_marked", replace("triu(diagonal=1)", "triu(1) & (torch.arange(num_tokens) < "
-                                                          "num_tokens - 1)"),
-        "The last token is never marked, so all tokens see it: the loop or the slice ends one position too early. "
-        "The end of a range is already excluded."),
-    mistake("everything_marked", replace(".triu(diagonal=1)", ""),
-        "Every token is marked, so no token would see anything. Mark only the tokens after each one."),
-    mistake("list_of_lists", replace("triu(diagonal=1)", "triu(diagonal=1).tolist()"),
-        "The mask is a Python list. `masked_fill` needs a tensor: make one of it."),
 ]  # fmt: skip
 
 
@@ -112,30 +86,17 @@ def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
     def past_marked__and__float_mask(num_tokens):
-        mask = torch.zeros(num_tokens, num_tokens)
-        for i in range(num_tokens):
-            for j in range(num_tokens):
-                if j < i:
-                    mask[i, j] = 1
-        return mask
+        return torch.tensor([[float(j < i) for j in range(num_tokens)] for i in range(num_tokens)])
 
     def marked_above_the_other_diagonal(num_tokens):
         return torch.ones(num_tokens, num_tokens).triu(1).flip(1).bool()
 
     def only_the_next_token_marked(num_tokens):
-        mask = torch.zeros(num_tokens, num_tokens, dtype=torch.bool)
-        for i in range(num_tokens - 1):
-            mask[i, i + 1] = True
-        return mask
+        return torch.ones(num_tokens - 1).diag(1).bool()
 
     def one_token_too_many(num_tokens):
         place = torch.arange(num_tokens + 1)
         return place[None] > place[:, None]
-
-    def single_token_refused(num_tokens):
-        if num_tokens < 2:
-            raise ValueError("there is no future")
-        return torch.triu(torch.ones(num_tokens, num_tokens), diagonal=1).bool()
 
 
 def right_answers():

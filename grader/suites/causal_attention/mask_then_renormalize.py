@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from grader.suites.causal import Parts, softmax
-from grader.suites.causal_attention.shared import NO_BATCH_HERE, NUMPY, T, softmax_weights
+from grader.suites.causal_attention.shared import T, softmax_weights
 from grader.testing.checks import expect_close, expect_tensor
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
@@ -99,65 +99,25 @@ MISCONCEPTIONS = [
     mistake("renormalized_without_keepdim", replace(", keepdim=True", ""),
         "Without `keepdim=True` the sums lie along the columns, and each weight is divided by the sum of another "
         "row. Keep the sums as a column, (T, 1)."),
-    mistake("everything_renormalized_at_once", replace("sum(dim=-1, keepdim=True)", "sum()"),
-        "All weights are divided by one number, the sum of the whole matrix. Each row needs its own sum."),
     mistake("softmax_of_masked_weights",
         replace("past / past.sum(dim=-1, keepdim=True)", "torch.softmax(past, dim=-1)"),
         "The masked weights went through another softmax. This changes their proportions and gives the zeros a "
         "weight again, because the exponential of zero is one. Divide by the sum."),
-    mistake("softmax_of_what_is_left",
-        replace("), 0)", "), -torch.inf)")
-        .replace("past / past.sum(dim=-1, keepdim=True)", "torch.softmax(past, dim=-1)"),
-        "The remaining weights went through another softmax. This makes them more equal. Divide by their sum "
-        "instead: then they keep their proportions."),
     mistake("minus_infinity_among_weights", replace("), 0)", "), -torch.inf)"),
         "The future is minus infinity. That is correct for scores, before a softmax. But these are already weights: "
         "use zero."),
-    mistake("rest_shared_out_equally",
-        replace("past / past.sum(dim=-1, keepdim=True)",
-                "(past + (1 - past.sum(dim=-1, keepdim=True)) / torch.arange(1, len(past) + 1)[:, None]).tril()"),
-        "The weight of the future is given to the other tokens in equal parts. But the weights should keep their "
-        "proportions: divide by the sum of the remaining weights."),
-    mistake("future_shared_out_equally",
-        replace("past / past.sum(dim=-1, keepdim=True)",
-                "(weights + weights.triu(1).sum(-1, keepdim=True) / torch.arange(1, len(past) + 1)[:, None]).tril()"),
-        "The weight of the future is added up and given to the other tokens in equal parts. But the weights should "
-        "keep their proportions: divide by the sum of the remaining weights."),
-    mistake("past_averaged", replace("weights.masked_fill", "torch.ones_like(weights).masked_fill"),
-        "All visible tokens get the same weight: one divided by their number. Keep the weights, and divide them by "
-        "their sum."),
     mistake("weights_masked_in_place", replace("masked_fill", "masked_fill_"),
         "The caller's weights were changed. `masked_fill_` with an underscore changes the tensor itself; without it, "
         "it returns a new one."),
-    mistake("weights_masked_behind_the_gradients",
-        replace("past = weights.masked_fill", "past = weights\n    past.data.masked_fill_"),
-        "The caller's weights were changed, for example through `.data` or under `torch.no_grad()`, so the gradients "
-        "are wrong too. `masked_fill` without an underscore returns a new tensor."),
     mistake("renormalized_without_gradients", replace("weights.masked_fill", "weights.detach().masked_fill"),
         "Gradients stop at the result, for example because of `.detach()`, `.data` or `torch.no_grad()`. Queries and "
         "keys learn only through this result."),
-    mistake("sums_without_gradients", replace("keepdim=True)", "keepdim=True).detach()"),
-        "The sums are cut off from the gradients, for example by `.detach()` or `.data`. But the sums depend on the "
-        "weights too, so gradients must flow through them."),
-    mistake("weights_of_the_worked_example", replace("weights.shape[-1]", "6"),
-        "The mask always has the size of the worked example, six tokens. Read the number of tokens from the weights."),
-    mistake("lonely_weight_squeezed",
-        replace("past / past.sum(dim=-1, keepdim=True)", "(past / past.sum(dim=-1, keepdim=True)).squeeze()"),
-        "`squeeze()` removes every dimension of size one, so the weights of a single token are not a matrix."),
     mistake("weights_meet_float32", replace("past.sum(dim=-1, keepdim=True)", "(past @ torch.ones(len(past), 1))"),
         "The code makes a float32 tensor, which does not match float64 weights. Make it like the weights: "
         "`torch.ones_like`, or `dtype=weights.dtype`."),
-    mistake("only_the_future_kept", replace("masked_fill(causal_mask(weights.shape[-1]), 0)", "triu(1)"),
-        "Only the future is kept, and the rest is zero. Then the last token has no weight at all, and zero is "
-        "divided by zero. Set the future to zero."),
-    mistake("divided_by_the_sums_before", replace("past.sum", "weights.sum"),
-        "The rows are divided by their sums from before the mask. These are one, so nothing changes. Divide by the "
-        "sums of what is left."),
-    mistake("mask_does_not_fit", replace("causal_mask(weights.shape[-1])", "causal_mask(weights.shape[-1]).float()"),
-        "The mask does not fit the weights. `masked_fill` needs True and False, `.bool()`, and no ones and zeros. "
-        "Its shape should be the same, (T, T)."),
-    mistake("third_dimension_expected", replace("dim=-1", "dim=2"), NO_BATCH_HERE),
-    mistake("weights_in_numpy", replace("past = weights", "past = torch.from_numpy(weights.numpy())"), NUMPY),
+    mistake("third_dimension_expected", replace("dim=-1", "dim=2"),
+        "The code uses a third dimension, such as dim 2. Here the argument is a single matrix, (T, T), without a "
+        "batch. Count from the end: -1 is always the last dimension."),
 ]  # fmt: skip
 
 
@@ -221,11 +181,10 @@ def right_answers():
         return (weights.mT / weights.sum(dim=-1).unsqueeze(-2)).mT
 
     def by_hand(weights):
-        rows = []
+        past = torch.zeros_like(weights)
         for i, row in enumerate(weights):
-            seen = row[: i + 1]
-            rows.append(torch.cat([seen / seen.sum(), row.new_zeros(len(row) - i - 1)]))
-        return torch.stack(rows)
+            past[i, : i + 1] = row[: i + 1] / row[: i + 1].sum()
+        return past
 
     def einsum(weights: torch.Tensor) -> torch.Tensor:
         seen = torch.tril(torch.ones_like(weights))
@@ -236,8 +195,6 @@ def right_answers():
         return F.normalize(torch.tril(weights), p=1, dim=-1)
 
     def renormalizing(weights):
-        T = weights.shape[-1]
-        row = torch.arange(T).unsqueeze(1)
-        column = torch.arange(T).unsqueeze(0)
-        past = torch.where(column <= row, weights, torch.zeros_like(weights))
-        return past.div(past.sum(dim=1).reshape(T, 1))
+        places = torch.arange(weights.shape[-1])
+        past = torch.where(places <= places.unsqueeze(1), weights, torch.zeros_like(weights))
+        return past.div(past.sum(dim=1).reshape(-1, 1))

@@ -8,16 +8,9 @@ from typing import Any
 import torch
 
 from grader.suites.attention_mistakes import (
-    ARGUMENTS,
-    BEFORE_AND_AFTER,
-    FIFTH,
-    FIXED,
     HALF,
     ONLY_FUTURE_SEEN,
-    PLUS_LARGE,
     SCALED_LATE,
-    SOFTMAX_TWICE,
-    SUMS_IN_A_ROW,
     TEN_THOUSAND,
     ZEROS_HIDDEN,
 )
@@ -34,24 +27,15 @@ from grader.suites.causal import (
     steps_back,
 )
 from grader.suites.causal_attention.shared import (
-    ALL_ONE,
     D_K,
-    DIVIDED_BY_HALF,
     LOW_SCORES,
     MASKED_LATE,
-    MULTIPLIED_BY_HALF,
     NEXT_SEEN,
-    NO_BATCH_HERE,
     NO_ROOT,
-    NUMPY,
     SELF_HIDDEN,
-    SELF_LOWERED,
-    SQUARE,
     THROWN_AWAY,
-    TWENTIETH_ROOT,
     UNSCALED,
     UPSIDE_DOWN,
-    WHOLE_TENSOR,
     WRONG_DIM,
     ZEROS,
     T,
@@ -158,28 +142,11 @@ test_contract = contract(
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-WEIGHTS_MASKED = (
-    "The future is minus infinity in the result: the mask came after softmax. Mask the scores, and then apply softmax, "
-    "which makes zeros of minus infinity."
-)
-MASKED_SOFTMAX = "torch.softmax(masked / d_k**0.5, dim=-1)"
 
 MISCONCEPTIONS = [
-    mistake("future_minus_one", replace("-torch.inf)\n", "-1)\n"),
-        "The scores of the future become -1, and softmax gives -1 a weight like any other score. Use minus infinity."),
     mistake("half_instead_of_root", replace("**0.5", " * 0.5"), HALF),
     mistake("scaling_forgotten", replace(" / d_k**0.5", ""), UNSCALED),
-    mistake("twentieth_root", replace("0.5", "0.05"), TWENTIETH_ROOT),
     mistake("divided_by_d_k_itself", replace("**0.5", ""), NO_ROOT),
-    mistake("scaled_by_number_of_tokens", replace("d_k**0.5", "scores.shape[-1] ** 0.5"),
-        "The scores are divided by the root of the number of tokens. A dot product sums over features, so divide by "
-        "the root of the width of queries and keys."),
-    mistake("multiplied_by_root", replace("/ d_k", "* d_k"),
-        "The scores are multiplied by √d_k, so large scores become even larger. Divide by √d_k."),
-    mistake("scaled_for_the_worked_example", replace("d_k**0.5", "2**0.5"),
-        "The divisor is always √2, which is correct only for the width of the worked example. Use the argument d_k."),
-    mistake("scaled_by_root_of_eight", replace("d_k**0.5", "8**0.5"), FIXED),
-    mistake("scaled_by_eight", replace("d_k**0.5", "8"), FIXED),
     mistake("scaled_after_softmax", replace("masked / d_k**0.5, dim=-1)", "masked, dim=-1) / d_k**0.5"), SCALED_LATE),
     mistake("masked_scores_thrown_away", replace("masked = ", "masked = scores\n    "), THROWN_AWAY),
     mistake("zeros_instead_of_minus_infinity", replace(", -torch.inf)", ", 0)"), ZEROS),
@@ -200,81 +167,32 @@ MISCONCEPTIONS = [
         "The future is hidden too late: after the softmax, or after the largest score was subtracted. If a score of "
         "the future is very large, all other weights are rounded to zero. Hide it first."),
     mistake("softmax_over_queries", replace("dim=-1", "dim=0"), WRONG_DIM),
-    mistake("softmax_over_everything",
-        replace("masked / d_k**0.5, dim=-1)", "(masked / d_k**0.5).flatten(), dim=0).view_as(scores)"), WHOLE_TENSOR),
     mistake("softmax_forgotten", replace("torch.softmax(masked / d_k**0.5, dim=-1)", "masked / d_k**0.5"),
         "These are masked scores, not weights. Softmax turns them into weights: positive, zero for the future, and "
         "with the sum one in each row."),
-    mistake("softmax_forgotten_after_adding",
-        replace(".masked_fill(causal_mask(scores.shape[-1]), -torch.inf)",
-                " + torch.full_like(scores, -torch.inf).triu(1)")
-        .replace("torch.softmax(masked / d_k**0.5, dim=-1)", "masked / d_k**0.5"),
-        "Minus infinity was added to the future's scores, and then nothing more. These are not yet weights. Apply "
-        "softmax: it makes them positive, zero for the future, and with the sum one in each row."),
     mistake("zero_times_infinity", replace(".masked_fill(", " + ").replace("), -torch.inf)", ") * -torch.inf"),
         "The result is NaN, as if a mask of zeros and ones were multiplied by infinity: zero times infinity is NaN. "
         "Fill only the masked entries: `masked_fill`, or `torch.where`."),
-    mistake("plus_infinity", replace(", -torch.inf)", ", torch.inf)"),
-        "The future is set to plus infinity, which gives NaN after softmax. The exponential of minus infinity is "
-        "zero: use minus infinity."),
-    mistake("a_thousand_subtracted", replace(".masked_fill(", " - 1000 * ").replace("), -torch.inf)", ")"),
-        "A negative number is added to the future's scores, but it is too small: a very large score is still above "
-        "the others. Minus infinity is below everything."),
-    mistake("best_score_takes_all",
-        replace("torch.softmax(masked / d_k**0.5, dim=-1)",
-                "nn.functional.one_hot(masked.argmax(-1), len(scores)).to(scores.dtype)"),
-        "The best score gets the whole weight, and the others get nothing. Softmax is softer than a maximum: every "
-        "visible token gets some weight, so gradients reach the scores."),
     mistake("scores_masked_in_place", replace("masked_fill", "masked_fill_"),
         "The caller's scores were changed. `masked_fill_` with an underscore changes the tensor itself; without it, "
         "it returns a new one."),
-    mistake("scores_masked_behind_the_gradients",
-        replace("masked = scores.masked_fill", "masked = scores\n    masked.data.masked_fill_"),
-        "The caller's scores were changed, for example through `.data` or under `torch.no_grad()`, so that PyTorch "
-        "does not notice. `masked_fill` without an underscore returns a new tensor."),
     mistake("softmax_without_gradients", replace("scores.masked_fill", "scores.detach().masked_fill"),
         "Gradients stop at the weights, for example because of `.detach()`, `.data` or `torch.no_grad()`. Queries "
         "and keys learn only through the scores."),
-    mistake("scores_of_the_worked_example", replace("scores.shape[-1]", "6"),
-        "The mask always has the size of the worked example, six tokens. Read the number of tokens from the scores."),
-    mistake("lonely_score_squeezed", replace("dim=-1)", "dim=-1).squeeze()"),
-        "`squeeze()` removes every dimension of size one, so the scores of a single token are not a matrix."),
     mistake("scores_meet_float32",
         replace("masked = scores.masked_fill(causal_mask(scores.shape[-1]), -torch.inf)",
                 "masked, seen = torch.full(scores.shape, -torch.inf), ~causal_mask(len(scores))\n"
                 "    masked[seen] = scores[seen]"),
         "The code makes a float32 tensor, which does not match float64 scores. Make it like the scores: "
         "`torch.full_like`, or `dtype=scores.dtype`."),
-    mistake("fifth_power", replace("0.5", "5"), FIFTH),
-    mistake("square_instead_of_root", replace("0.5", "2"), SQUARE),
-    mistake("multiplied_by_half_of_d_k", replace("/ d_k**0.5", "* d_k * 0.5"), MULTIPLIED_BY_HALF),
-    mistake("divided_by_half_of_d_k", replace("d_k**0.5", "(d_k / 2)"), DIVIDED_BY_HALF),
-    mistake("softmax_twice", replace(MASKED_SOFTMAX, f"{MASKED_SOFTMAX}.softmax(-1)"), SOFTMAX_TWICE),
-    mistake("softmax_before_and_after_the_mask",
-        replace("scores.masked_fill", "torch.softmax(scores / d_k**0.5, dim=-1).masked_fill")
-        .replace("masked / d_k**0.5", "masked"), BEFORE_AND_AFTER),
-    mistake("weights_masked_with_minus_infinity",
-        replace("scores.masked_fill", "torch.softmax(scores / d_k**0.5, dim=-1).masked_fill")
-        .replace(MASKED_SOFTMAX, "masked"), WEIGHTS_MASKED),
-    mistake("arguments_do_not_fit", replace("d_k**0.5", "torch.sqrt(d_k)"), ARGUMENTS),
-    mistake("sums_without_keepdim",
-        replace(MASKED_SOFTMAX, "torch.exp(masked / d_k**0.5) / torch.exp(masked / d_k**0.5).sum(dim=-1)"),
-        SUMS_IN_A_ROW),
-    mistake("all_weights_one", replace(MASKED_SOFTMAX, "torch.ones_like(scores) + 0 * scores"), ALL_ONE),
     mistake("diagonal_lowered",
         replace("causal_mask(scores.shape[-1]), -torch.inf", "torch.ones_like(scores).triu().bool(), -1e9"),
-        SELF_LOWERED),
+        "The diagonal is hidden too, so a token does not see itself. The first token sees nothing: all its scores are "
+        "equally low, and softmax spreads its weight over the future too."),
     mistake("only_the_future_seen", replace("masked_fill(causal_mask", "masked_fill(~causal_mask"), ONLY_FUTURE_SEEN),
     mistake("only_the_future_seen_beside_low_numbers",
         replace("masked_fill(causal_mask", "masked_fill(~causal_mask").replace(", -torch.inf)", ", -1e9)"),
         ONLY_FUTURE_SEEN),
-    mistake("large_number_for_the_future", replace(", -torch.inf)", ", 1e9)"), PLUS_LARGE),
-    mistake("mask_does_not_fit_the_scores",
-        replace("causal_mask(scores.shape[-1])", "causal_mask(scores.shape[-1]).float()"),
-        "The mask does not fit the scores. `masked_fill` needs True and False, `.bool()`, and no ones and zeros. Its "
-        "shape should be the same, (T, T)."),
-    mistake("third_dimension_expected_for_scores", replace("dim=-1", "dim=2"), NO_BATCH_HERE),
-    mistake("scores_in_numpy", replace("masked = scores", "masked = torch.from_numpy(scores.numpy())"), NUMPY),
 ]  # fmt: skip
 
 
@@ -311,36 +229,26 @@ def wrong_answers():
 
     import torch.nn.functional as F
 
+    def _masked(scores, value=-torch.inf):
+        return scores.masked_fill(torch.ones_like(scores).triu(diagonal=1).bool(), value)
+
     def minus_ten_for_the_future(scores, d_k):
-        mask = torch.triu(torch.ones_like(scores), diagonal=1).bool()
-        return F.softmax(scores.masked_fill(mask, -10.0) / math.sqrt(d_k), dim=-1)
+        return F.softmax(_masked(scores, -10.0) / math.sqrt(d_k), dim=-1)
 
     def mask_of_ones_added(scores, d_k):
         return F.softmax((scores + torch.triu(torch.ones_like(scores), diagonal=1)) / d_k**0.5, dim=-1)
 
     def logarithms_of_the_weights(scores, d_k):
-        mask = torch.triu(torch.ones_like(scores), diagonal=1).bool()
-        return F.log_softmax(scores.masked_fill(mask, -torch.inf) / d_k**0.5, dim=-1)
-
-    def sigmoid(scores, d_k):
-        mask = torch.triu(torch.ones_like(scores), diagonal=1).bool()
-        return torch.sigmoid(scores.masked_fill(mask, -torch.inf) / d_k**0.5)
+        return F.log_softmax(_masked(scores) / d_k**0.5, dim=-1)
 
     def unscaled_and_over_queries(scores, d_k):
-        mask = torch.triu(torch.ones_like(scores), diagonal=1).bool()
-        return F.softmax(scores.masked_fill(mask, -torch.inf), dim=0)
+        return F.softmax(_masked(scores), dim=0)
 
     def root_of_the_scores_too(scores, d_k):
-        mask = torch.triu(torch.ones_like(scores), diagonal=1).bool()
-        return F.softmax((scores.abs() / d_k).sqrt().masked_fill(mask, -torch.inf), dim=-1)
-
-    def weights_rounded(scores, d_k):
-        mask = torch.triu(torch.ones_like(scores), diagonal=1).bool()
-        return F.softmax(scores.masked_fill(mask, -torch.inf) / math.sqrt(d_k), dim=-1).round(decimals=2)
+        return F.softmax(_masked((scores.abs() / d_k).sqrt()), dim=-1)
 
     def everything_hidden(scores, d_k):
-        mask = torch.ones_like(scores).bool()
-        return F.softmax(scores.masked_fill(mask, -torch.inf) / math.sqrt(d_k), dim=-1)
+        return F.softmax(scores.masked_fill(torch.ones_like(scores).bool(), -torch.inf) / math.sqrt(d_k), dim=-1)
 
 
 def right_answers():
@@ -357,14 +265,12 @@ def right_answers():
         return torch.softmax(copy.mT / d_k**0.5, dim=-2).mT
 
     def by_hand(scores, d_k):
-        rows = []
+        weights = torch.zeros_like(scores)
         for i, row in enumerate(scores):
             seen = row[: i + 1].double() / d_k**0.5
             exponentials = torch.exp(seen - seen.max())
-            rows.append(
-                torch.cat([exponentials / exponentials.sum(), torch.zeros(len(row) - i - 1, dtype=torch.float64)])
-            )
-        return torch.stack(rows).to(scores.dtype)
+            weights[i, : i + 1] = exponentials / exponentials.sum()
+        return weights
 
     def einsum(scores: torch.Tensor, d_k: int) -> torch.Tensor:
         future = torch.full_like(scores, float("-inf")).triu(1)
@@ -376,11 +282,8 @@ def right_answers():
         hidden = torch.tensor(float("-inf"), dtype=scores.dtype)
         return torch.where(causal_mask(scores.size(0)), hidden, scores).div(d_k**0.5).log_softmax(-1).exp()
 
-    _MINUS = -1e30
-
     def renormalizing(scores, d_k):
         # Without a maximum subtracted: float64 has room for it.
-        seen = 1 - causal_mask(scores.shape[0]).double()
-        scaled = torch.where(seen == 1, scores.double(), torch.tensor(_MINUS, dtype=torch.float64)) / d_k**0.5
+        scaled = scores.double().masked_fill(causal_mask(scores.shape[0]), -1e30) / d_k**0.5
         numerators = torch.exp(scaled)
         return (numerators / numerators.sum(1, keepdim=True)).to(scores.dtype)

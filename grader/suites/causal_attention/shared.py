@@ -49,39 +49,9 @@ UNSCALED = (
     "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by the square root "
     "of this width they keep a variance near 1, so that softmax does not give all the weight to one key."
 )
-TWENTIETH_ROOT = (
-    "The root is mistyped: the power .05 hardly changes the scores. A square root is the power 0.5, or `math.sqrt`."
-)
 NO_ROOT = (
     "The scores are divided by the width itself, or twice by its root, which is the same. Their standard deviation is "
     "the square root of the width: divide once by this root to bring it to 1."
-)
-SQUARE = (
-    "The scores are divided by the square of the width, so they are nearly zero. A square root is the opposite of a "
-    "square: the power `0.5`."
-)
-MULTIPLIED_BY_HALF = (
-    "The scores are multiplied by half of the width, so they become larger. They should be divided, and by a root: a "
-    "power with the exponent 0.5."
-)
-DIVIDED_BY_HALF = (
-    "The scores are divided by half of the width. The half is an exponent: the root is the width to the power of 0.5."
-)
-ALL_ONE = (
-    "Every weight is one, also for the future. A softmax over a dimension of size one gives that, for example after "
-    "`unsqueeze`. It should run over the tokens that can be seen."
-)
-SELF_LOWERED = (
-    "The diagonal is hidden too, so a token does not see itself. The first token sees nothing: all its scores are "
-    "equally low, and softmax spreads its weight over the future too."
-)
-NUMPY = (
-    "A tensor that requires gradients cannot become a NumPy array. Use only tensors: PyTorch has the same functions, "
-    "such as `torch.where`."
-)
-NO_BATCH_HERE = (
-    "The code uses a third dimension, such as dim 2. Here the argument is a single matrix, (T, T), without a batch. "
-    "Count from the end: -1 is always the last dimension."
 )
 THROWN_AWAY = (
     "The future is still visible, as if nothing hid it. `masked_fill` without an underscore returns a new tensor: use "
@@ -110,8 +80,4 @@ MASKED_LATE = (
 WRONG_DIM = (
     "Softmax runs over the queries: the columns sum to one, not the rows. The weights of each token should sum to one "
     "over the tokens that it sees, which lie along the last dimension."
-)
-WHOLE_TENSOR = (
-    "Softmax runs over all scores at once, so all tokens together share one sum. Each token has its own weights: apply "
-    "softmax over the last dimension."
 )
