@@ -14,19 +14,10 @@ from torch.nn.functional import one_hot
 from grader.suites.bigram_language_model.shared import (
     ALIKE,
     ALWAYS_ALIKE,
-    COPIED,
-    COPY,
-    FROM_THE_SYSTEM,
     IGNORED,
-    OF_SEEDS,
     OTHER_STATE,
-    PUT_BACK,
     SAME_STATE,
     SECOND_CALL,
-    SEED_FOR_ALL,
-    SEEDED,
-    SEEDED_ANEW,
-    UNREPEATABLE,
     B,
     expect_loss,
     mean_loss,
@@ -248,8 +239,7 @@ test_contract = contract(
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-
-# BigramLanguageModel; BELOW and COUNTED, around a random number, draw a token
+# Around a random number, BELOW and COUNTED draw a token.
 LOSS = "cross_entropy(*flatten_for_cross_entropy(logits, targets))"
 TOKEN = "torch.multinomial(probabilities, 1, generator=generator)"
 BELOW, COUNTED = "(probabilities.cumsum(-1) < ", ").sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)"
@@ -258,21 +248,6 @@ CALLS = ["flatten_for_cross_entropy", "cross_entropy"]
 MISCONCEPTIONS = [
     mistake("table_under_another_name", replace("self.token_embedding_table", "self.embedding", times=2),
         "The table has another name. Other code looks for it by name, so call it token_embedding_table."),
-    mistake("table_as_a_parameter",
-        replace("nn.Embedding(vocab_size, vocab_size)", "nn.Parameter(torch.randn(vocab_size, vocab_size))")
-        .replace("table(idx)", "table[idx]"),
-        "The table is a plain nn.Parameter. It would work, but the rule asks for an nn.Embedding, the module that "
-        "looks up rows by their ids."),
-    mistake("table_as_a_linear_layer",
-        replace("nn.Embedding(vocab_size, vocab_size)", "nn.Linear(vocab_size, vocab_size, bias=False)")
-        .replace("table(idx)", "table(torch.eye(self.token_embedding_table.in_features)[idx])"),
-        "The table is an nn.Linear. Its weight has a column for each input token. An nn.Embedding has a row for "
-        "each, and looks it up without a product."),
-    mistake("other_arguments_in_model", replace("vocab_size: int", "vocab_size: int, n_embd: int"),
-        "The model cannot be made, because a call got other arguments than it takes. It takes only vocab_size: keep "
-        "the argument of the stub."),
-    mistake("table_of_the_notebook", replace("vocab_size, vocab_size", "65, 65"),
-        "The size of the table is fixed, 65. Use the class's own argument, vocab_size."),
     mistake("table_with_a_layer_behind",
         replace("nn.Embedding(vocab_size, vocab_size)",
                 "nn.Embedding(vocab_size, 32)\n        self.lm_head = nn.Linear(32, vocab_size)")
@@ -283,44 +258,19 @@ MISCONCEPTIONS = [
         replace("self.token_embedding_table(idx)", "self.token_embedding_table(idx).softmax(dim=-1)"),
         "The logits went through a softmax. Loss and generate apply their own softmax, and a second one makes the "
         "probabilities nearly equal. Return the rows of the table without change."),
-    mistake("columns_of_the_table",
-        replace("self.token_embedding_table(idx)", "self.token_embedding_table.weight.T[idx]"),
-        "The logits are columns of the table. For the id i an nn.Embedding returns row i: call it, and it looks up "
-        "the row."),
     mistake("flat_logits_with_targets", replace("return logits, cross", "return logits.flatten(0, 1), cross"),
         "With targets, the logits are flat, (B · T, V). Then their shape depends on the targets. Flatten only for "
         "the loss, under other names."),
-    mistake("lonely_logits_squeezed", replace("return logits, cross", "return logits.squeeze(), cross"),
-        "With targets, the logits are squeezed, so a single text, or texts of one token, lose a dimension of size "
-        "one. Logits are always (B, T, V)."),
-    mistake("logits_of_the_last_token",
-        replace("return logits", "return logits[:, -1]", times=2).replace("softmax(logits[:, -1]", "softmax(logits"),
-        "Only the logits of the last token are returned, (B, V). generate needs no others, but the loss does: every "
-        "token predicts the next one."),
     mistake("logits_alone_without_targets",
         replace("return logits, None", "return logits").replace("logits, _ =", "logits ="),
         "Without targets, only the logits are returned. forward always returns two results: logits, and the loss or "
         "None. Otherwise a caller who unpacks two results gets an error or wrong tensors."),
-    mistake("loss_alone_with_targets", replace("return logits, cross", "return cross"),
-        "With targets, only the loss is returned. forward always returns two results: the logits first, and then the "
-        "loss or None."),
-    mistake("loss_before_logits",
-        replace("logits, None", "None, logits")
-        .replace(f"logits, {LOSS}", f"{LOSS}, logits")
-        .replace("logits, _ =", "_, logits ="), "The loss comes before the logits. forward returns the logits first."),
     mistake("targets_required", replace("targets: torch.Tensor | None = None", "targets"),
         "A call without targets ends in an error, because they have no default. They are optional: keep the default "
         "of the stub, None."),
-    mistake("zero_without_targets", replace("logits, None", "logits, torch.zeros(())"),
-        "Without targets, the loss is zero. Zero would be a perfect score. If nothing was measured, the loss is None."),
-    mistake("loss_never_worked_out", replace(LOSS, "None"),
-        "The targets are not used: the loss is always None. If there are targets, it is the mean cross-entropy."),
     mistake("losses_added_up_in_model", replace(LOSS, f"nn.functional.{LOSS} * targets.numel()"),
         "The losses of all predictions are added up. Then a larger batch has a larger loss for no reason. Take the "
         "mean."),
-    mistake("mean_over_texts_alone", replace(LOSS, f"nn.functional.{LOSS} * targets.shape[1]"),
-        "The losses of a text's tokens are added up, and the mean runs over the texts. There are B · T predictions, "
-        "32 in a batch of 4 texts of 8 tokens. Take the mean over all of them."),
     mistake("loss_of_the_last_tokens", replace(LOSS, "nn.functional.cross_entropy(logits[:, -1], targets[:, -1])"),
         "Only the last token of each text counts in the loss: 4 predictions instead of 32. Every token predicts the "
         "next one."),
@@ -328,60 +278,30 @@ MISCONCEPTIONS = [
         replace(LOSS, f"nn.functional.{LOSS}").replace("(logits, targets)", "(logits[:, :-1], targets[:, 1:])"),
         "The targets of each text are shifted again, and one prediction is lost. The targets already are the next "
         "tokens."),
-    mistake("targets_of_other_tokens",
-        replace(LOSS, "nn.functional.cross_entropy(logits.flatten(0, 1), targets.T.flatten())"),
-        "Logits and targets are flattened in different orders, so predictions get the targets of other tokens. Use "
-        "the same order for both."),
-    mistake("predictions_of_other_tokens",
-        replace(LOSS, "nn.functional.cross_entropy(logits.transpose(0, 1).flatten(0, 1), targets.flatten())"),
-        "The logits are sorted by token and the targets by text, so predictions get the targets of other tokens. Use "
-        "the same order for both."),
     mistake("calls_with_targets_fail", replace("targets is None", "not targets"),
         "Every call with targets ends in an error. If it is about a bool value: `if targets:` does not work for a "
         "tensor, compare with None. If it is about shapes: the loss takes flat logits (B · T, V) and flat targets."),
-    mistake("loss_without_softmax",
-        replace(LOSS, "nn.functional.nll_loss(*flatten_for_cross_entropy(logits, targets))"),
-        "The loss uses the logits as if they were logarithms of probabilities: the softmax is missing. The negative "
-        "log-likelihood of PyTorch does not contain it, cross-entropy does."),
     mistake("predictions_torn_by_view",
         replace(LOSS, "nn.functional.cross_entropy(logits.reshape(len(idx), -1, idx.shape[1]), targets)"),
         "`view` and `reshape` only cut the rows at other positions: `logits.view(B, V, T)` mixes the predictions. If "
         "you want (B, V, T) for PyTorch's loss, use `transpose`. Otherwise join the first two dimensions."),
     mistake("softmax_before_the_loss", replace("(logits, targets)", "(torch.softmax(logits, dim=-1), targets)"),
         "The loss has one softmax too many: cross-entropy takes the logits and already contains a softmax."),
-    mistake("minus_forgotten_in_model", replace("logits, cross", "logits, -cross"),
-        "The minus is missing: the loss is the mean logarithm of the probabilities, so training would make the "
-        "targets as unlikely as possible."),
     mistake("loss_without_gradients", replace(LOSS, f"{LOSS}.item()"),
         "The loss is cut off from the gradients, for example by `.item()`, `float(…)`, `.detach()` or "
         "`torch.no_grad()`, so the model cannot learn from it. The caller can read the number."),
-    mistake("table_that_does_not_learn",
-        replace("nn.Embedding(vocab_size, vocab_size)", "nn.Embedding(vocab_size, vocab_size).requires_grad_(False)"),
-        "The table requires no gradients, so it never changes. It is all that the model can learn."),
     mistake("likeliest_token_taken", replace(TOKEN, "probabilities.argmax(dim=-1, keepdim=True)"),
         "The most likely token is always taken, and nothing is drawn. Such a text soon repeats itself: draw with "
         "`torch.multinomial`."),
-    mistake("all_equally_likely", replace("torch.softmax(logits[:, -1], dim=-1)", "torch.ones_like(logits[:, -1])"),
-        "All tokens are equally likely, whatever the logits are. Draw with the probabilities from the softmax of the "
-        "logits."),
     mistake("softmax_over_the_texts", replace("dim=-1", "dim=0"),
         "Softmax runs over the texts (dim=0), so the probabilities of one text depend on the others. They should sum "
         "to one over the V kinds: dim=-1."),
-    mistake("softmax_over_the_tokens", replace("logits[:, -1], dim=-1)", "logits, dim=1)[:, -1]"),
-        "Softmax runs over the tokens of the prompt (dim=1), before the last one is chosen. The probabilities should "
-        "sum to one over the V kinds: dim=-1."),
     mistake("softmax_forgotten_in_model", replace("torch.softmax(logits[:, -1], dim=-1)", "logits[:, -1]"),
         "The logits are used for the draw directly. They are not probabilities, and some are negative: apply softmax "
         "first."),
     mistake("softmax_taken_twice_in_model", replace("dim=-1)", "dim=-1).softmax(dim=-1)"),
         "Softmax is applied twice, to the logits and to the probabilities. The second one makes them nearly equal, "
         "so unlikely tokens are drawn far too often."),
-    mistake("logits_scaled", replace("logits[:, -1]", "logits[:, -1] / logits.shape[-1] ** 0.5"),
-        "The logits are scaled before the softmax. Scaling belongs to the scores of attention. Here it makes likely "
-        "tokens less likely, and unlikely ones more likely."),
-    mistake("likely_made_likelier", replace("logits[:, -1]", "2 * logits[:, -1]"),
-        "The likely tokens are drawn too often: probabilities were squared, or logits multiplied, or divided by a "
-        "temperature below one. Draw with the softmax of the unchanged logits."),
     mistake("unlikely_tokens_left_out",
         replace("logits[:, -1]", "logits[:, -1].masked_fill("
                 "logits[:, -1] < logits[:, -1].topk(min(10, logits.shape[-1])).values[:, -1:], -torch.inf)"),
@@ -390,14 +310,6 @@ MISCONCEPTIONS = [
     mistake("pair_not_unpacked", replace("logits, _ = self(idx)", "logits = self(idx)"),
         "generate ends in a TypeError. forward returns two results, the logits and the loss: take the first one "
         "before you choose the last token."),
-    mistake("first_token_gone_on_from", replace("logits[:, -1]", "logits[:, 0]"),
-        "The draw uses the logits of the first token. The next token there is already known. Use the logits of the "
-        "last token."),
-    mistake("token_before_the_last_gone_on_from", replace("logits[:, -1]", "logits[:, -2]"),
-        "The draw uses the logits of the token before the last. The next token there is the last token itself. Use "
-        "the logits of the last token."),
-    mistake("all_tokens_gone_on_from", replace("logits[:, -1]", "logits.mean(dim=1)"),
-        "The logits of all tokens of a text are averaged. A bigram model uses only those of the last token."),
     mistake("new_tokens_not_looked_at",
         replace("for _ in", "prompt = idx\n        for _ in").replace("self(idx)", "self(prompt)"),
         "All new tokens are drawn from the prompt's last token. But each new token changes the next probabilities: "
@@ -407,11 +319,6 @@ MISCONCEPTIONS = [
         .replace("probabilities, 1", "probabilities, max_new_tokens"),
         "`torch.multinomial` draws all new tokens at once, and without `replacement=True` none of them twice. Draw "
         "one, put it at the end of the text, and call the model again."),
-    mistake("first_text_gone_on_from", replace("dim=-1)", "dim=-1)[:1].expand(len(idx), -1)"),
-        "Every text uses the probabilities of the first text. Each text has its own last token."),
-    mistake("one_throw_for_all_texts", replace(TOKEN, f"{BELOW}torch.rand(1, 1, generator=generator){COUNTED}"),
-        "One random number decides for all texts, so texts with the same prompt continue in the same way. Draw each "
-        "text independently, as `torch.multinomial` does for each row."),
     mistake("one_throw_for_all_steps",
         replace("for _ in", "throws = torch.rand(len(idx), 1, generator=generator)\n        for _ in")
         .replace(TOKEN, f"{BELOW}throws{COUNTED}"),
@@ -420,12 +327,6 @@ MISCONCEPTIONS = [
     mistake("new_tokens_alone",
         replace("for _ in", "prompt = idx\n        for _ in").replace("return idx", "return idx[:, prompt.shape[1] :]"),
         "Only the new tokens are returned. The text begins with its prompt: `torch.cat` joins them."),
-    mistake("ids_made_floats", replace("return idx", "return idx.float()"),
-        "The ids are floats, perhaps from a `torch.zeros` tensor. Only integers can be looked up: use the dtype of "
-        "idx, or `torch.cat`."),
-    mistake("prompt_cut_to_its_last_token", replace("for _ in", "idx = idx[:, -1:]\n        for _ in"),
-        "Only the last token of the prompt is returned with the new ones. The model needs no more, but the result "
-        "should contain the whole prompt."),
     mistake("last_token_not_chosen", replace("logits[:, -1], dim", "logits, dim"),
         "generate ends in an error. The draw takes a matrix, one row for each text, so choose the last token's "
         "logits first: (B, T, V) to (B, V). A drawn token stays a column, (B, 1), when it is put at the end."),
@@ -435,57 +336,26 @@ MISCONCEPTIONS = [
     mistake("new_tokens_thrown_away", replace("idx = torch.cat", "torch.cat"),
         "The result is only the prompt: drawn tokens are not kept. `torch.cat` changes none of its arguments, so "
         "assign the longer text that it returns."),
-    mistake("newest_token_alone", replace("idx = torch.cat([idx, new], dim=1)", "idx = new"),
-        "Only the newest token is kept: it replaces the text at every step. The result should be the whole prompt "
-        "and then all new tokens."),
     mistake("returned_in_the_loop", replace("        return idx", "            return idx"),
         "generate returns inside the loop, after the first new token. Move the return out of the loop, by one level "
         "of indentation."),
-    mistake("one_token_too_few", replace("range(max_new_tokens)", "range(1, max_new_tokens)"),
-        "There is one new token too few. A loop from 1 to max_new_tokens leaves out one step: count from 0."),
-    mistake("new_tokens_in_front", replace("[idx, new]", "[new, idx]"),
-        "The new tokens are put before the prompt. Put them at the end. `torch.cat` keeps the order of its list."),
     mistake("length_of_the_whole_text", replace("range(max_new_tokens)", "range(max_new_tokens - idx.shape[1])"),
         "max_new_tokens is used as the length of the whole text. It is only the number of new tokens, without the "
         "prompt."),
-    mistake("one_token_too_many", replace("range(max_new_tokens)", "range(max_new_tokens + 1)"),
-        "There is one new token too many. A `range` from 0 has as many steps as its end says."),
-    mistake("at_least_one_token", replace("range(max_new_tokens)", "range(max(1, max_new_tokens))"),
-        "At least one token is drawn, even if none is asked for. Check max_new_tokens before the first draw, as a "
-        "`for` loop does."),
-    mistake("first_text_alone", replace("for _ in", "idx = idx[:1]\n        for _ in"),
-        "Only the first text is continued. generate takes a batch, and continues each of its texts."),
     mistake("lonely_prompt_squeezed", replace("return idx", "return idx.squeeze()"),
         "`squeeze()` removes every dimension of size one, so a prompt of one text, or of one token, loses its shape."),
-    mistake("prompt_of_one_token_refused",
-        replace("for _ in",
-                'if idx.shape[1] < 2:\n            raise ValueError("the prompt is too short")\n        for _ in'),
-        "A prompt of a single token raises an error. It is enough for a bigram model, and the usual start of a new "
-        "text."),
     mistake("idx_changed_in_place",
         replace("for _ in", "prompt = idx\n        for _ in")
         .replace("return idx", "prompt[:] = idx[:, -prompt.shape[1] :]\n        return idx"),
         "The caller's idx was changed. Methods with an underscore and `idx[…] = …` change the tensor itself; "
         "`torch.cat` makes a new one."),
-    mistake("targets_flattened_in_place_in_the_model",
-        replace(f"return logits, {LOSS}",
-                f"loss = {LOSS}\n        targets.resize_(targets.numel())\n        return logits, loss"),
-        "The caller's targets, or idx, were changed. Methods with an underscore, such as `resize_`, change the "
-        "tensor itself; `flatten` and `reshape` return a new one."),
     mistake("generator_ignored", replace(", generator=generator", ""), IGNORED),
-    mistake("no_generator_taken",
-        replace(", generator: torch.Generator | None = None", "").replace(", generator=generator", ""),
-        "A call of generate with a generator ends in an error, because generate does not take one. Keep the argument "
-        "of the stub, and pass it on to the draw."),
-    mistake("generator_seeded_anew", replace("for _ in", f"generator = {SEEDED_ANEW}\n        for _ in"), SEEDED),
-    mistake("generator_copied", replace("for _ in", f"generator = {COPY}\n        for _ in"), COPIED),
-    mistake("generator_of_seeds", replace("for _ in", f"generator = {SEED_FOR_ALL}\n        for _ in"), OF_SEEDS),
+    mistake("generator_of_seeds", replace("for _ in",
+                "generator = generator and torch.manual_seed(torch.randint(2**31, (), generator=generator)) and None\n"
+                "        for _ in"),
+        "The generator decides about the draws, but torch's global state changes too, as if the generator only drew a "
+        "seed for it. Pass the generator on to the draw."),
     mistake("always_the_same_tokens", replace("for _ in", f"generator = {ALIKE}\n        for _ in"), ALWAYS_ALIKE),
-    mistake("global_state_put_back",
-        replace("for _ in", "state = torch.get_rng_state()\n        for _ in")
-        .replace("return idx", "torch.set_rng_state(state)\n        return idx"), PUT_BACK),
-    mistake("tokens_from_the_system", replace("for _ in", f"generator = {UNREPEATABLE}\n        for _ in"),
-        FROM_THE_SYSTEM),
 ]  # fmt: skip
 
 
@@ -568,100 +438,61 @@ def wrong_answers():
 
     import torch.nn.functional as F
 
-    class loss_of_the_last_tokens__and__generator_ignored(nn.Module):
-        def __init__(self, vocab_size):
-            super().__init__()
-            self.token_embedding_table = nn.Embedding(vocab_size, vocab_size)
-
-        def forward(self, idx, targets=None):
-            logits = self.token_embedding_table(idx)
-            if targets is None:
-                return logits, None
-            loss = F.cross_entropy(logits[:, -1, :], targets[:, -1])
-            return logits, loss
-
-        @torch.no_grad()
-        def generate(self, idx, max_new_tokens, generator=None):
-            for _ in range(max_new_tokens):
-                logits, _ = self(idx)
-                p = torch.softmax(logits[:, -1], dim=-1)
-                idx = torch.cat([idx, torch.multinomial(p, 1)], dim=1)
-            return idx
-
     class _RightModel(nn.Module):
+        """A right answer in parts, which the classes below change."""
+
         def __init__(self, vocab_size):
             super().__init__()
             self.token_embedding_table = nn.Embedding(vocab_size, vocab_size)
 
+        def loss(self, logits, targets, idx):
+            return F.cross_entropy(logits.mT, targets)
+
         def forward(self, idx, targets=None):
             logits = self.token_embedding_table(idx)
-            if targets is None:
-                return logits, None
-            return logits, F.cross_entropy(logits.mT, targets)
+            return logits, None if targets is None else self.loss(logits, targets, idx)
+
+        def probabilities(self, logits):
+            return F.softmax(logits, dim=-1)
+
+        def new(self, logits, generator):
+            return torch.multinomial(self.probabilities(logits), 1, generator=generator)
 
         def generate(self, idx, max_new_tokens, generator=None):
             for _ in range(max_new_tokens):
-                probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
-                idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
+                idx = torch.cat([idx, self.new(self.token_embedding_table(idx[:, -1]), generator)], dim=1)
             return idx
+
+    class loss_of_the_last_tokens__and__generator_ignored(_RightModel):
+        def loss(self, logits, targets, idx):
+            return F.cross_entropy(logits[:, -1, :], targets[:, -1])
+
+        def generate(self, idx, max_new_tokens, generator=None):
+            return super().generate(idx, max_new_tokens)
 
     class targets_shifted_back(_RightModel):
-        def forward(self, idx, targets=None):
-            logits = self.token_embedding_table(idx)
-            if targets is None:
-                return logits, None
-            return logits, F.cross_entropy(logits[:, 1:].mT, targets[:, :-1])
+        def loss(self, logits, targets, idx):
+            return F.cross_entropy(logits[:, 1:].mT, targets[:, :-1])
 
     class loss_against_idx(_RightModel):
-        def forward(self, idx, targets=None):
-            logits = self.token_embedding_table(idx)
-            if targets is None:
-                return logits, None
-            return logits, F.cross_entropy(logits.mT, idx)
-
-    class three_likeliest_alone(_RightModel):
-        def generate(self, idx, max_new_tokens, generator=None):
-            for _ in range(max_new_tokens):
-                top, places = self.token_embedding_table(idx[:, -1]).topk(2)
-                new = torch.multinomial(F.softmax(top, -1), 1, generator=generator)
-                idx = torch.cat([idx, places.gather(1, new)], dim=1)
-            return idx
+        def loss(self, logits, targets, idx):
+            return F.cross_entropy(logits.mT, idx)
 
     class temperature_of_nine_tenths(_RightModel):
-        def generate(self, idx, max_new_tokens, generator=None):
-            for _ in range(max_new_tokens):
-                probs = F.softmax(self.token_embedding_table(idx[:, -1]) / 0.9, dim=-1)
-                idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
-            return idx
+        def probabilities(self, logits):
+            return F.softmax(logits / 0.9, dim=-1)
 
     class least_likely(_RightModel):
-        def generate(self, idx, max_new_tokens, generator=None):
-            for _ in range(max_new_tokens):
-                probs = F.softmax(-self.token_embedding_table(idx[:, -1]), dim=-1)
-                idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
-            return idx
-
-    class stops_at_a_zero(_RightModel):
-        def generate(self, idx, max_new_tokens, generator=None):
-            for _ in range(max_new_tokens):
-                probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
-                new = torch.multinomial(probs, 1, generator=generator)
-                if (new == 0).any():
-                    break
-                idx = torch.cat([idx, new], dim=1)
-            return idx
+        def probabilities(self, logits):
+            return F.softmax(-logits, dim=-1)
 
     class logits_squared(_RightModel):
-        def generate(self, idx, max_new_tokens, generator=None):
-            for _ in range(max_new_tokens):
-                probs = self.token_embedding_table(idx[:, -1]) ** 2
-                idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
-            return idx
+        def probabilities(self, logits):
+            return logits**2
 
     class perplexity(_RightModel):
-        def forward(self, idx, targets=None):
-            logits, loss = super().forward(idx, targets)
-            return logits, None if loss is None else loss.exp()
+        def loss(self, logits, targets, idx):
+            return super().loss(logits, targets, idx).exp()
 
     class no_super_init(nn.Module):
         def __init__(self, vocab_size):
@@ -676,35 +507,24 @@ def wrong_answers():
             return idx
 
     class probability_of_the_sigmoid(_RightModel):
-        def generate(self, idx, max_new_tokens, generator=None):
-            for _ in range(max_new_tokens):
-                probs = torch.sigmoid(self.token_embedding_table(idx[:, -1]))
-                idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
-            return idx
+        def probabilities(self, logits):
+            return torch.sigmoid(logits)
 
     class softmax_taken_twice_in_model__noise_added(_RightModel):
-        def generate(self, idx, max_new_tokens, generator=None):
-            for _ in range(max_new_tokens):
-                probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
-                # Gumbel noise on top draws from the softmax of what it is put on
-                noise = -torch.log(-torch.log(torch.rand(probs.shape, generator=generator)))
-                idx = torch.cat([idx, (probs + noise).argmax(-1, keepdim=True)], dim=1)
-            return idx
+        def new(self, logits, generator):
+            # Gumbel noise on top draws from the softmax of what it is put on
+            noise = -torch.log(-torch.log(torch.rand(logits.shape, generator=generator)))
+            return (F.softmax(logits, dim=-1) + noise).argmax(-1, keepdim=True)
 
     class unlikely_tokens_left_out__the_last_tenth(_RightModel):
-        def generate(self, idx, max_new_tokens, generator=None):
-            for _ in range(max_new_tokens):
-                likely, tokens = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1).sort(descending=True)
-                likely[likely.cumsum(dim=-1) - likely > 0.9] = 0
-                idx = torch.cat([idx, tokens.gather(1, torch.multinomial(likely, 1, generator=generator))], dim=1)
-            return idx
+        def new(self, logits, generator):
+            likely, tokens = F.softmax(logits, dim=-1).sort(descending=True)
+            likely[likely.cumsum(dim=-1) - likely > 0.9] = 0
+            return tokens.gather(1, torch.multinomial(likely, 1, generator=generator))
 
     class last_token_not_chosen__new_tokens_flat(_RightModel):
-        def generate(self, idx, max_new_tokens, generator=None):
-            for _ in range(max_new_tokens):
-                probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
-                idx = torch.cat((idx, torch.multinomial(probs, 1, generator=generator)[:, 0]), dim=1)
-            return idx
+        def new(self, logits, generator):
+            return super().new(logits, generator)[:, 0]
 
     class generator_of_seeds__global_one(_RightModel):
         def generate(self, idx, max_new_tokens, generator=None):
@@ -722,11 +542,12 @@ def right_answers():
     from bigram_language_model import cross_entropy, flatten_for_cross_entropy
     from simple_attention import softmax_stable
 
-    class by_hand(nn.Module):
+    class _Table(nn.Module):
         def __init__(self, vocab_size):
             super().__init__()
             self.token_embedding_table = nn.Embedding(vocab_size, vocab_size)
 
+    class by_hand(_Table):
         def forward(self, idx, targets=None):
             rows = [torch.stack([self.token_embedding_table(token) for token in text]) for text in idx]
             logits = torch.stack(rows)
@@ -747,11 +568,7 @@ def right_answers():
                     text.append(min(int((sums <= throw).sum()), len(sums) - 1))
             return torch.tensor(texts)
 
-    class heads_of_unit_four(nn.Module):
-        def __init__(self, vocab_size):
-            super().__init__()
-            self.token_embedding_table = nn.Embedding(vocab_size, vocab_size, dtype=torch.float32)
-
+    class heads_of_unit_four(_Table):
         def forward(self, idx, targets=None):
             logits = self.token_embedding_table.weight[idx.long()]
             if targets is None:
@@ -792,11 +609,7 @@ def right_answers():
                 text[:, place] = (logits[:, 0] - (-throws.log()).log()).argmax(1)
             return text
 
-    class one_on_another(nn.Module):
-        def __init__(self, vocab_size):
-            super().__init__()
-            self.token_embedding_table = nn.Embedding(vocab_size, vocab_size)
-
+    class one_on_another(_Table):
         def forward(self, idx, targets=None):
             logits = self.token_embedding_table(idx)
             if targets is not None:
@@ -811,11 +624,7 @@ def right_answers():
             new = torch.multinomial(softmax_stable(logits[:, -1], dim=-1), 1, generator=generator)
             return self.generate(torch.cat((idx, new), dim=1), max_new_tokens - 1, generator)
 
-    class ready_made(nn.Module):
-        def __init__(self, vocab_size):
-            super().__init__()
-            self.token_embedding_table = nn.Embedding(vocab_size, vocab_size)
-
+    class ready_made(_Table):
         def forward(self, idx, targets=None):
             logits = self.token_embedding_table(idx)
             loss = None if targets is None else F.cross_entropy(logits.transpose(1, 2), targets)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from grader.suites.attention_mistakes import FIXED, VALUES_AS_KEYS, VALUES_AS_QUERIES, ZEROS_HIDDEN
+from grader.suites.attention_mistakes import ZEROS_HIDDEN
 from grader.suites.attention_probes import (
     causal_at_low_scores,
     dropped_weights,
@@ -256,8 +256,8 @@ test_contract = contract(
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
 MASKED = "scores.masked_fill(self.future[:num_tokens, :num_tokens], -torch.inf)"
-SOFTMAX_LINE = "torch.softmax(scores, dim=-1)"
-NOT_DROPPED = replace(f"self.dropout({SOFTMAX_LINE})", SOFTMAX_LINE)
+SOFTMAX = "torch.softmax(scores, dim=-1)"
+NOT_DROPPED = replace(f"self.dropout({SOFTMAX})", SOFTMAX)
 
 MISCONCEPTIONS = [
     mistake("scaled_by_n_embd", replace("head_size**0.5", "x.shape[-1] ** 0.5"),
@@ -269,18 +269,6 @@ MISCONCEPTIONS = [
     mistake("scaling_forgotten", replace(" / head_size**0.5", ""),
         "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by "
         "√head_size they keep a variance near 1, so that softmax does not give all the weight to one token."),
-    mistake("multiplied_by_the_root_of_n_embd", replace("/ head_size**0.5", "* x.shape[-1] ** 0.5"),
-        "The scores are multiplied by the root of n_embd. They should become smaller, not larger, and the width of "
-        "queries and keys is head_size: divide by its root."),
-    mistake("twentieth_root", replace("0.5", "0.05"),
-        "The root is mistyped: the power .05 hardly changes the scores. A square root is the power 0.5, or "
-        "`math.sqrt`."),
-    mistake("fifth_power", replace("0.5", "5"),
-        "The scores are divided by the fifth power of head_size, so all visible tokens have almost the same weight. "
-        "Perhaps a dot is missing: the root is the power 0.5."),
-    mistake("square_instead_of_root", replace("0.5", "2"),
-        "The scores are divided by the square of head_size, which makes them far too small. Divide by its square "
-        "root, the power 0.5."),
     mistake("multiplied_by_half_the_head_size", replace("/ head_size**0.5", "* head_size * 0.5"),
         "The scores are multiplied by half of head_size. Divide by its root: a root is a power, `**`, and dividing "
         "by it is the power -0.5."),
@@ -290,20 +278,6 @@ MISCONCEPTIONS = [
     mistake("multiplied_by_the_root", replace("/ head_size", "* head_size"),
         "The scores are multiplied by the root of head_size. Wider heads have larger dot products, so make them "
         "smaller: `* head_size**-0.5`, with a minus, or divide."),
-    mistake("scaled_by_number_of_tokens", replace("head_size**0.5", "num_tokens**0.5"),
-        "The scores are divided by the root of the number of tokens. A dot product sums over features, so divide by "
-        "the root of the width of queries and keys, head_size."),
-    mistake("scaled_by_block_size", replace("head_size**0.5", "len(self.future) ** 0.5"),
-        "The scores are divided by the root of block_size. A dot product sums over features and does not depend on "
-        "the length of a text: divide by the root of their number, head_size."),
-    mistake("scaled_for_the_notebook", replace("head_size**0.5", "16**0.5"),
-        "The divisor is a fixed number, the root of one head_size. Use the class's own arguments, or the width of "
-        "the keys."),
-    mistake("scaled_by_root_of_eight", replace("head_size**0.5", "8**0.5"), FIXED),
-    mistake("scaled_by_eight", replace("head_size**0.5", "8"), FIXED),
-    mistake("scaled_after_softmax", replace(" / head_size**0.5", "").replace("dim=-1)", "dim=-1) / head_size**0.5"),
-        "The weights are divided after the softmax. Then they no longer sum to one, and their ratios stay the same. "
-        "Scale the scores, before softmax."),
     mistake("keys_reshaped", replace("keys.transpose(-2, -1)", "keys.reshape(len(keys), head_size, num_tokens)"),
         "`view` and `reshape` keep the order of the numbers and only cut the rows at other positions, so the keys "
         "are mixed up. `transpose` swaps two dimensions."),
@@ -320,9 +294,6 @@ MISCONCEPTIONS = [
     mistake("past_hidden", replace("triu(diagonal=1)", "tril(diagonal=-1)"),
         "The mask is inverted: the past is hidden and the future is visible. The future is to the right of the "
         "diagonal."),
-    mistake("past_and_present_hidden", replace("triu(diagonal=1)", "tril()"),
-        "The mask is inverted, and the diagonal is hidden too. A token sees itself and its past. The last token of a "
-        "text of block_size tokens sees nothing here, so its weights are not numbers."),
     mistake("diagonal_hidden_too", replace("diagonal=1", "diagonal=0"),
         "The diagonal is hidden too. A token sees itself, and the first token sees nothing else: its row would be "
         "all minus infinity, and its weights not numbers."),
@@ -332,19 +303,9 @@ MISCONCEPTIONS = [
     mistake("masked_after_softmax", replace(MASKED, "scores").replace("dim=-1)", "dim=-1).tril()"),
         "The future is set to zero after the softmax, so it is still in the sum inside softmax, and the weights of "
         "the past do not sum to one. Hide it before."),
-    mistake("zero_times_infinity_in_head",
-        replace(MASKED, "scores + self.future[:num_tokens, :num_tokens] * -torch.inf"),
-        "All outputs are NaN: a mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN, "
-        "or the mask hides everything. Fill only the future's entries: `masked_fill`, or `torch.where`."),
     mistake("mask_not_cut", replace("[:num_tokens, :num_tokens]", ""),
         "Only texts of exactly block_size tokens work. That is the longest text allowed. Read T, the number of "
         "tokens, from the inputs, and use the upper left corner of the mask, `self.mask[:T, :T]`."),
-    mistake("wrong_corner_of_the_mask", replace("[:num_tokens, :num_tokens]", "[-num_tokens:, :num_tokens]"),
-        "The code uses the wrong corner of the mask for shorter texts: the last rows or columns belong to other "
-        "tokens. A text starts at the first token, so use the upper left corner."),
-    mistake("mask_of_the_notebook", replace("block_size, block_size", "8, 8"),
-        "The size of the mask comes from a block_size of the notebook, not from the argument. Use the class's own "
-        "arguments."),
     mistake("mask_as_a_parameter",
         replace('self.register_buffer("future", future, persistent=False)',
                 "self.future = nn.Parameter(future.float())")
@@ -356,66 +317,19 @@ MISCONCEPTIONS = [
     mistake("minus_ten_thousand_in_head", replace("-torch.inf", "-1e4"),
         "The future is hidden by a number such as -10,000. Other scores may be as low, and then the future has "
         "weight. Minus infinity, or a number as low as -1e9, is below all scores."),
-    mistake("equal_widths_not_projected",
-        replace("self.value(x)", "x if x.shape[-1] == self.value.out_features else self.value(x)"),
-        "If n_embd and head_size are equal, the weights mix the inputs themselves. Always mix the values, value(x)."),
-    mistake("past_averaged", replace("head_size**0.5", "head_size**0.5 * 0"),
-        "The past is averaged: all visible tokens have the same weight, whatever queries and keys are. That was the "
-        "running mean; here the dot products decide."),
-    mistake("one_token_back_in_head",
-        replace("-torch.inf)",
-                "-torch.inf).masked_fill(torch.ones_like(scores, dtype=torch.bool).tril(-2), -torch.inf)"),
-        "Each token sees at most the token before it. That is a bigram. With attention the whole past is visible, "
-        "back to the start of the text."),
     mistake("softmax_over_the_queries", replace("dim=-1", "dim=1"),
         "Softmax runs over the queries. The weights of each query should sum to one over the keys: dim=-1."),
-    mistake("softmax_over_the_queries_unscaled", replace("dim=-1", "dim=1").replace(" / head_size**0.5", ""),
-        "Softmax runs over the queries, and the scores are not scaled. The weights of each query should sum to one "
-        "over the keys, dim=-1, and the scores are divided by √head_size. Such a softmax shows each token its "
-        "future, whatever the mask is."),
     mistake("softmax_over_the_queries_scaled_by_n_embd",
         replace("dim=-1", "dim=1").replace("head_size**0.5", "x.shape[-1] ** 0.5"),
         "Softmax runs over the queries, and the scores are divided by √n_embd. The weights of each query should sum "
         "to one over the keys, dim=-1, and the width of queries and keys is head_size. Such a softmax shows each "
         "token its future, whatever the mask is."),
-    mistake("softmax_over_the_batch", replace("dim=-1", "dim=0"),
-        "Softmax runs over the batch (dim=0), but texts of a batch are independent. The tokens lie along the last "
-        "dimension, -1."),
-    mistake("softmax_over_everything", replace(SOFTMAX_LINE, "torch.softmax(scores.flatten(), dim=0).view_as(scores)"),
-        "Softmax runs over everything at once, so all weights of all texts together sum to one. The weights of each "
-        "query should sum to one: dim=-1."),
-    mistake("softmax_taken_twice_in_head", replace(SOFTMAX_LINE, f"torch.softmax({SOFTMAX_LINE}, dim=-1)"),
-        "Softmax is applied twice. The second one gets weights, and the zeros of the future among them: the "
-        "exponential of zero is one, so the future is visible again."),
-    mistake("softmax_before_the_mask_too",
-        replace("scores = scores.masked", "scores = torch.softmax(scores, dim=-1)\n        scores = scores.masked"),
-        "There is a softmax before the mask and another one after it. The first one already sums over the future, "
-        "and the second one makes all weights nearly equal. Mask the scores, and then apply softmax once."),
-    mistake("softmax_forgotten_in_head", replace(SOFTMAX_LINE, "scores"),
+    mistake("softmax_forgotten_in_head", replace(SOFTMAX, "scores"),
         "The masked scores are used as weights directly, and minus infinity makes every sum infinite. Apply softmax "
         "first: it makes them positive, and zero for the future."),
     mistake("one_text_without_a_batch", replace("queries, keys", "num_tokens, n_embd = x.shape\n        queries, keys"),
         "The code expects inputs without a batch, or with one dimension more. The inputs are (B, T, n_embd), and the "
         "number of tokens is the second dimension."),
-    mistake("weights_of_the_first_text", replace("dim=-1)", "dim=-1)[:1].expand_as(scores)"),
-        "Every text of the batch gets the weights of the first text. Each text has its own scores."),
-    mistake("batch_as_one_long_text",
-        replace("queries, keys", "shape, x = x.shape[:2], x.flatten(0, 1)[None]\n        queries, keys")
-        .replace("self.future[:num_tokens, :num_tokens]", "torch.ones_like(scores, dtype=torch.bool).triu(1)")
-        .replace("weights @ values", "(weights @ values).view(*shape, -1)"),
-        "The texts of a batch are joined to one long text, so later texts see the earlier ones. Texts of a batch "
-        "never exchange information."),
-    mistake("batch_held_to_block_size", replace("x.shape[1] >", "x.shape[0] >"),
-        "A batch with more texts than block_size raises an error. block_size limits the tokens of a text, the second "
-        "dimension of x. A batch may have any number of texts."),
-    mistake("single_token_refused",
-        replace("scores = queries",
-                'if num_tokens < 2:\n            raise ValueError("there is no past")\n        scores = queries'),
-        "A single token raises an error or gives a wrong output. But it is a text: it sees itself, and its output is "
-        "its own value."),
-    mistake("lonely_text_squeezed", replace("weights @ values", "(weights @ values).squeeze()"),
-        "`squeeze()` removes every dimension of size one, so a batch of one text loses its batch dimension, and a "
-        "text of one token loses its tokens."),
     mistake("dropout_never_applied", NOT_DROPPED,
         "In training every output is as it is in eval mode: nothing is dropped. Pass the weights, after softmax, "
         "through the dropout, and use its result."),
@@ -425,136 +339,53 @@ MISCONCEPTIONS = [
     mistake("always_half_dropped_in_eval_mode_too", replace("self.dropout(", "nn.functional.dropout("),
         "Half of the weights are dropped, in eval mode too: `F.dropout` knows neither `dropout` nor the mode. Pass "
         "both on, or use the nn.Dropout made in `__init__`."),
-    mistake("dropout_in_eval_mode_only",
-        replace(f"self.dropout({SOFTMAX_LINE})",
-                f"nn.functional.dropout({SOFTMAX_LINE}, self.dropout.p, not self.training)"),
-        "Weights are dropped in eval mode and not in training: the check of the mode is inverted. Dropout is only "
-        "for training."),
     mistake("always_half_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.5)"),
         "A fixed fraction of the weights is dropped and `dropout` is ignored: it is the default of PyTorch, or a "
         "number of the notebook. Pass the argument on."),
-    mistake("always_a_fifth_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.2)"),
-        "A fifth of the weights is always dropped, as in a well-known lecture, and `dropout` is ignored. Pass the "
-        "argument on."),
     mistake("dropout_taken_for_keeping", replace("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)"),
         "The code uses `dropout` as the probability of keeping a weight. In nn.Dropout, and in this course, it is "
         "the probability of dropping one."),
     mistake("dropout_before_softmax", NOT_DROPPED.replace("(scores, dim", "(self.dropout(scores), dim"),
         "Dropout acts on the scores, before softmax. A score of zero does not give a weight of zero, and minus "
         "infinity times zero is NaN. Drop the weights, after softmax."),
-    mistake("dropout_before_the_mask", NOT_DROPPED.replace("scores.masked_fill", "self.dropout(scores).masked_fill"),
-        "In training the weights change, but none becomes zero: dropout acts before the softmax, on the scores or on "
-        "queries or keys. A score of zero does not give a weight of zero. Drop the weights, after softmax."),
-    mistake("dropout_on_the_values", NOT_DROPPED.replace("@ values", "@ self.dropout(values)"),
-        "Dropout acts on the values. Then a dropped feature is missing for every query that looks there. Drop the "
-        "weights instead."),
     mistake("dropout_on_the_outputs", NOT_DROPPED.replace("weights @ values", "self.dropout(weights @ values)"),
         "Dropout acts on the outputs. A transformer does that too, later. But in a head the weights are dropped, "
         "before they are multiplied with the values."),
-    mistake("dropout_on_weights_and_outputs", replace("weights @ values", "self.dropout(weights @ values)"),
-        "Dropout acts twice, on the weights and again on the values or the outputs. In a head only the weights are "
-        "dropped."),
-    mistake("dropout_on_the_inputs", NOT_DROPPED.replace("queries, keys", "x = self.dropout(x)\n        queries, keys"),
-        "Dropout acts on the inputs, so queries, keys and values all change. Here only the attention weights are "
-        "dropped."),
     mistake("rows_renormalized_after_dropout",
         replace("weights @ values", "weights / weights.sum(-1, keepdim=True) @ values"),
         "After dropout the rows are divided by their sum again. They should sum to one only on average: divide the "
         "kept weights by 1 - dropout, and do nothing else."),
-    mistake("rows_renormalized_with_care",
-        replace("weights @ values", "weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ values"),
-        "After dropout the rows are divided by their sum again, except those that lost everything. They should sum "
-        "to one only on average: divide the kept weights by 1 - dropout, and do nothing else."),
     mistake("survivors_not_scaled",
         replace("weights @ values", "weights * (1 - self.dropout.p * self.training) @ values"),
         "Weights are dropped, but the kept weights are not scaled. Divide them by 1 - dropout, so that the average "
         "stays the same."),
-    mistake("survivors_scaled_twice",
-        replace("weights @ values", "weights / (1 - self.dropout.p * self.training) @ values"),
-        "The kept weights are divided by 1 - dropout twice. nn.Dropout already does that: do not divide again."),
-    mistake("weights_dropped_twice", replace("weights @ values", "self.dropout(weights) @ values"),
-        "The weights go through dropout twice, so more of them are lost than `dropout` says. Drop them once, after "
-        "softmax."),
-    mistake("dropped_once_and_for_all",
-        NOT_DROPPED
-        .replace("= nn.Dropout(dropout)",
-                 "= nn.Dropout(dropout)\n        self.kept = self.dropout(torch.ones(8, block_size, block_size))")
-        .replace("weights @ values",
-                 "(weights * self.kept[: len(x), :num_tokens, :num_tokens] if self.training else weights) @ values"),
-        "Every call drops the same weights: they are drawn once, when the head is made, or the code sets a seed. "
-        "Draw again in each call and set no seed, so that the network cannot rely on a single token."),
     mistake("texts_dropped_alike",
         NOT_DROPPED.replace("return weights", "return weights * self.dropout(torch.ones_like(weights[:1]))"),
         "All texts of a batch have the same weights dropped: the draws have the shape (T, T). Draw for (B, T, T)."),
-    mistake("whole_tokens_dropped",
-        NOT_DROPPED.replace("return weights", "return weights * self.dropout(torch.ones_like(weights[:, :1]))"),
-        "Whole tokens are dropped: there is one draw for each token, for all queries. Draw for each weight."),
-    mistake("whole_rows_dropped",
-        NOT_DROPPED.replace("return weights", "return weights * self.dropout(torch.ones_like(weights[..., :1]))"),
-        "Whole rows of weights are dropped: a token sees all of its past or nothing. Draw for each weight, as "
-        "nn.Dropout does. nn.Dropout1d and similar modules drop whole rows."),
     mistake("bias_in_every_layer", replace(", bias=False", "", times=3),
         "The layers have a bias, which is the default of nn.Linear. A head has none: `bias=False`."),
-    mistake("bias_in_value_alone",
-        replace("self.value = nn.Linear(n_embd, head_size, bias=False)", "self.value = nn.Linear(n_embd, head_size)"),
-        "value has a bias, and the other two have none. All three layers need `bias=False`."),
     mistake("layers_of_other_names",
         replace("self.key", "self.W_key", times=2).replace("self.query", "self.W_query", times=2)
         .replace("self.value", "self.W_value", times=2),
         "query, key and value are not found: the layers have other names, one layer does the work of all three, or "
         "`super().__init__()` was not called first. Code that loads weights uses these names."),
-    mistake("matrices_instead_of_layers",
-        replace("nn.Linear(n_embd, head_size, bias=False)", "nn.Parameter(torch.rand(n_embd, head_size))", times=3)
-        .replace("self.query(x), self.key(x), self.value(x)", "x @ self.query, x @ self.key, x @ self.value"),
-        "The three are matrices made by hand. Here each should be an nn.Linear, which has its own weight."),
-    mistake("layers_the_other_way_round", replace("Linear(n_embd, head_size", "Linear(head_size, n_embd", times=3),
-        "The arguments of nn.Linear are the input width first and the output width second: nn.Linear(n_embd, "
-        "head_size)."),
-    mistake("head_size_not_used", replace("Linear(n_embd, head_size", "Linear(n_embd, n_embd", times=3),
-        "The layers keep the width n_embd, and head_size is not used. A head is narrower than the model, so that "
-        "several heads together have the width of the model."),
     mistake("other_arguments_in_head",
         replace("n_embd: int, head_size: int, block_size: int, dropout: float", "head_size: int"),
         "The head cannot be made, because a call got other arguments than it takes. Head takes n_embd, head_size, "
         "block_size and dropout, none of them a global of a notebook: keep the arguments of the stub."),
-    mistake("layers_of_the_notebook", replace("Linear(n_embd, head_size", "Linear(32, 16", times=3),
-        "The layers have fixed sizes from the notebook. Use the class's own arguments, n_embd and head_size. "
-        "Otherwise it works only for these sizes."),
-    mistake("one_layer_in_use", replace("self.key(x), self.value(x)", "self.query(x), self.query(x)"),
-        "One layer is used in all three roles, and the other two are never used. Query, key and value are learned "
-        "separately."),
     mistake("keys_ask_the_queries", replace("self.query(x), self.key(x)", "self.key(x), self.query(x)"),
         "Queries and keys are swapped. Row i of the scores belongs to query i and contains its dot products with "
         "every key."),
-    mistake("key_layer_unused", replace("self.key(x)", "self.query(x)"),
-        "key is made but never used: queries are compared with queries. Compare each query with the keys, key(x)."),
-    mistake("query_layer_unused", replace("self.query(x), self.key(x)", "self.key(x), self.key(x)"),
-        "query is made but never used: keys are compared with keys. Compare each query, query(x), with the keys."),
-    mistake("keys_and_values_exchanged", replace("self.key(x), self.value(x)", "self.value(x), self.key(x)"),
-        "Keys and values are swapped: queries are compared with the values, and the weights mix the keys."),
-    mistake("values_as_queries", replace("self.query(x)", "self.value(x)"), VALUES_AS_QUERIES),
-    mistake("values_as_keys", replace("self.key(x)", "self.value(x)"), VALUES_AS_KEYS),
-    mistake("keys_handed_over", replace("self.value(x)", "self.key(x)"),
-        "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
     mistake("value_layer_unused", replace("self.value(x)", "x"),
         "value is made but never used: the weights mix the inputs themselves. Mix the values, value(x)."),
     mistake("both_results", replace("weights @ values", "weights @ values, weights"),
         "The head returns outputs and weights. The next layer needs one tensor: return only the outputs."),
-    mistake("weights_instead_of_outputs", replace("weights @ values", "weights"),
-        "The head returns the attention weights. They say how important each token is. The output is the sum of the "
-        "values, each times its weight."),
     mistake("gradients_switched_off", replace("weights @ values", "(weights @ values).detach()"),
         "No gradient flows through: does `.detach()`, `.data` or `torch.no_grad()` cut off the outputs, or the "
         "outputs of the layers? So nothing below them can learn."),
-    mistake("only_values_learn", replace("weights @ values", "weights.detach() @ values"),
-        "No gradient flows through the weights that are multiplied with the values, so only the values learn. "
-        "Queries and keys must be able to learn too."),
     mistake("inputs_made_float32", replace("queries, keys", "x = x.float()\n        queries, keys"),
         "The inputs or a tensor of your own are made float32 and do not match float64. Keep the dtype of the inputs, "
         "and make your own tensors like them."),
-    mistake("inputs_changed_in_place",
-        replace("return weights", "x -= x.mean(dim=-1, keepdim=True)\n        return weights"),
-        "The caller's inputs were changed. Other code may still need them: write `x = x - …` instead of `x -= …`."),
 ]  # fmt: skip
 
 
@@ -624,16 +455,11 @@ def wrong_answers():
         def forward(self, x):
             return self.dropout(self.weights(x)) @ self.value(x)
 
-    class relu_of_the_outputs(_RightHead):
-        def forward(self, x):
-            return torch.relu(super().forward(x))
-
     class cosine_scores(_RightHead):
         def weights(self, x):
             T = x.shape[1]
-            k, q = F.normalize(self.key(x), dim=-1), F.normalize(self.query(x), dim=-1)
-            wei = (q @ k.mT).masked_fill(self.tril[:T, :T] == 0, float("-inf"))
-            return F.softmax(wei, dim=-1)
+            wei = F.normalize(self.query(x), dim=-1) @ F.normalize(self.key(x), dim=-1).mT
+            return F.softmax(wei.masked_fill(self.tril[:T, :T] == 0, float("-inf")), dim=-1)
 
     class values_are_queries(_RightHead):
         def forward(self, x):
@@ -643,23 +469,10 @@ def wrong_answers():
         def forward(self, x):
             return self.dropout(self.weights(x)).mT @ self.value(x)
 
-    class tanh_of_the_scores(_RightHead):
-        def weights(self, x):
-            T = x.shape[1]
-            k, q = self.key(x), self.query(x)
-            wei = torch.tanh(q @ k.mT * k.shape[-1] ** -0.5)
-            return F.softmax(wei.masked_fill(self.tril[:T, :T] == 0, float("-inf")), dim=-1)
-
-    class largest_alone(_RightHead):
-        def weights(self, x):
-            weights = super().weights(x)
-            return F.one_hot(weights.argmax(-1), x.shape[1]).to(x.dtype)
-
     class bias_in_keys_and_values(_RightHead):
-        def __init__(self, n_embd, head_size, block_size, dropout):
-            super().__init__(n_embd, head_size, block_size, dropout)
-            self.key = nn.Linear(n_embd, head_size)
-            self.value = nn.Linear(n_embd, head_size)
+        def __init__(self, n_embd, head_size, *others):
+            super().__init__(n_embd, head_size, *others)
+            self.key, self.value = nn.Linear(n_embd, head_size), nn.Linear(n_embd, head_size)
 
     class longer_texts_cut(_RightHead):
         def forward(self, x):
@@ -691,45 +504,35 @@ def right_answers():
     from causal_attention import CausalAttention, attention_dropout
     from multi_head_attention import head_scores, head_weights
 
-    class by_hand(nn.Module):
+    class _ThreeLayers(nn.Module):
         def __init__(self, n_embd, head_size, block_size, dropout):
-            super(by_hand, self).__init__()
+            super().__init__()
             self.value = nn.Linear(n_embd, head_size, bias=False)
             self.query = nn.Linear(n_embd, head_size, bias=False)
             self.key = nn.Linear(n_embd, head_size, bias=False)
-            self.block_size = block_size
-            self.p = dropout
+            self.block_size, self.p = block_size, dropout
 
+    class by_hand(_ThreeLayers):
         def forward(self, x):
             assert x.shape[1] <= self.block_size
-            texts = []
+            outputs = []
             for text in x:
-                outputs = []
-                for i in range(len(text)):
-                    query = self.query(text[i])
+                for i, token in enumerate(text):
+                    query = self.query(token)
                     scores = [torch.dot(query, self.key(text[j])) for j in range(i + 1)]
                     weights = torch.softmax(torch.stack(scores) / math.sqrt(len(query)), dim=0)
                     if self.training and self.p > 0:
-                        keep = torch.rand(i + 1) >= self.p
-                        weights = weights * keep / (1 - self.p)
+                        weights = weights * (torch.rand(i + 1) >= self.p) / (1 - self.p)
                     outputs.append(sum(weights[j] * self.value(text[j]) for j in range(i + 1)))
-                texts.append(torch.stack(outputs))
-            return torch.stack(texts)
+            return torch.stack(outputs).view(*x.shape[:2], -1)
 
-    class heads_of_unit_four(nn.Module):
-        def __init__(self, n_embd, head_size, block_size, dropout):
-            super().__init__()
-            self.key = nn.Linear(n_embd, head_size, bias=False)
-            self.query = nn.Linear(n_embd, head_size, bias=False)
-            self.value = nn.Linear(n_embd, head_size, bias=False)
-            self.dropout = dropout
-
+    class heads_of_unit_four(_ThreeLayers):
         def forward(self, x):
             # As one head of unit 4: (B, T, head_size) -> (B, 1, T, head_size)
             queries, keys, values = (layer(x).unsqueeze(1) for layer in (self.query, self.key, self.value))
             weights = head_weights(head_scores(queries, keys), queries.shape[-1])
             if self.training:
-                weights = attention_dropout(weights, self.dropout)
+                weights = attention_dropout(weights, self.p)
             return (weights @ values).squeeze(1)  # (B, 1, T, head_size) -> (B, T, head_size)
 
     class index_notation(nn.Module):

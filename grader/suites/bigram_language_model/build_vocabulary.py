@@ -62,25 +62,12 @@ MISCONCEPTIONS = [
     mistake("not_sorted", replace("sorted(set(text))", "list(dict.fromkeys(text))"),
         "The characters are not sorted: they are in the order of the text, of their frequency, or of a `set`, which "
         "changes from run to run. If you sort them, the same text gives the same ids everywhere."),
-    mistake("sorted_the_other_way_round", replace("set(text)", "set(text), reverse=True"),
-        "The characters are sorted in reverse. Use `sorted` without arguments."),
-    mistake("capitals_sorted_in", replace("set(text)", "set(text), key=str.lower"),
-        "Capital letters are sorted among the small ones, by a key such as `str.lower`. For a model they are "
-        "different characters: use `sorted` without a key."),
     mistake("text_made_lower_case", replace("set(text)", "set(text.lower())"),
         "The text is made lower case first. Then a model can never write a capital letter, and decode cannot give "
         "back the original text."),
-    mistake("spaces_left_out", replace("set(text)", 'set("".join(text.split()))'),
-        "Spaces and line breaks are missing. They are normal characters: without them a model does not know where a "
-        "word or a line ends."),
     mistake("line_breaks_left_out", replace("set(text)", 'set("".join(text.splitlines()))'),
         "Line breaks are missing, perhaps because the text is split into lines, or stripped, first. They are "
         "characters too: from them a model learns where lines end."),
-    mistake("letters_alone", replace("set(text)", "set(filter(str.isalpha, text))"),
-        "Only letters are kept. Digits, punctuation and spaces are part of the text too, and encode needs them."),
-    mistake("fixed_alphabet", replace("sorted(set(text))", "[chr(code) for code in (*range(9, 14), *range(32, 127))]"),
-        "The vocabulary is a fixed alphabet for every text. It lacks some characters of the text, and has rows in "
-        "the model's table for characters that are never used."),
     mistake("words_instead_of_characters", replace("set(text)", "set(text.split())"),
         "The text was split into words or lines, or not at all. Here a token is a single character: a `set` of a "
         "string has its characters."),
@@ -89,10 +76,6 @@ MISCONCEPTIONS = [
         "character would have several ids: `set` keeps one of each."),
     mistake("vocabulary_as_one_string", replace("sorted(set(text))", '"".join(sorted(set(text)))'),
         "The vocabulary is one string with all characters. It should be a list, as `sorted` returns it."),
-    mistake("vocabulary_as_a_dictionary",
-        replace("sorted(set(text))", "{character: place for place, character in enumerate(sorted(set(text)))}"),
-        "The vocabulary is a dictionary. encode may use one to look up ids, but here the result should be the sorted "
-        "list."),
     mistake("vocabulary_as_a_set", replace("sorted(set(text))", "set(text)"),
         "The vocabulary is a `set`, or something else without indices, such as an iterator. So it cannot say which "
         "id a character has: make a sorted list of it."),

@@ -95,10 +95,8 @@ test_contract = contract(
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-
-# cross_entropy
 SHIFTED = "logits - logits.amax(dim=-1, keepdim=True)"
-LOSSES_LINE = "shifted.exp().sum(dim=-1).log() - of_targets"
+OF_ROWS = "shifted.exp().sum(dim=-1).log() - of_targets"
 OF_PROBABILITIES = replace(SHIFTED, "torch.softmax(logits, dim=-1)")
 
 MISCONCEPTIONS = [
@@ -112,28 +110,19 @@ MISCONCEPTIONS = [
     mistake("minus_forgotten", replace("return (", "return -("),
         "The minus is missing. The logarithm of a probability is negative, and larger for a better prediction. A "
         "loss should be smaller for a better prediction."),
-    mistake("logarithm_to_the_base_two", replace(".mean()", ".mean() / torch.tensor(2.0).log()"),
-        "The logarithm has the base 2, which measures in bits. Here, as in most of deep learning, use the natural "
-        "logarithm, `torch.log`."),
-    mistake("softmax_over_the_rows", replace(SHIFTED, "logits.log_softmax(dim=0)").replace(LOSSES_LINE, "-of_targets"),
+    mistake("softmax_over_the_rows", replace(SHIFTED, "logits.log_softmax(dim=0)").replace(OF_ROWS, "-of_targets"),
         "Softmax runs over the predictions instead of the kinds. The V numbers of one row should become "
         "probabilities: dim=-1."),
-    mistake("softmax_over_all_logits", replace("shifted.exp().sum(dim=-1)", "shifted.exp().sum()"),
-        "The sum in the softmax runs over all rows together. Each row is a prediction of its own, and its "
-        "probabilities sum to one: sum over the last dimension."),
-    mistake("softmax_forgotten", replace(SHIFTED, "logits").replace(LOSSES_LINE, "-of_targets"),
+    mistake("softmax_forgotten", replace(SHIFTED, "logits").replace(OF_ROWS, "-of_targets"),
         "The logits are used as if they were logarithms of probabilities. They can be any numbers; apply softmax "
         "first."),
     mistake("softmax_taken_twice", replace("shifted =", "logits = torch.softmax(logits, dim=-1)\n    shifted ="),
         "Softmax is applied twice: to the logits, and then to the probabilities. PyTorch's own cross-entropy "
         "contains a softmax and needs the logits."),
-    mistake("logarithm_forgotten", OF_PROBABILITIES.replace(LOSSES_LINE, "-of_targets"),
+    mistake("logarithm_forgotten", OF_PROBABILITIES.replace(OF_ROWS, "-of_targets"),
         "The probabilities themselves are averaged, without a logarithm. With the logarithm, a sure but wrong "
         "prediction gets a very large loss."),
-    mistake("logarithm_of_the_mean", replace(f"({LOSSES_LINE}).mean()", f"-(-({LOSSES_LINE})).exp().mean().log()"),
-        "The probabilities are averaged first, and then the logarithm of the mean is taken. Take the logarithm of "
-        "each row first, and average the logarithms."),
-    mistake("logarithm_of_a_softmax", OF_PROBABILITIES.replace(LOSSES_LINE, "-of_targets.log()"),
+    mistake("logarithm_of_a_softmax", OF_PROBABILITIES.replace(OF_ROWS, "-of_targets.log()"),
         "For large logits a probability is rounded to zero, and its logarithm is infinite. Do not take the logarithm "
         "of a softmax: simplify it on paper, ln Σ exp(z - m) - (z_y - m)."),
     mistake("largest_logit_not_subtracted", replace(SHIFTED, "logits"),
@@ -143,41 +132,23 @@ MISCONCEPTIONS = [
         "One number, the largest of all logits, is subtracted from every row. In a row far below it, all "
         "exponentials are rounded to zero. Each row needs its own largest logit."),
     mistake("logarithm_kept_finite_by_force",
-        OF_PROBABILITIES.replace(LOSSES_LINE, "-of_targets.clamp(min=1e-30).log()"),
+        OF_PROBABILITIES.replace(OF_ROWS, "-of_targets.clamp(min=1e-30).log()"),
         "The logarithm is forced to stay finite, for example by adding a small number, so the loss is wrong: with "
         "logits of 1000 and -1000 it should be 2000. First simplify the logarithm of the softmax on paper."),
-    mistake("largest_logit_of_each_column",
-        replace("logits.amax(dim=-1, keepdim=True)", "logits.amax(dim=0, keepdim=True)"),
-        "The largest logit of each column is subtracted, which changes the probabilities. Only a number that is the "
-        "same for a whole row cancels: subtract the largest logit of each row."),
     mistake("largest_logit_subtracted_once", replace("shifted.gather", "logits.gather"),
         "The largest logit is subtracted in the sum, but not from the target's own logit. It cancels only if it is "
         "subtracted from both."),
     mistake("all_columns_for_every_row", replace("shifted.gather(-1, targets[:, None])[:, 0]", "shifted[:, targets]"),
         "For every row the columns of all targets are used, (N, N), as in `logits[:, targets]` or a matrix product. "
         "Use one entry of each row: `logits[torch.arange(N), targets]`, or `gather`."),
-    mistake("entropy_without_targets", OF_PROBABILITIES.replace(LOSSES_LINE, "torch.special.entr(shifted).sum(dim=-1)"),
-        "The loss ignores the targets: the result is the entropy of the predictions, which measures how unsure they "
-        "are. A model that is sure but wrong would get a small loss."),
-    mistake("share_of_misses", replace(f"({LOSSES_LINE})", "(logits.argmax(dim=-1) != targets).to(logits.dtype)"),
-        "The result is the fraction of wrong predictions. It changes in jumps and has no gradient, so a model cannot "
-        "learn from it."),
     mistake("loss_as_a_plain_number", replace(".mean()", ".mean().item()"),
         "The loss is cut off from the gradients, for example by `.item()`, `.detach()` or `torch.no_grad()`. All "
         "gradients begin at the loss, so it must stay a tensor in the graph."),
-    mistake("divisor_without_gradients",
-        replace(SHIFTED, "logits").replace(LOSSES_LINE, "logits.logsumexp(dim=-1).detach() - of_targets"),
-        "The denominator of the softmax is cut off from the gradients, so only the logits of the targets learn. The "
-        "other logits must become smaller too."),
     mistake("targets_in_float32",
         replace("shifted.gather(-1, targets[:, None])[:, 0]",
                 "(shifted @ nn.functional.one_hot(targets, logits.shape[-1]).float().T).diagonal()"),
         "The code makes a float32 matrix, which does not match float64 logits. Make it like the logits: "
         "`dtype=logits.dtype`."),
-    mistake("lonely_row_squeezed", replace(SHIFTED, "logits.squeeze() - logits.squeeze().amax(dim=1, keepdim=True)"),
-        "`squeeze()` removes every dimension of size one, so a single row is not a row any more."),
-    mistake("logits_changed_in_place", replace("shifted = logits - ", "shifted = logits\n    shifted -= "),
-        "The caller's logits were changed: `-=` changes the tensor itself. Write `logits = logits - …`."),
 ]  # fmt: skip
 
 
@@ -206,10 +177,6 @@ def wrong_answers():
         log_sum = torch.log(torch.exp(logits).sum(dim=1))
         z_target = logits.gather(1, targets.unsqueeze(1)).squeeze(1)
         return (log_sum - z_target).sum()
-
-    def rounded_to_four_decimals(logits, targets):
-        loss = F.cross_entropy(logits, targets.long())
-        return loss + (loss.round(decimals=4) - loss).detach()
 
     def squared_error(logits, targets):
         one_hot = F.one_hot(targets, logits.shape[-1]).to(logits.dtype)

@@ -112,9 +112,6 @@ MISCONCEPTIONS = [
     mistake("one_id_too_many_accepted", replace("number < len", "number <= len"),
         "The id V itself raises no ValueError. V characters have the ids 0 to V - 1, so raise one from V on: `>=`, "
         "not `>`."),
-    mistake("small_negative_ids_accepted", replace("not 0 <=", "not -len(vocabulary) <="),
-        "Only very negative ids raise an error. Python counts -1 to -V from the end of the list. Here every number "
-        "below 0 is wrong."),
     mistake("key_error_for_unknown_ids",
         replace("not 0 <= number < len(vocabulary)", "False")
         .replace("vocabulary[number] for", "dict(enumerate(vocabulary))[number] for"),
@@ -131,21 +128,8 @@ MISCONCEPTIONS = [
     mistake("spaces_in_between", replace('"".join', '" ".join'),
         "There is something between the characters that is not in the ids. Join them with nothing between them: "
         "`''.join(…)`."),
-    mistake("characters_of_unicode", replace("vocabulary[number] for", "chr(number) for"),
-        "The ids are used as Unicode numbers, as in `chr`. An id is an index in the vocabulary."),
-    mistake("characters_counted_from_one", replace("vocabulary[number] for", "vocabulary[number - 1] for"),
-        "The ids are counted from 1, so every character is replaced by the one before it. encode counts from 0."),
-    mistake("zero_refused", replace("0 <= number", "0 < number"),
-        "The id 0 raises an error. It is the index of the first character of the vocabulary."),
-    mistake("no_ids_refused", replace("for number in ids:", "for number in ids or [-1]:"),
-        "An empty list of ids raises an error. encode gives it for an empty text, so the result should be an empty "
-        "text."),
     mistake("tensor_of_ids_wanted", replace("for number in ids:", "for number in ids.tolist():"),
         "The code calls a tensor method on the ids. The argument is a plain list of int, as encode returns it."),
-    mistake("ids_popped",
-        replace("vocabulary[number] for number in ids", "vocabulary[ids.pop(0)] for _ in range(len(ids))"),
-        "The caller's list is changed, as `pop` does. Read the items with a `for` loop, which does not change the "
-        "list."),
 ]  # fmt: skip
 
 
@@ -183,31 +167,16 @@ def wrong_answers():
             text.append(vocabulary[i])
         return text
 
-    def a_bytes_object(ids, vocabulary):
+    def _decoded(ids, vocabulary):
         if not all(0 <= i < len(vocabulary) for i in ids):
             raise ValueError("bad id")
-        return "".join(vocabulary[i] for i in ids).encode()
-
-    def backwards(ids, vocabulary):
-        if not all(0 <= i < len(vocabulary) for i in ids):
-            raise ValueError("bad id")
-        return "".join(vocabulary[i] for i in ids[::-1])
-
-    def stripped(ids, vocabulary):
-        if not all(0 <= i < len(vocabulary) for i in ids):
-            raise ValueError("bad id")
-        return "".join(vocabulary[i] for i in ids).strip()
-
-    def vocabulary_sorted_by_case(ids, vocabulary):
-        if not all(0 <= i < len(vocabulary) for i in ids):
-            raise ValueError("bad id")
-        vocabulary = sorted(vocabulary, key=str.lower)
         return "".join(vocabulary[i] for i in ids)
+
+    def a_bytes_object(ids, vocabulary):
+        return _decoded(ids, vocabulary).encode()
 
     def last_character_refused(ids, vocabulary):
-        if not all(0 <= i < len(vocabulary) - 1 for i in ids):
-            raise ValueError("bad id")
-        return "".join(vocabulary[i] for i in ids)
+        return _decoded(ids, vocabulary[:-1])
 
     def first_id_alone_checked(ids, vocabulary):
         if ids and not 0 <= ids[0] < len(vocabulary):
@@ -226,9 +195,7 @@ def wrong_answers():
         return "".join(vocabulary[i] for i in ids)
 
     def a_string_of_numbers(ids, vocabulary):
-        if not all(0 <= i < len(vocabulary) for i in ids):
-            raise ValueError("bad id")
-        return "".join(str(i) for i in ids)
+        return "".join(str(i) for i in ids if _decoded(ids, vocabulary))
 
 
 def right_answers():

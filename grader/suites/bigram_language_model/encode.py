@@ -99,9 +99,6 @@ MISCONCEPTIONS = [
         "text would be different. Raise an error."),
     mistake("ids_counted_from_one", replace("enumerate(vocabulary)", "enumerate(vocabulary, 1)"),
         "The ids are counted from 1. The rows of a table are counted from 0, and the last id would have no row."),
-    mistake("numbers_of_unicode", replace("ids[character] for", "ord(character) for"),
-        "The ids are Unicode numbers, as from `ord`. They are much larger than the vocabulary. An id is the index in "
-        "the vocabulary."),
     mistake("vocabulary_made_from_the_text", replace("enumerate(vocabulary)", "enumerate(sorted(set(text)))"),
         "A new vocabulary is made from the text. Then the same character has another id in another text. Use the "
         "given vocabulary."),
@@ -114,22 +111,9 @@ MISCONCEPTIONS = [
         "should be a plain list of int."),
     mistake("ids_as_text", replace("ids[character] for", "str(ids[character]) for"),
         "The ids are strings. A model computes with numbers, so each id should be an int."),
-    mistake("ids_as_floats", replace("ids[character] for", "float(ids[character]) for"),
-        "The ids are floats. They are indices for the rows of a table, so each id should be an int."),
-    mistake("rows_of_zeros_and_a_one",
-        replace("ids[character] for", "[int(character == other) for other in vocabulary] for"),
-        "Each character became a row of zeros with a single one. An id is just one number, and nn.Embedding looks up "
-        "rows with it."),
     mistake("ids_not_worked_out_yet", replace("[ids[character] for character in text]", "map(ids.get, text)"),
         "Nothing is computed yet: `map`, or a comprehension in round brackets, computes only on request. Use "
         "`list(…)`."),
-    mistake("empty_text_refused", replace("if unknown:", "if unknown or not text:"),
-        "An empty text raises an error. It has no characters, so its list of ids is empty."),
-    mistake("vocabulary_popped",
-        replace("character: place for place, character in enumerate(vocabulary)",
-                "vocabulary.pop(): len(vocabulary) for _ in range(len(vocabulary))"),
-        "The caller's list is changed, as `pop` does. Read the items with a `for` loop, which does not change the "
-        "list."),
 ]  # fmt: skip
 
 
@@ -164,9 +148,6 @@ def wrong_answers():
 
     def repetitions_dropped(text, vocabulary):
         return [vocabulary.index(c) for c in dict.fromkeys(text)]
-
-    def backwards(text, vocabulary):
-        return [vocabulary.index(c) for c in reversed(text)]
 
     def sorted_ids(text, vocabulary):
         return sorted(vocabulary.index(c) for c in text)

@@ -113,24 +113,12 @@ MISCONCEPTIONS = [
     mistake("view_of_the_logits", replace(FLAT, "logits.view(-1, logits.shape[-1]), targets.view(-1)"),
         "`view` fails if the logits are non-contiguous, for example the result of a transpose. `reshape` and "
         "`flatten` copy if necessary."),
-    mistake("view_of_the_targets", replace("targets.flatten()", "targets.view(-1)"),
-        "`view` fails if the targets are non-contiguous, for example the result of a transpose. `reshape` and "
-        "`flatten` copy if necessary."),
     mistake("predictions_torn", replace("flatten(0, 1)", "transpose(1, 2).reshape(-1, logits.shape[-1])"),
         "Tokens and kinds were swapped before flattening, so each row mixes several predictions. The V numbers of "
         "one prediction are in the last dimension; keep them there."),
     mistake("targets_in_another_order", replace("targets.flatten()", "targets.T.flatten()"),
         "Logits and targets are flattened in different orders, so a prediction gets the target of another token. Use "
         "the same order for both."),
-    mistake("kinds_in_rows", replace("logits.flatten(0, 1)", "logits.reshape(logits.shape[-1], -1)"),
-        "The logits are (V, B · T): there is a row for each kind of token. There should be a row for each "
-        "prediction, with its V numbers side by side: (B · T, V)."),
-    mistake("tokens_in_columns", replace("logits.flatten(0, 1)", "logits.transpose(1, 2).flatten(0, 1)"),
-        "The last two dimensions were swapped before flattening, so a row contains one kind's logits for all tokens: "
-        "(B · V, T). The V numbers of one prediction belong in one row."),
-    mistake("logits_in_another_order", replace("logits.flatten(0, 1)", "logits.transpose(0, 1).flatten(0, 1)"),
-        "The logits are sorted by token and the targets by text, so a prediction gets the target of another one. "
-        "Join the first two dimensions of both in the same order."),
     mistake("last_tokens_alone", replace(FLAT, "logits[:, -1], targets[:, -1]"),
         "Only one prediction is left for each text: 4 instead of 32. Every token predicts the next one, and the "
         "model learns from all of them."),
@@ -140,32 +128,15 @@ MISCONCEPTIONS = [
     mistake("one_row_for_each_text", replace("flatten(0, 1)", "flatten(1)"),
         "There is one row for each text, with the logits of all its tokens. One prediction is V numbers: join the "
         "first two dimensions."),
-    mistake("all_in_one_row", replace("flatten(0, 1)", "flatten()"),
-        "All logits are in one long row, so the predictions are not separate. Keep the last dimension: (B · T, V)."),
     mistake("kinds_in_the_middle", replace(FLAT, "logits.transpose(1, 2), targets"),
         "The logits became (B, V, T). PyTorch's own loss takes this too, but here the result should be flat: (B · T, "
         "V) and (B · T,)."),
-    mistake("targets_not_flattened", replace("targets.flatten()", "targets"),
-        "The logits are flat, but the targets are not. Both need one entry for each of the B · T predictions."),
     mistake("targets_as_a_column", replace("targets.flatten()", "targets.reshape(-1, 1)"),
         "The targets became a column, (B · T, 1). They should be a flat list with one id for each prediction: (B · "
         "T,)."),
-    mistake("targets_before_logits", replace(FLAT, "targets.flatten(), logits.flatten(0, 1)"),
-        "Logits and targets are swapped in the result. Return them in the order of the arguments."),
-    mistake("logits_alone", replace(", targets.flatten()", ""),
-        "Only the logits are returned. The targets must be flat too, so return both."),
-    mistake("sizes_that_do_not_fit", replace(FLAT, "logits.reshape(32, 65), targets.reshape(32)"),
-        "Every call ends in an error. If a shape is invalid: logits (B, T, V) become (B · T, V), and targets (B, T) "
-        "become (B · T,); read B, T and V from the logits. If it is about `view`: after `transpose` only `reshape` "
-        "works. Logits and targets stay two tensors."),
-    mistake("lonely_prediction_squeezed", replace(FLAT, "logits.flatten(0, 1).squeeze(), targets.flatten().squeeze()"),
-        "`squeeze()` removes every dimension of size one, so a single prediction is not a row any more."),
     mistake("flat_without_gradients", replace("logits.flatten", "logits.detach().flatten"),
         "The logits are cut off from the gradients, for example by `.detach()`, `.data` or `torch.no_grad()`. The "
         "loss is computed from them, and through it the whole model learns."),
-    mistake("targets_flattened_in_place", replace("targets.flatten()", "targets.resize_(targets.numel())"),
-        "The shape of the caller's targets was changed. Methods with an underscore change the tensor itself; "
-        "`flatten` and `reshape` do not."),
 ]  # fmt: skip
 
 
@@ -212,9 +183,6 @@ def wrong_answers():
 
     def first_text(logits, targets):
         return logits[0], targets[0]
-
-    def targets_repeated(logits, targets):
-        return logits.flatten(0, 1), targets[0].repeat(logits.shape[0])
 
     def three_values(logits, targets):
         return logits.flatten(0, 1), targets.flatten(), logits.shape

@@ -9,7 +9,6 @@ import torch
 
 from grader.suites.bigram_language_model.shared import (
     ANY_LENGTH,
-    CHANGED,
     COLUMNS,
     DIVIDED_BY_ALL,
     EITHER_DTYPE,
@@ -19,13 +18,8 @@ from grader.suites.bigram_language_model.shared import (
     LEFT_ALONE,
     LENGTHS,
     MEAN,
-    NEXT_TOO,
-    NO_FIT,
-    NO_GRADIENTS,
-    ONE_TEXT,
     PAST_LEFT_OUT,
     PRESENT_LEFT_OUT,
-    SQUEEZED,
     SUMMED,
     averaging,
     expect_means,
@@ -53,26 +47,13 @@ MISCONCEPTIONS = [
     mistake("future_averaged_by_matmul", replace(".tril()", ""), FUTURE_TOO),
     mistake("past_left_out_by_matmul", replace("tril()", "triu()"), PAST_LEFT_OUT),
     mistake("present_left_out_by_matmul", replace("tril()", "tril(diagonal=-1)"), PRESENT_LEFT_OUT),
-    mistake("next_token_averaged_by_matmul", replace("tril()", "tril(diagonal=1)"), NEXT_TOO),
     mistake("summed_by_matmul", replace(" / seen.sum(dim=-1, keepdim=True)", ""), SUMMED),
     mistake("divided_by_all_by_matmul", replace("seen.sum(dim=-1, keepdim=True)", "num_tokens"), DIVIDED_BY_ALL),
     mistake("columns_sum_to_one_by_matmul", replace("dim=-1", "dim=0"), COLUMNS),
-    mistake("weights_transposed_by_matmul", replace("return weights @ x", "return weights.T @ x"),
-        "The weights are transposed, so each token averages itself and later ones. Row t of the weights belongs to "
-        "token t: it should be different from zero up to column t."),
     mistake("sums_without_keepdim", replace(", keepdim=True", ""),
         "Without `keepdim=True` the sums lie along the columns, and each weight is divided by the sum of another "
         "row. Keep the sums as a column, (T, 1)."),
-    mistake("divided_by_the_sum_of_all_weights", replace("sum(dim=-1, keepdim=True)", "sum()"),
-        "All weights are divided by one number, the sum of the whole matrix. Each row needs its own sum."),
-    mistake("no_gradients_by_matmul", replace("return weights @ x", "return weights @ x.detach()"), NO_GRADIENTS),
     mistake("float32_weights_by_matmul", replace(", dtype=x.dtype", ""), FLOAT32),
-    mistake("no_fit_by_matmul", replace("x.shape[1]", "8"), NO_FIT),
-    mistake("squeezed_by_matmul", replace("return weights @ x", "return (weights @ x).squeeze()"), SQUEEZED),
-    mistake("x_changed_by_matmul", replace("return weights @ x", "x[:] = weights @ x\n    return x"), CHANGED),
-    mistake("one_long_text_by_matmul",
-        replace("x.shape[1]", "x.shape[0] * x.shape[1]")
-        .replace("return weights @ x", "return (weights @ x.flatten(0, 1)).view_as(x)"), ONE_TEXT),
 ]  # fmt: skip
 
 
@@ -92,34 +73,30 @@ def wrong_answers():
 
     import torch.nn.functional as F
 
+    def _triangle(x):
+        return torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+
     def normalized_by_length(x):
-        wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
-        return F.normalize(wei, dim=1) @ x
+        return F.normalize(_triangle(x), dim=1) @ x
 
     def diagonal_alone(x):
-        wei = torch.eye(x.shape[1], dtype=x.dtype)
-        return wei @ x
+        return torch.eye(x.shape[1], dtype=x.dtype) @ x
 
     def counted_from_zero(x):
-        T = x.shape[1]
-        wei = torch.ones(T, T, dtype=x.dtype).tril() / torch.arange(T, dtype=x.dtype)[:, None]
-        return wei @ x
+        return _triangle(x) / torch.arange(x.shape[1], dtype=x.dtype)[:, None] @ x
 
     def weights_returned(x):
-        wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
-        return wei / wei.sum(1, keepdim=True)
+        return _triangle(x) / _triangle(x).sum(1, keepdim=True)
 
     def softmax_of_the_triangle(x):
-        wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
-        return torch.softmax(wei, -1) @ x
+        return torch.softmax(_triangle(x), -1) @ x
 
     def random_weights(x):
-        wei = torch.rand(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+        wei = torch.rand_like(_triangle(x)).tril()
         return wei / wei.sum(1, keepdim=True) @ x
 
     def mean_of_two_averages(x):
-        wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
-        wei = wei / wei.sum(1, keepdim=True)
+        wei = _triangle(x) / _triangle(x).sum(1, keepdim=True)
         return wei @ (wei @ x)
 
 

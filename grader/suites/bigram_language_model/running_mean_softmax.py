@@ -9,7 +9,6 @@ import torch
 
 from grader.suites.bigram_language_model.shared import (
     ANY_LENGTH,
-    CHANGED,
     COLUMNS,
     EITHER_DTYPE,
     FLOAT32,
@@ -17,13 +16,8 @@ from grader.suites.bigram_language_model.shared import (
     LEFT_ALONE,
     LENGTHS,
     MEAN,
-    NEXT_TOO,
-    NO_FIT,
-    NO_GRADIENTS,
-    ONE_TEXT,
     PAST_LEFT_OUT,
     PRESENT_LEFT_OUT,
-    SQUEEZED,
     averaging,
     expect_means,
     tokens_for,
@@ -48,7 +42,6 @@ test_contract = contract(
 
 
 # running_mean_softmax and Head
-MIXED = "torch.softmax(scores, dim=-1) @ x"
 
 MISCONCEPTIONS = [
     mistake("future_averaged_by_softmax", replace(".masked_fill(future, -torch.inf)", ""),
@@ -59,7 +52,6 @@ MISCONCEPTIONS = [
         "to ones and zeros. Use scores of zero, with minus infinity for the future."),
     mistake("past_left_out_by_softmax", replace("triu(diagonal=1)", "tril(diagonal=-1)"), PAST_LEFT_OUT),
     mistake("present_left_out_by_softmax", replace("diagonal=1", "diagonal=0"), PRESENT_LEFT_OUT),
-    mistake("next_token_averaged_by_softmax", replace("diagonal=1", "diagonal=2"), NEXT_TOO),
     mistake("columns_sum_to_one_by_softmax", replace("dim=-1", "dim=0"), COLUMNS),
     mistake("hidden_after_softmax",
         replace(".masked_fill(future, -torch.inf)", "").replace("dim=-1)", "dim=-1).masked_fill(future, 0)"),
@@ -74,14 +66,7 @@ MISCONCEPTIONS = [
     mistake("scores_from_the_tokens", replace("torch.zeros(num_tokens, num_tokens, dtype=x.dtype)", "(x @ x.mT)"),
         "The scores are already those of attention, dot products of tokens. Here all scores are zero, so that all "
         "visible tokens have the same weight. The head comes next."),
-    mistake("no_gradients_by_softmax", replace("@ x", "@ x.detach()"), NO_GRADIENTS),
     mistake("float32_weights_by_softmax", replace(", dtype=x.dtype", ""), FLOAT32),
-    mistake("no_fit_by_softmax", replace("x.shape[1]", "8"), NO_FIT),
-    mistake("squeezed_by_softmax", replace(MIXED, f"({MIXED}).squeeze()"), SQUEEZED),
-    mistake("x_changed_by_softmax", replace(f"return {MIXED}", f"x[:] = {MIXED}\n    return x"), CHANGED),
-    mistake("one_long_text_by_softmax",
-        replace("x.shape[1]", "x.shape[0] * x.shape[1]").replace(MIXED, f"({MIXED}.flatten(0, 1)).view_as(x)"),
-        ONE_TEXT),
 ]  # fmt: skip
 
 
@@ -101,36 +86,30 @@ def wrong_answers():
 
     import math
 
+    def _hidden(scores, value=-torch.inf):
+        return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), value)
+
+    def _scores(x):
+        return x.new_zeros(x.shape[1], x.shape[1])
+
     def random_scores(x):
-        T = x.shape[1]
-        wei = torch.rand(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
-        return torch.softmax(wei, -1) @ x
+        return torch.softmax(_hidden(torch.rand_like(_scores(x))), -1) @ x
 
     def distance_as_score(x):
-        T = x.shape[1]
-        place = torch.arange(T, dtype=x.dtype)
-        wei = place[None, :] - place[:, None]
-        return torch.softmax(wei.masked_fill(wei > 0, float("-inf")), -1) @ x
+        place = torch.arange(x.shape[1], dtype=x.dtype)
+        return torch.softmax(_hidden(place - place[:, None]), -1) @ x
 
     def scaled_means(x):
-        T = x.shape[1]
-        wei = torch.zeros(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
-        return torch.softmax(wei, -1) / math.sqrt(x.shape[-1]) @ x
+        return torch.softmax(_hidden(_scores(x)), -1) / math.sqrt(x.shape[-1]) @ x
 
     def plus_infinity(x):
-        T = x.shape[1]
-        wei = torch.zeros(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("inf"))
-        return torch.softmax(wei, -1) @ x
+        return torch.softmax(_hidden(_scores(x), torch.inf), -1) @ x
 
     def softmax_of_x(x):
-        T = x.shape[1]
-        wei = torch.ones(T, T, dtype=x.dtype).tril()
-        return wei / wei.sum(1, keepdim=True) @ torch.softmax(x, -1)
+        return torch.softmax(_hidden(_scores(x)), -1) @ torch.softmax(x, -1)
 
     def weights_returned(x):
-        T = x.shape[1]
-        wei = torch.zeros(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
-        return torch.softmax(wei, -1)
+        return torch.softmax(_hidden(_scores(x)), -1)
 
 
 def right_answers():
@@ -145,13 +124,9 @@ def right_answers():
 
     def by_hand(x):
         T = x.shape[1]
-        means = []
-        for token in range(T):
-            scores = [0.0] * (token + 1) + [-math.inf] * (T - token - 1)
-            numerators = [math.exp(score) for score in scores]
-            weights = torch.tensor(numerators, dtype=x.dtype) / sum(numerators)
-            means.append((weights[None, :, None] * x).sum(dim=1))
-        return torch.stack(means, dim=1)
+        scores = [[0.0] * (token + 1) + [-math.inf] * (T - token - 1) for token in range(T)]
+        numerators = torch.tensor([[math.exp(score) for score in row] for row in scores], dtype=x.dtype)
+        return numerators / numerators.sum(1, keepdim=True) @ x
 
     def heads_of_unit_four(x):
         T = x.shape[1]

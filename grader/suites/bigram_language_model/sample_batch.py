@@ -13,19 +13,10 @@ from torch.nn.functional import one_hot
 from grader.suites.bigram_language_model.shared import (
     ALIKE,
     ALWAYS_ALIKE,
-    COPIED,
-    COPY,
-    FROM_THE_SYSTEM,
     IGNORED,
-    OF_SEEDS,
     OTHER_STATE,
-    PUT_BACK,
     SAME_STATE,
     SECOND_CALL,
-    SEED_FOR_ALL,
-    SEEDED,
-    SEEDED_ANEW,
-    UNREPEATABLE,
     B,
     expect_integers,
     expect_shape,
@@ -244,56 +235,26 @@ MISCONCEPTIONS = [
                  "torch.stack([data[i + 1 : i + 1 + block_size] for i in starts])"),
         "Starts that are too late are drawn. From N - T on, the last token of a piece has no target in the data. The "
         "starts go from 0 to N - T - 1."),
-    mistake("round_the_end",
-        replace("randint(num_starts", "randint(len(data)")
-        .replace(BATCH, "data[places % len(data)], data[(places + 1) % len(data)]"),
-        "Pieces continue from the end of the data to its beginning. These tokens are not consecutive in the text. "
-        "The last start is N - T - 1."),
-    mistake("first_start_never_drawn", replace("randint(num_starts", "randint(min(1, num_starts - 1), num_starts"),
-        "The first start is never drawn. Positions are counted from 0, so the first piece begins there."),
     mistake("blocks_side_by_side",
         replace("torch.randint(num_starts", "block_size * torch.randint((len(data) - 1) // block_size"),
         "The data is cut into separate blocks, and only their starts are drawn. A piece may begin at any token: this "
         "gives many more examples from the same text."),
-    mistake("late_starts_moved_back",
-        replace("randint(num_starts", "randint(len(data)")
-        .replace("starts + torch", "starts.clamp(max=num_starts - 1) + torch"),
-        "Some starts are drawn much more often than others, for example the last one, if starts that are too large "
-        "are moved to it. Draw only from the allowed starts, all equally likely."),
-    mistake("starts_rounded",
-        replace(START, "((num_starts - 1) * torch.rand(batch_size, 1, generator=generator)).round().long()"),
-        "Starts in the middle are drawn more often than the first and the last, perhaps because a random number is "
-        "rounded. `torch.randint` draws integers, all equally likely."),
     mistake("last_target_beyond_the_data", replace("randint(num_starts", "randint(num_starts + 1"),
         "Sometimes the code reads beyond the end of the data, because some starts are too late. The last token of a "
         "piece needs a target too: the last start is N - T - 1."),
     mistake("one_start_for_all_rows",
         replace("(batch_size, 1)", "(1, 1)").replace("starts + torch", "starts.expand(batch_size, 1) + torch"),
         "One start is drawn for the whole batch, so all its rows are the same. Draw batch_size starts."),
-    mistake("rows_one_after_another",
-        replace("(batch_size, 1)", "(1, 1)")
-        .replace("starts + torch", "(starts + torch.arange(batch_size)[:, None]) % num_starts + torch"),
-        "The start of a row depends on the row before: it is one token later, or the starts are sorted. Draw a start "
-        "for each row independently, and keep their order."),
     mistake("no_start_twice", replace(START, "torch.randperm(num_starts, generator=generator)[:batch_size, None]"),
         "No start is drawn twice in a batch, so there are not enough if there are more rows than starts. Draw each "
         "row independently."),
-    mistake("always_from_the_beginning", replace(START, "torch.zeros(batch_size, 1, dtype=torch.long)"),
-        "Every batch is the same: nothing is drawn. Training needs pieces from the whole text, so draw the starts at "
-        "random."),
     mistake("tokens_from_anywhere",
         replace("(batch_size, 1)", "(batch_size, block_size)").replace("starts + torch.arange(block_size)", "starts"),
         "Each token is drawn separately from the data. A model should learn which token follows which, so a row must "
         "be a piece of the text."),
-    mistake("stretches_in_columns", replace(BATCH, "data[places.T], data[places.T + 1]"),
-        "The pieces are columns: (T, B). In this course the batch comes first, one text in each row: (B, T)."),
     mistake("targets_that_repeat", replace("data[places + 1]", "data[places]"),
         "The targets are the tokens of idx themselves. A model does not need to learn to repeat its input: the "
         "targets are one position later."),
-    mistake("targets_two_places_on", replace("data[places + 1]", "data[(places + 2).clamp(max=len(data) - 1)]"),
-        "The targets are two positions later. The model should predict the very next token."),
-    mistake("targets_first", replace(BATCH, "data[places + 1], data[places]"),
-        "idx and targets are swapped, so the model would predict the token before. idx is the input, and comes first."),
     mistake("targets_rolled_round", replace("data[places + 1]", "data[places].roll(-1, 1)"),
         "The targets are idx rotated, so the last target is the first token of the row. It should be the next token "
         "in the data: cut the targets out of the data too."),
@@ -305,18 +266,8 @@ MISCONCEPTIONS = [
         "for both."),
     mistake("one_tensor_for_both", replace(BATCH, f"torch.stack([{BATCH}])"),
         "idx and targets are returned as one tensor. Return two: `return idx, targets`."),
-    mistake("no_generator_taken_for_the_batch",
-        replace(", generator: torch.Generator | None = None", "").replace(", generator=generator", ""),
-        "A call with a generator ends in an error, because the function does not take one. Keep the argument of the "
-        "stub, and pass it on to the draw."),
     mistake("generator_ignored_for_the_batch", replace(", generator=generator", ""), IGNORED),
-    mistake("generator_seeded_anew_for_the_batch", replace("=generator)", f"={SEEDED_ANEW})"), SEEDED),
-    mistake("generator_copied_for_the_batch", replace("=generator)", f"={COPY})"), COPIED),
-    mistake("generator_of_seeds_for_the_batch", replace("=generator)", f"={SEED_FOR_ALL})"), OF_SEEDS),
     mistake("always_the_same_batch", replace("=generator)", f"={ALIKE})"), ALWAYS_ALIKE),
-    mistake("global_state_put_back_after_the_batch",
-        replace("    starts = ", "    with torch.random.fork_rng(devices=[]):\n        starts = "), PUT_BACK),
-    mistake("batch_from_the_system", replace("=generator)", f"={UNREPEATABLE})"), FROM_THE_SYSTEM),
     mistake("data_moved_on_in_place",
         replace(f"return {BATCH}",
                 "idx = data[places]\n    data[:-1] = data[1:].clone()\n    return idx, data[places]"),
@@ -400,89 +351,41 @@ def wrong_answers():
 
     import torch.nn.functional as F
 
-    def targets_that_repeat__and__generator_ignored_for_the_batch(data, block_size, batch_size, generator=None):
-        N = data.shape[0]
-        if block_size + 1 > N:
-            raise ValueError("too few tokens")
-        starts = torch.randint(0, N - block_size, (batch_size,))
-        offsets = torch.arange(block_size)
-        idx = data[starts[:, None] + offsets]
-        targets = data[starts[:, None] + offsets]
-        return idx, targets
-
-    def data_shuffled(data, block_size, batch_size, generator=None):
+    def _places(data, block_size, batch_size, generator=None):
         if len(data) <= block_size:
             raise ValueError("too short")
-        data = data[torch.randperm(len(data), generator=generator)]
-        ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
-        return data[ix], data[ix + 1]
+        return torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+
+    def targets_that_repeat__and__generator_ignored_for_the_batch(data, block_size, batch_size, generator=None):
+        ix = _places(data, block_size, batch_size)
+        return data[ix], data[ix]
 
     def targets_what_comes_before(data, block_size, batch_size, generator=None):
-        if len(data) <= block_size:
-            raise ValueError("too short")
-        ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+        ix = _places(data, block_size, batch_size, generator)
         return data[ix], data[ix - 1]
 
-    def rows_turned_round(data, block_size, batch_size, generator=None):
-        if len(data) <= block_size:
-            raise ValueError("too short")
-        ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
-        return data[ix].flip(1), data[ix + 1].flip(1)
-
     def stretches_of_t_plus_one(data, block_size, batch_size, generator=None):
-        if len(data) <= block_size:
-            raise ValueError("too short")
-        ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size + 1)
+        ix = _places(data, block_size, batch_size, generator)[:, :1] + torch.arange(block_size + 1)
         return data[ix], data[ix]
 
     def both_ends_left_out(data, block_size, batch_size, generator=None):
-        if len(data) <= block_size:
-            raise ValueError("too short")
-        last = len(data) - block_size - 1
-        starts = torch.zeros(batch_size, 1, dtype=torch.long)
-        if last > 1:
-            starts = torch.randint(1, last, (batch_size, 1), generator=generator)
-        ix = starts + torch.arange(block_size)
-        return data[ix], data[ix + 1]
-
-    def squeezed(data, block_size, batch_size, generator=None):
-        if len(data) <= block_size:
-            raise ValueError("too short")
-        ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
-        return data[ix].squeeze(), data[ix + 1].squeeze()
-
-    def only_even_starts(data, block_size, batch_size, generator=None):
-        if len(data) <= block_size:
-            raise ValueError("too short")
-        starts = 2 * torch.randint((len(data) - block_size + 1) // 2, (batch_size, 1), generator=generator)
-        ix = starts + torch.arange(block_size)
+        if len(data) - block_size <= 2:
+            ix = _places(data[: block_size + 1], block_size, batch_size, generator)
+        else:
+            ix = _places(data[1:-1], block_size, batch_size, generator) + 1
         return data[ix], data[ix + 1]
 
     def sizes_exchanged(data, batch_size, block_size, generator=None):
-        if len(data) <= block_size:
-            raise ValueError("too short")
-        ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+        ix = _places(data, block_size, batch_size, generator)
         return data[ix], data[ix + 1]
 
     def one_hot_targets(data, block_size, batch_size, generator=None):
-        if len(data) <= block_size:
-            raise ValueError("too short")
-        ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+        ix = _places(data, block_size, batch_size, generator)
         return data[ix], F.one_hot(data[ix + 1])
 
     def places_instead_of_tokens(data, block_size, batch_size, generator=None):
-        if len(data) <= block_size:
-            raise ValueError("too short")
-        ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+        ix = _places(data, block_size, batch_size, generator)
         return ix, ix + 1
-
-    def rows_one_after_another__windows_in_a_circle(data, block_size, batch_size, generator=None):
-        windows = [data[i : i + block_size + 1] for i in range(len(data) - block_size)]
-        if not windows:
-            raise ValueError("too few tokens")
-        first = int(torch.randint(len(windows), (), generator=generator))
-        both = torch.stack([windows[(first + row) % len(windows)] for row in range(batch_size)])
-        return both[:, :-1], both[:, 1:]
 
     def tokens_from_anywhere__one_by_one(data, block_size, batch_size, generator=None):
         if len(data) < block_size + 1:

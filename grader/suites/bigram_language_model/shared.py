@@ -144,42 +144,15 @@ def expect_means(value: object, means: torch.Tensor) -> None:
 CHANGED_FLAT = ("The logits were changed.", "The targets were changed.")
 # One text with many tokens, with two and with one.
 LENGTHS = [{"texts": 1, "count": count} for count in (BLOCK, 2, 1)]
-# Wrong uses of generators in sample_batch and generate
-SEEDED_ANEW = "generator.manual_seed(123) if generator else None"
-COPY = "torch.Generator().manual_seed(generator.initial_seed()) if generator else None"
-SEED_FOR_ALL = "generator and torch.manual_seed(torch.randint(2**31, (), generator=generator).item()) and None"
+# A wrong use of generators in sample_batch and generate, and what students read.
 ALIKE = "generator or torch.Generator()"
-# torch.seed() would read the seed from a file that does not exist in the sandbox.
-UNREPEATABLE = "generator or torch.Generator().manual_seed(__import__('random').SystemRandom().getrandbits(62))"
-# About attention
-# About generators
 IGNORED = (
     "The generator is not used. Pass it on to the draw, as `generator=generator`, in a function of torch that takes "
     "one: `random` and numpy take none."
 )
-SEEDED = (
-    "The draws are the same for every state of the generator, as if the code set its seed first. The caller decides "
-    "about the state."
-)
-COPIED = (
-    "The generator decides about the draws but does not advance, as if the code drew from a copy of it. Draw from the "
-    "generator that was passed in."
-)
-OF_SEEDS = (
-    "The generator decides about the draws, but torch's global state changes too, as if the generator only drew a seed "
-    "for it. Pass the generator on to the draw."
-)
 ALWAYS_ALIKE = (
     "Without a generator every call draws the same, as if the code set a seed or made a generator with a fixed start. "
     "None means torch's global generator in its current state."
-)
-PUT_BACK = (
-    "The global state does not advance, as if the code restored it after the draw: the next call draws the same again. "
-    "Each draw should advance the state."
-)
-FROM_THE_SYSTEM = (
-    "Without a generator torch.manual_seed does not fix the draws, as if they came from the clock or the system, so "
-    "nobody can repeat a run. None means torch's global generator."
 )
 # About running means
 FUTURE_TOO = (
@@ -194,10 +167,6 @@ PRESENT_LEFT_OUT = (
     "The token itself is not part of its mean, and the first token has nothing to average. Include the token: token t "
     "averages t + 1 tokens."
 )
-NEXT_TOO = (
-    "The next token is averaged too: one position too far. A model should predict the next token, so it must not see "
-    "it."
-)
 SUMMED = "The past is added up and not divided. A mean is the sum divided by the number of tokens, t + 1 for token t."
 DIVIDED_BY_ALL = (
     "Every sum is divided by the number of all tokens of the text. Token t averages t + 1 tokens, so the divisor grows "
@@ -207,24 +176,7 @@ COLUMNS = (
     "The columns of the weights sum to one, and not the rows. A row contains the weights of one token, so each row "
     "should sum to one."
 )
-NO_GRADIENTS = (
-    "Gradients stop at the means, for example because of `.detach()`, `.item()`, or numbers taken out of the tensor. "
-    "The layers that made the tokens learn only through them."
-)
 FLOAT32 = "The code makes a float32 matrix, which does not match float64 tokens. Make it like x: `dtype=x.dtype`."
-NO_FIT = (
-    "Every call ends in an error. If it is about shapes: the weights are (T, T), with T from x, and are on the "
-    "left of x in the product, `@`. If it is about a dtype: the weights are floats in the dtype of x, and a mask is "
-    "bool, inverted by `~`."
-)
-SQUEEZED = "`squeeze()` removes every dimension of size one, so a single text, or a text of one token, loses its shape."
-CHANGED = (
-    "The caller's x was changed. Methods with an underscore and `x[…] = …` change the tensor itself: use a new tensor."
-)
-ONE_TEXT = (
-    "The texts of the batch are averaged as one long text, so later texts use the earlier ones. Texts of a batch never "
-    "exchange information."
-)
 CHARACTERS = "abcxyzABCXYZ 0189\n\t.,-'éßЖ語🙂"
 
 
