@@ -15,9 +15,11 @@ from grader.suites.bigram_language_model.shared import (
     ALIKE,
     ALWAYS_ALIKE,
     IGNORED,
+    OF_SEEDS,
     OTHER_STATE,
     SAME_STATE,
     SECOND_CALL,
+    SEED_FOR_ALL,
     B,
     expect_loss,
     mean_loss,
@@ -350,11 +352,7 @@ MISCONCEPTIONS = [
         "The caller's idx was changed. Methods with an underscore and `idx[…] = …` change the tensor itself; "
         "`torch.cat` makes a new one."),
     mistake("generator_ignored", replace(", generator=generator", ""), IGNORED),
-    mistake("generator_of_seeds", replace("for _ in",
-                "generator = generator and torch.manual_seed(torch.randint(2**31, (), generator=generator)) and None\n"
-                "        for _ in"),
-        "The generator decides about the draws, but torch's global state changes too, as if the generator only drew a "
-        "seed for it. Pass the generator on to the draw."),
+    mistake("generator_of_seeds", replace("for _ in", f"generator = {SEED_FOR_ALL}\n        for _ in"), OF_SEEDS),
     mistake("always_the_same_tokens", replace("for _ in", f"generator = {ALIKE}\n        for _ in"), ALWAYS_ALIKE),
 ]  # fmt: skip
 

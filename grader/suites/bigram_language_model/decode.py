@@ -128,8 +128,15 @@ MISCONCEPTIONS = [
     mistake("spaces_in_between", replace('"".join', '" ".join'),
         "There is something between the characters that is not in the ids. Join them with nothing between them: "
         "`''.join(…)`."),
+    mistake("no_ids_refused", replace("for number in ids:", "for number in ids or [-1]:"),
+        "An empty list of ids raises an error. encode gives it for an empty text, so the result should be an empty "
+        "text."),
     mistake("tensor_of_ids_wanted", replace("for number in ids:", "for number in ids.tolist():"),
         "The code calls a tensor method on the ids. The argument is a plain list of int, as encode returns it."),
+    mistake("ids_popped",
+        replace("vocabulary[number] for number in ids", "vocabulary[ids.pop(0)] for _ in range(len(ids))"),
+        "The caller's list is changed, as `pop` does. Read the items with a `for` loop, which does not change the "
+        "list."),
 ]  # fmt: skip
 
 

@@ -114,6 +114,8 @@ MISCONCEPTIONS = [
     mistake("ids_not_worked_out_yet", replace("[ids[character] for character in text]", "map(ids.get, text)"),
         "Nothing is computed yet: `map`, or a comprehension in round brackets, computes only on request. Use "
         "`list(…)`."),
+    mistake("empty_text_refused", replace("if unknown:", "if unknown or not text:"),
+        "An empty text raises an error. It has no characters, so its list of ids is empty."),
 ]  # fmt: skip
 
 

@@ -134,6 +134,8 @@ MISCONCEPTIONS = [
     mistake("targets_as_a_column", replace("targets.flatten()", "targets.reshape(-1, 1)"),
         "The targets became a column, (B · T, 1). They should be a flat list with one id for each prediction: (B · "
         "T,)."),
+    mistake("lonely_prediction_squeezed", replace(FLAT, "logits.flatten(0, 1).squeeze(), targets.flatten().squeeze()"),
+        "`squeeze()` removes every dimension of size one, so a single prediction is not a row any more."),
     mistake("flat_without_gradients", replace("logits.flatten", "logits.detach().flatten"),
         "The logits are cut off from the gradients, for example by `.detach()`, `.data` or `torch.no_grad()`. The "
         "loss is computed from them, and through it the whole model learns."),

@@ -9,6 +9,7 @@ import torch
 
 from grader.suites.bigram_language_model.shared import (
     ANY_LENGTH,
+    CHANGED,
     DIVIDED_BY_ALL,
     EITHER_DTYPE,
     FUTURE_TOO,
@@ -57,9 +58,7 @@ MISCONCEPTIONS = [
         "Gradients stop at the means, for example because of `.detach()`, `.item()`, or numbers taken out of the "
         "tensor. The layers that made the tokens learn only through them."),
     mistake("x_changed_by_loop",
-        replace("return torch", "x[:] = torch").replace("x],\n    )", "x],\n    )\n    return x"),
-        "The caller's x was changed. Methods with an underscore and `x[…] = …` change the tensor itself: use a new "
-        "tensor."),
+        replace("return torch", "x[:] = torch").replace("x],\n    )", "x],\n    )\n    return x"), CHANGED),
     mistake("total_of_earlier_texts_kept",
         replace("text[: token + 1].mean(dim=0)",
                 "(text[: token + 1].sum(dim=0) + x[:number].sum(dim=(0, 1))) / (token + 1)")

@@ -9,6 +9,7 @@ import torch
 
 from grader.suites.bigram_language_model.shared import (
     ANY_LENGTH,
+    CHANGED,
     COLUMNS,
     DIVIDED_BY_ALL,
     EITHER_DTYPE,
@@ -54,6 +55,7 @@ MISCONCEPTIONS = [
         "Without `keepdim=True` the sums lie along the columns, and each weight is divided by the sum of another "
         "row. Keep the sums as a column, (T, 1)."),
     mistake("float32_weights_by_matmul", replace(", dtype=x.dtype", ""), FLOAT32),
+    mistake("x_changed_by_matmul", replace("return weights @ x", "x[:] = weights @ x\n    return x"), CHANGED),
 ]  # fmt: skip
 
 

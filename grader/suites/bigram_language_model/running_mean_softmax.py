@@ -9,6 +9,7 @@ import torch
 
 from grader.suites.bigram_language_model.shared import (
     ANY_LENGTH,
+    CHANGED,
     COLUMNS,
     EITHER_DTYPE,
     FLOAT32,
@@ -67,6 +68,9 @@ MISCONCEPTIONS = [
         "The scores are already those of attention, dot products of tokens. Here all scores are zero, so that all "
         "visible tokens have the same weight. The head comes next."),
     mistake("float32_weights_by_softmax", replace(", dtype=x.dtype", ""), FLOAT32),
+    mistake("x_changed_by_softmax",
+        replace("return torch.softmax(scores, dim=-1) @ x", "x[:] = torch.softmax(scores, dim=-1) @ x\n    return x"),
+        CHANGED),
 ]  # fmt: skip
 
 

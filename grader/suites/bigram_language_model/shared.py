@@ -144,11 +144,16 @@ def expect_means(value: object, means: torch.Tensor) -> None:
 CHANGED_FLAT = ("The logits were changed.", "The targets were changed.")
 # One text with many tokens, with two and with one.
 LENGTHS = [{"texts": 1, "count": count} for count in (BLOCK, 2, 1)]
-# A wrong use of generators in sample_batch and generate, and what students read.
+# Wrong uses of generators in sample_batch and generate, and what students read.
+SEED_FOR_ALL = "generator and torch.manual_seed(torch.randint(2**31, (), generator=generator).item()) and None"
 ALIKE = "generator or torch.Generator()"
 IGNORED = (
     "The generator is not used. Pass it on to the draw, as `generator=generator`, in a function of torch that takes "
     "one: `random` and numpy take none."
+)
+OF_SEEDS = (
+    "The generator decides about the draws, but torch's global state changes too, as if the generator only drew a seed "
+    "for it. Pass the generator on to the draw."
 )
 ALWAYS_ALIKE = (
     "Without a generator every call draws the same, as if the code set a seed or made a generator with a fixed start. "
@@ -171,6 +176,9 @@ SUMMED = "The past is added up and not divided. A mean is the sum divided by the
 DIVIDED_BY_ALL = (
     "Every sum is divided by the number of all tokens of the text. Token t averages t + 1 tokens, so the divisor grows "
     "with t."
+)
+CHANGED = (
+    "The caller's x was changed. Methods with an underscore and `x[…] = …` change the tensor itself: use a new tensor."
 )
 COLUMNS = (
     "The columns of the weights sum to one, and not the rows. A row contains the weights of one token, so each row "

@@ -397,14 +397,15 @@ MISCONCEPTIONS = [
         "every key."),
     mistake("value_layer_unused", replace("self.W_value(inputs)", "inputs"),
         "W_value is made but never used: the weights mix the inputs themselves. Mix the values, W_value(inputs)."),
-    mistake("both_results", replace("weights @ values", "weights @ values, weights"),
-        "The module returns contexts and weights. The next layer needs one tensor: return only the contexts."),
     mistake("gradients_switched_off", replace("(inputs)", "(inputs).detach()", 3),
         "No gradient flows through: does `.detach()`, `.data` or `torch.no_grad()` cut off the outputs, or the "
         "outputs of the layers? So nothing below them can learn."),
     mistake("inputs_made_float32", replace("(inputs)", "(inputs.float())", 3),
         "The inputs or a tensor of your own are made float32 and do not match float64. Keep the dtype of the inputs, "
         "and make your own tensors like them."),
+    mistake("inputs_changed_in_place",
+        replace("return weights", "inputs -= inputs.mean(dim=-1, keepdim=True)\n        return weights"),
+        "The caller's inputs were changed. Other code may still need them: write `x = x - …` instead of `x -= …`."),
 ]  # fmt: skip
 
 

@@ -63,6 +63,8 @@ MISCONCEPTIONS = [
     mistake("mask_for_the_worked_example", replace("num_tokens, num_tokens", "6, 6"),
         "The mask always has the size of the worked example, six tokens. Texts have different lengths: use "
         "num_tokens."),
+    mistake("lonely_mask_squeezed", replace("triu(diagonal=1)", "triu(diagonal=1).squeeze()"),
+        "`squeeze()` removes every dimension of size one, so the mask of a single token is not a matrix."),
     mistake("visible_marked_with_floats", replace("triu(diagonal=1)", "tril().float()"),
         "The mask contains ones, as floats, for what may be seen. It should mark what to hide, with True: the part "
         "above the diagonal."),

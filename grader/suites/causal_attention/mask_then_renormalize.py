@@ -112,6 +112,9 @@ MISCONCEPTIONS = [
     mistake("renormalized_without_gradients", replace("weights.masked_fill", "weights.detach().masked_fill"),
         "Gradients stop at the result, for example because of `.detach()`, `.data` or `torch.no_grad()`. Queries and "
         "keys learn only through this result."),
+    mistake("lonely_weight_squeezed",
+        replace("past / past.sum(dim=-1, keepdim=True)", "(past / past.sum(dim=-1, keepdim=True)).squeeze()"),
+        "`squeeze()` removes every dimension of size one, so the weights of a single token are not a matrix."),
     mistake("weights_meet_float32", replace("past.sum(dim=-1, keepdim=True)", "(past @ torch.ones(len(past), 1))"),
         "The code makes a float32 tensor, which does not match float64 weights. Make it like the weights: "
         "`torch.ones_like`, or `dtype=weights.dtype`."),
@@ -159,7 +162,7 @@ def wrong_answers():
         future = torch.triu(weights, diagonal=1)
         return torch.tril(weights) / (future.sum(dim=-1, keepdim=True) + 1e-9)
 
-    def past_removed_and_columns_summed(weights):
+    def past_removed__and__columns_renormalized(weights):
         left = torch.triu(weights)
         return left / left.sum(dim=0, keepdim=True)
 
