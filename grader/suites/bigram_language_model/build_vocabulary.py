@@ -150,6 +150,3 @@ def right_answers():
 
     def one_on_another(text):
         return sorted(dict.fromkeys(text))
-
-    def ready_made(text):
-        return sorted(set(text))

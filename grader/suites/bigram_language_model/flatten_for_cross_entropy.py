@@ -213,9 +213,6 @@ def right_answers():
         # Token by token and not text by text: any order will do, if it is the same for both.
         return logits.transpose(0, 1).reshape(-1, logits.size(2)), targets.t().reshape(-1)
 
-    def one_on_another(logits, targets):
-        return logits.flatten(end_dim=-2), targets.flatten()
-
     def ready_made(logits, targets):
         B, T, C = logits.shape
         return [logits.reshape(B * T, C), targets.reshape(B * T)]

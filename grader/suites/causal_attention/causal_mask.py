@@ -116,6 +116,3 @@ def right_answers():
     def fused(num_tokens):
         places = torch.arange(num_tokens)
         return torch.greater(places[None, :], places[:, None])
-
-    def renormalizing(num_tokens):
-        return torch.ones((num_tokens, num_tokens), dtype=torch.uint8).triu_(1).to(torch.bool)
