@@ -598,6 +598,10 @@ BREAKAGES = {
             'keeps=example["keeps_dtype"]', "keeps=False",
             "tests/testing/test_visible_contracts.py::test_a_wrong_answer_fails_the_check_of_its_rule"),
         Change(
+            "the probe of a contract keeps the sizes of its criteria", "grader/testing/probes.py",
+            "if type(parameter.default) is int]", "if type(parameter.default) is bool]",
+            "tests/audit/test_derived.py::test_the_probe_of_a_contract_sees_what_its_criteria_do_not"),
+        Change(
             "a probe takes a result of another shape for the right one", "grader/testing/probes.py",
             "        if not isinstance(found, Tensor) or found.shape != right.shape:",
             "        if not isinstance(found, Tensor):",

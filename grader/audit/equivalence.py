@@ -1,8 +1,9 @@
 """Searches for a difference between a changed answer and the solution that a rule of the course covers.
 
 The probes of a unit's suite run on the solution and on the changed answer, with the same draws and the same random
-states, until one observes a difference. An exercise without probes has some that are derived from its hidden tests: the
-same calls with other draws. They find only differences in what the hidden tests observe but do not judge.
+states, until one observes a difference. One is derived from a contract's draw, and others are written by hand. An
+exercise without the latter has some that are derived from its hidden tests: the same calls with other draws. They find
+only differences in what the hidden tests observe but do not judge.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from grader.sandbox import lockdown
 from grader.sandbox.processes import ForkServer, PracticeServer, Server
 from grader.sandbox.sandbox_client import SandboxClient, Source
 from grader.testing.misconceptions import misconceptions_of
-from grader.testing.probes import Probe, probes_of
+from grader.testing.probes import Probe, contract_probes, probes_of
 from grader.testing.student import InProcessBackend
 from grader.text import ended
 
@@ -99,8 +99,9 @@ def _begin(course: Course) -> None:
 
 
 def probes_for(course: Course, exercise: str, criteria: Sequence[Criterion]) -> list[tuple[Probe, int]]:
-    """Return the probes of an exercise with the draws of each: handwritten ones, or else derived ones."""
-    return probes_of(import_file(course.suites / criteria[0].unit / f"{exercise}.py")) or derived_probes(criteria)
+    """Return the probes of an exercise with the draws of each: its contract's, and handwritten ones or else derived."""
+    suite = import_file(course.suites / criteria[0].unit / f"{exercise}.py")
+    return [*contract_probes(suite), *(probes_of(suite) or derived_probes(criteria))]
 
 
 def _results(course: Course, cases: Sequence[Case]) -> list[CaseResult]:

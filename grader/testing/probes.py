@@ -2,12 +2,16 @@
 
 A probe takes a unit's names and a Draw, and yields the observable properties of one exercise: everything that the
 course has a rule about, and nothing else. Probes are written from the rules, without a look at the hidden tests.
+
+The probe of a contract is derived from its draw, with other numbers, sizes, dtypes and memory layouts. A probe by hand
+looks at the rest: special values, refusals, random results, modules.
 """
 
 from __future__ import annotations
 
+import inspect
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, TypeVar
@@ -17,7 +21,9 @@ import torch
 from torch import Tensor, nn
 
 from grader.sandbox.values import cotangent
+from grader.testing.draws import Fresh
 from grader.testing.properties import ABSOLUTE, RELATIVE
+from grader.testing.suite import Contract
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ def probe(draws: int = DRAWS) -> Callable[[Probe], Probe]:
 
 
 def probes_of(suite: ModuleType) -> list[tuple[Probe, int]]:
-    """Return the probes of an exercise, and the number of draws of each, in the order of their definitions."""
+    """Return the probes of an exercise by hand, and the number of draws of each, in the order of their definitions."""
     return [(value, value.draws) for value in vars(suite).values() if isinstance(getattr(value, "draws", None), int)]
 
 
@@ -180,6 +186,47 @@ def call(
     yield from _gradients(function, arguments, options, parameters or {})
 
 
+class _FreshOfDraw(Fresh):
+    """Fresh inputs from a probe's draw: of its dtype unless another is asked for, some in another memory layout."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw, self.generator = draw, draw.generator
+
+    def __call__(self, *shape: int, dtype: torch.dtype | None = None) -> Tensor:
+        numbers = self.draw.normal(*shape).to(dtype or self.draw.dtype)
+        return self.draw.viewed(numbers) if self.draw.chance(0.5) else numbers
+
+
+def contract_probes(suite: ModuleType) -> list[tuple[Probe, int]]:
+    """Return the probe that is derived from an exercise's contract, if there is one, and its number of draws."""
+    test = getattr(suite, "test_contract", None)
+    contract = getattr(test, "contract", None)
+    if not isinstance(contract, Contract) or not contract.drawn:
+        return []
+    exercise, arguments = contract.drawn
+    keeps_dtype = any(part.keeps_dtype for part in contract.parts)
+
+    def probe(unit: Any, draw: Draw) -> Iterator[Property]:
+        yield from call(getattr(unit, exercise), *drawn_arguments(arguments, draw), keeps_dtype=keeps_dtype)
+
+    probe.__name__ = "test_contract"
+    probe.__wrapped__ = test  # type: ignore[attr-defined] # an error in it is the contract's
+    return [(probe, DRAWS)]
+
+
+def drawn_arguments(function: Callable[..., Sequence[Any]], draw: Draw) -> Sequence[Any]:
+    """Return arguments as a contract draws them, but with other sizes: mostly different ones, sometimes all equal."""
+    parameters = inspect.signature(function).parameters.values()
+    names = [parameter.name for parameter in parameters if type(parameter.default) is int]
+    sizes = draw.sizes(len(names), high=max(7, len(names)))
+    given: dict[str, Any] = dict(zip(names, sizes[:1] * len(names) if draw.chance(0.1) else sizes, strict=True))
+    if any(parameter.name == "dtype" for parameter in parameters):
+        given["dtype"] = draw.dtype
+    has_leading = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+    leading = draw.sizes(draw.size(0, 2), high=3) if has_leading else []
+    return function(_FreshOfDraw(draw), *leading, **given)
+
+
 def _gradients(
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
@@ -190,8 +237,11 @@ def _gradients(
     floats = [leaf.requires_grad_() for leaf in leaves if isinstance(leaf, Tensor) and leaf.is_floating_point()]
     wanted = {**{f"argument {number}": leaf for number, leaf in enumerate(floats, 1)}, **parameters}
     results = [result for result in _tensors(function(*leaves, **options)) if result.is_floating_point()]
-    total = sum((one * cotangent(one.shape, one.dtype)).sum().double() for one in results)
-    assert isinstance(total, Tensor), "there is no result that gradients could flow from"
+    parts = ((one * cotangent(one.shape, one.dtype)).sum().double() for one in results)
+    total = sum(parts, torch.zeros((), dtype=torch.float64))
+    if not total.requires_grad:
+        yield "whether gradients flow", False
+        return
     found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
     for name, gradient in zip(wanted, found, strict=True):
         yield f"the gradient of {name}", gradient

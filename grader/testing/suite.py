@@ -19,7 +19,12 @@ suite writes by hand for a module:
         example=Example({"x": numbers(2, 3)}),
     )
 
-With an example, `grader build` writes the visible counterparts of these criteria as data, for students.
+With an example, `grader build` writes the visible counterparts of these criteria as data, for students. From the draw,
+the audit derives a probe (see `grader.testing.probes`), so an exercise with a contract needs no other one, unless a
+probe should look at more than random numbers of any size. Parameters of a draw with an int as default are sizes: the
+criteria use the default, and the probe tries others. `*leading` is any number of leading dimensions:
+
+    lambda fresh, *leading, count=T, width=D, **dtype: [fresh(*leading, count, width, **dtype)]
 """
 
 from __future__ import annotations
@@ -106,22 +111,36 @@ class Given(NamedTuple):
 Asking = Callable[..., Given]
 
 
+class Drawn(NamedTuple):
+    """The name of a function, and what draws its arguments, for a derived probe."""
+
+    exercise: str
+    draw: Callable[..., Sequence[Any]]
+
+
 def asking(
-    exercise: str, draw: Callable[..., Sequence[Any]], oracle: Right, expect: Callable[[Any, Any], Any] = expect_close
+    exercise: str,
+    draw: Callable[..., Sequence[Any]],
+    oracle: Right,
+    expect: Callable[[Any, Any], Any] = expect_close,
+    is_unique: bool = True,
 ) -> Asking:
     """Return a function that draws a call of an exercise.
 
     Args:
         exercise: The name of the student's function.
-        draw: Returns the arguments; it takes fresh inputs, and what a criterion gives, such as a dtype.
+        draw: Returns the arguments; it takes fresh inputs, and what a criterion gives, such as a size or a dtype.
         oracle: Returns what the function should compute.
         expect: Checks a result; it takes the result and the right one.
+        is_unique: Whether all right answers give the same result. If not, no probe is derived that compares it.
     """
 
     def ask(student: Student, fresh: Fresh, *given: Any, **named: Any) -> Given:
         arguments, right = draw(fresh, *given, **named), oracle(student)
         return Given(getattr(student, exercise), arguments, lambda result: expect(result, right(*arguments)), right)
 
+    if is_unique:
+        ask.drawn = Drawn(exercise, draw)  # type: ignore[attr-defined]
     return ask
 
 
@@ -149,6 +168,8 @@ class Part(NamedTuple):
     """One criterion of a contract.
 
     visible: what its visible counterpart checks; see grader.testing.visible_contracts. line: where it is declared.
+    keeps_dtype: whether results should have the dtype of the arguments.
+    general: draws calls where each argument shows in the result, if that is not what the contract draws.
     """
 
     name: str
@@ -157,22 +178,35 @@ class Part(NamedTuple):
     check: Callable[[Asking, Student, Fresh], None]
     visible: str
     line: int
+    keeps_dtype: bool = False
+    general: Asking | None = None
 
 
 class Contract(NamedTuple):
-    """The criteria of an exercise that are declared, and the example for their visible counterparts."""
+    """The criteria of an exercise that are declared, and the example for their visible counterparts.
+
+    drawn: the calls of the derived probe, if any.
+    """
 
     parts: Sequence[Part]
     example: Example | None
+    drawn: Drawn | None = None
 
 
-def contract(ask: Asking, *parts: Part, example: Example | None = None) -> Callable[..., None]:
+def contract(
+    ask: Asking,
+    *parts: Part,
+    example: Example | None = None,
+    probe: Callable[..., Sequence[Any]] | None = None,
+) -> Callable[..., None]:
     """Return the test that has these criteria as its cases; `test_contract` is its name in a suite.
 
     Args:
         ask: Draws the calls of the criteria, except for those with calls of their own.
         parts: The criteria: `right_results`, `right_gradients` and `kept_arguments`.
         example: Makes the visible counterparts; without one there are none.
+        probe: Draws the arguments for the derived probe; by default what draws them for gradients, or else the
+            contract's. Write one if these are special numbers, for which most mistakes do not show.
     """
     test = placed(lambda student, fresh, check: check(ask, student, fresh))
     cases = [
@@ -180,7 +214,11 @@ def contract(ask: Asking, *parts: Part, example: Example | None = None) -> Calla
         for one in parts
     ]
     made: Callable[..., None] = pytest.mark.parametrize("check", cases)(test)
-    made.contract = Contract(parts, example)  # type: ignore[attr-defined]
+    # The numbers that gradients are tested with are general: every part of a call shows in the result.
+    every = (getattr(one, "drawn", None) for one in (*(part.general for part in parts), ask))
+    drawn: Drawn | None = next(filter(None, every), None)
+    drawn = drawn._replace(draw=probe) if drawn and probe else drawn
+    made.contract = Contract(parts, example, drawn)  # type: ignore[attr-defined]
     return made
 
 
@@ -213,7 +251,7 @@ def right_results(
                     expect_dtype(one, draw["dtype"])
 
     visible = visible or ("float64" if any("dtype" in draw for draw in draws) else "")
-    return Part(name, words, sentence, check, visible, _line())
+    return Part(name, words, sentence, check, visible, _line(), keeps_dtype)
 
 
 def right_gradients(name: str, words: str, sentence: str, ask: Asking | None = None) -> Part:
@@ -228,7 +266,7 @@ def right_gradients(name: str, words: str, sentence: str, ask: Asking | None = N
         oracle = lambda *leaves, **named: function(*leaves, *others, **named)  # noqa: E731
         expect_gradients(found, oracle_gradients(oracle, floats, dict(given.parameters)))
 
-    return Part(name, words, sentence, check, "gradients", _line())
+    return Part(name, words, sentence, check, "gradients", _line(), general=ask)
 
 
 def kept_arguments(name: str, words: str, sentence: str, *changed: str, ask: Asking | None = None) -> Part:
