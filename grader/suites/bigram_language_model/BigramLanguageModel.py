@@ -360,7 +360,7 @@ MISCONCEPTIONS = [
 # -- probes --------------------------------------------------------------------------------------------------------
 
 
-def model_with_of_probes(unit: Any, table: Tensor) -> tuple[Any, Tensor]:
+def drawn_model(unit: Any, table: Tensor) -> tuple[Any, Tensor]:
     """Return a model with this table, and the table as its parameter."""
     model = unit.BigramLanguageModel(len(table))
     return model, set_to(model.token_embedding_table.weight, table)
@@ -369,7 +369,7 @@ def model_with_of_probes(unit: Any, table: Tensor) -> tuple[Any, Tensor]:
 @probe()
 def logits_and_loss(unit: Any, draw: Draw) -> Iterator[Property]:
     batch, num_tokens, vocabulary = draw.sizes(3)
-    model, table = model_with_of_probes(unit, draw.normal(vocabulary, vocabulary, dtype=torch.float32))
+    model, table = drawn_model(unit, draw.normal(vocabulary, vocabulary, dtype=torch.float32))
     yield "what the table is", (isinstance(model.token_embedding_table, nn.Embedding), has_parameters(model, [table]))
     model.train(draw.chance(0.5))
     idx, targets = (draw.integers(0, vocabulary, batch, num_tokens) for _ in range(2))
@@ -386,7 +386,7 @@ def sure_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
     """With this table each token has only one possible successor, so the result is not random."""
     batch, num_tokens, vocabulary = draw.sizes(3)
     after = torch.tensor(draw.random.sample(range(vocabulary), vocabulary))
-    model, _ = model_with_of_probes(unit, 60.0 * one_hot(after, vocabulary))
+    model, _ = drawn_model(unit, 60.0 * one_hot(after, vocabulary))
     idx = draw.integers(0, vocabulary, batch, num_tokens)
     given = idx.clone()
     options = draw.pick({}, {"generator": draw.generator})
@@ -398,7 +398,7 @@ def sure_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
 
 @probe(draws=6)
 def likelihood_of_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
-    model, _ = model_with_of_probes(unit, draw.normal(3, 3, dtype=torch.float32, scale=1.2))
+    model, _ = drawn_model(unit, draw.normal(3, 3, dtype=torch.float32, scale=1.2))
     options = draw.pick({}, {"generator": draw.generator})
     # Every prompt ends with the same token, after any other, and three tokens are generated.
     prompts = torch.stack([draw.integers(0, 3, 3000), torch.full((3000,), draw.number % 3)], dim=1)
@@ -411,7 +411,7 @@ def likelihood_of_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
 
 @probe(draws=2)
 def unlikely_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
-    model, _ = model_with_of_probes(unit, torch.linspace(0, 0.4, 40).repeat(40, 1))
+    model, _ = drawn_model(unit, torch.linspace(0, 0.4, 40).repeat(40, 1))
     options = draw.pick({}, {"generator": draw.generator})
     drawn = model.generate(torch.zeros(4000, 1, dtype=torch.long), 1, **options)[:, 1]
     # Each has 2 % or more, so one of them is missing once in 1e33.
@@ -423,7 +423,7 @@ def where_tokens_are_drawn(unit: Any, draw: Draw) -> Iterator[Property]:
     def result_with(generator: torch.Generator | None) -> Tensor:
         return model.generate(prompts, 6, generator=generator)
 
-    model, _ = model_with_of_probes(unit, draw.normal(5, 5, dtype=torch.float32, scale=0.3))
+    model, _ = drawn_model(unit, draw.normal(5, 5, dtype=torch.float32, scale=0.3))
     prompts = draw.integers(0, 5, 12, 2)
     yield from draws_from_generator(result_with, draw.number)
 

@@ -156,7 +156,7 @@ MISCONCEPTIONS = [
 
 
 @probe()
-def mean_loss_of_probes(unit: Any, draw: Draw) -> Iterator[Property]:
+def loss_of_any_logits(unit: Any, draw: Draw) -> Iterator[Property]:
     rows, vocabulary = draw.sizes(2)
     logits = draw.normal(rows, vocabulary)
     if draw.chance(0.4):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import torch
 
 from grader.suites.bigram_language_model.shared import (
@@ -21,11 +18,9 @@ from grader.suites.bigram_language_model.shared import (
     SUMMED,
     averaging,
     expect_means,
-    tokens_for,
 )
 from grader.testing.draws import numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.suite import IN_BOTH_DTYPES, Example, contract, kept_arguments, right_gradients, right_results
 
 test_contract = contract(
@@ -66,14 +61,6 @@ MISCONCEPTIONS = [
         "The running total keeps the tokens of the texts before, so only the first text is right. Set it to zero "
         "before each text."),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def means_by_a_loop(unit: Any, draw: Draw) -> Iterator[Property]:
-    yield from call(unit.running_mean_loop, tokens_for(draw))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import torch
 
 from grader.suites.bigram_language_model.shared import (
@@ -24,11 +21,9 @@ from grader.suites.bigram_language_model.shared import (
     SUMMED,
     averaging,
     expect_means,
-    tokens_for,
 )
 from grader.testing.draws import numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.suite import IN_BOTH_DTYPES, Example, contract, kept_arguments, right_gradients, right_results
 
 test_contract = contract(
@@ -57,14 +52,6 @@ MISCONCEPTIONS = [
     mistake("float32_weights_by_matmul", replace(", dtype=x.dtype", ""), FLOAT32),
     mistake("x_changed_by_matmul", replace("return weights @ x", "x[:] = weights @ x\n    return x"), CHANGED),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def means_by_a_product(unit: Any, draw: Draw) -> Iterator[Property]:
-    yield from call(unit.running_mean_matmul, tokens_for(draw))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import torch
 
 from grader.suites.bigram_language_model.shared import (
@@ -21,11 +18,9 @@ from grader.suites.bigram_language_model.shared import (
     PRESENT_LEFT_OUT,
     averaging,
     expect_means,
-    tokens_for,
 )
 from grader.testing.draws import numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.suite import IN_BOTH_DTYPES, Example, contract, kept_arguments, right_gradients, right_results
 
 test_contract = contract(
@@ -72,14 +67,6 @@ MISCONCEPTIONS = [
         replace("return torch.softmax(scores, dim=-1) @ x", "x[:] = torch.softmax(scores, dim=-1) @ x\n    return x"),
         CHANGED),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def means_by_a_softmax(unit: Any, draw: Draw) -> Iterator[Property]:
-    yield from call(unit.running_mean_softmax, tokens_for(draw))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from grader.suites.causal import Parts
 from grader.suites.generation import T
@@ -131,8 +130,10 @@ def expect_last_mean(value: object, means: torch.Tensor) -> None:
 def averaging(exercise: str, expect: Callable[[Any, Any], None] = expect_last_mean) -> Asking:
     """Return a function that draws a call of one of the three running means."""
 
-    def draw(fresh: Fresh, texts: int = B, count: int = T, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
-        return [fresh(texts, count, N_EMBD, dtype=dtype)]
+    def draw(
+        fresh: Fresh, texts: int = B, count: int = T, width: int = N_EMBD, dtype: torch.dtype = torch.float32
+    ) -> list[torch.Tensor]:
+        return [fresh(texts, count, width, dtype=dtype)]
 
     return asking(exercise, draw, lambda student: functools.partial(running_mean, student), expect)
 
@@ -194,7 +195,3 @@ def text_of(draw: Draw, characters: list[str] | str, low: int = 0) -> str:
 
 def vocabulary_for(draw: Draw) -> list[str]:
     return sorted(draw.random.sample(CHARACTERS, draw.size(1, 12)))
-
-
-def tokens_for(draw: Draw) -> Tensor:
-    return draw.normal(*draw.sizes(3)) if draw.chance(0.95) else draw.normal(2, 20, 3)

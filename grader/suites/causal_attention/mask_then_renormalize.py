@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import torch
 
@@ -12,7 +11,6 @@ from grader.suites.causal_attention.shared import T, softmax_weights
 from grader.testing.checks import expect_close, expect_tensor
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
@@ -72,7 +70,8 @@ test_contract = contract(
     right_gradients(
         "gradients_of_renormalizing", "gradients flow to the weights",
         "Gradients of the result should flow to the weights in the argument.",
-        ask=asking("mask_then_renormalize", lambda fresh: [softmax(fresh(T, T) / 2)], renormalized_of)),
+        ask=asking("mask_then_renormalize", lambda fresh, count=T: [softmax(fresh(count, count) / 2)],
+                   renormalized_of)),
     example=Example({"weights": torch.tensor([[0.5, 0.2, 0.3], [0.3, 0.3, 0.4], [0.4, 0.35, 0.25]])}),
 )  # fmt: skip
 
@@ -122,17 +121,6 @@ MISCONCEPTIONS = [
         "The code uses a third dimension, such as dim 2. Here the argument is a single matrix, (T, T), without a "
         "batch. Count from the end: -1 is always the last dimension."),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def past_weights(unit: Any, draw: Draw) -> Iterator[Property]:
-    num_tokens = draw.size(1, 8)
-    # No weight near zero: gradients are differences of terms such as 1 / weight, and float32 rounds each of them.
-    scores = draw.normal(num_tokens, num_tokens, scale=0.3)
-    yield from call(unit.mask_then_renormalize, torch.softmax(scores, dim=-1))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

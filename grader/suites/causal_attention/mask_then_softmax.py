@@ -44,7 +44,7 @@ from grader.suites.causal_attention.shared import (
 from grader.testing.checks import expect_close, expect_tensor, expect_true
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
+from grader.testing.probes import Draw, Property, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
@@ -137,6 +137,8 @@ test_contract = contract(
         "Gradients of the weights should flow to the scores, and be zero for scores of the future.",
         ask=calls(lambda fresh: [fresh(T, T), D_K])),
     example=Example({"scores": numbers(4, 4), "d_k": 3}),
+    # The scores of the future are up to 10,000 ahead.
+    probe=lambda fresh, t=T, d_k=D_K: [fresh(t, t) + 10.0 ** fresh.order(5)[0] * torch.ones(t, t).triu(1), d_k],
 )  # fmt: skip
 
 
@@ -197,15 +199,6 @@ MISCONCEPTIONS = [
 
 
 # -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def softmax_of_the_past(unit: Any, draw: Draw) -> Iterator[Property]:
-    num_tokens, d_k = draw.sizes(2, 1, 8)
-    scores = draw.normal(num_tokens, num_tokens)
-    if draw.chance(0.3):
-        scores += draw.pick(300, 1_000, 10_000) * torch.ones_like(scores).triu(diagonal=1)
-    yield from call(unit.mask_then_softmax, scores, d_k)
 
 
 @probe(draws=5)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from grader.suites.encoder_decoder_attention.shared import (
     ADDED,
     EXCHANGED,
@@ -16,12 +13,10 @@ from grader.suites.encoder_decoder_attention.shared import (
     expect_order,
     ordered_states,
     states,
-    states_and_matrices,
 )
 from grader.testing.checks import expect_close
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
@@ -122,14 +117,6 @@ MISCONCEPTIONS = [
         "The caller's encoder states were changed. They are needed again for the context. `+=` and methods with an "
         "underscore at the end change the tensor itself, so write `x = x + …`."),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def scores_of_states(unit: Any, draw: Draw) -> Iterator[Property]:
-    yield from call(unit.additive_scores, *states_and_matrices(draw))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

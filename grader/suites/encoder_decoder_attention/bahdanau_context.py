@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -21,13 +21,11 @@ from grader.suites.encoder_decoder_attention.shared import (
     ordered_states,
     softmax_of,
     states,
-    states_and_matrices,
     states_with,
 )
 from grader.testing.checks import expect_close, expect_tensor, expect_true, expect_values
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
@@ -200,14 +198,6 @@ MISCONCEPTIONS = [
         "The caller's encoder states were multiplied by the weights in place. The next word of the translation needs "
         "them again: write `x = x * …` instead of `x *= …`."),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def context_and_weights_of_probes(unit: Any, draw: Draw) -> Iterator[Property]:
-    yield from call(unit.bahdanau_context, *states_and_matrices(draw))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -11,7 +10,6 @@ from grader.suites.encoder_decoder_attention.shared import HIDDEN, D, Function, 
 from grader.testing.checks import expect_close, expect_tensor, expect_true
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
@@ -175,16 +173,6 @@ MISCONCEPTIONS = [
         "One of the caller's arguments was changed. `+=` and methods with an underscore at the end change the tensor "
         "itself. Write `x = x + …`, which makes a new one."),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def states_of_a_text(unit: Any, draw: Draw) -> Iterator[Property]:
-    num_tokens, d, h = draw.sizes(3)
-    matrices = draw.normal(d, h, scale=d**-0.5), draw.normal(h, h, scale=h**-0.5)
-    yield from call(unit.rnn_hidden_states, draw.normal(num_tokens, d), *matrices, draw.normal(h))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

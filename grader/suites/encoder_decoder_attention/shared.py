@@ -18,7 +18,6 @@ import torch
 
 from grader.testing.checks import expect_tensor, expect_true
 from grader.testing.draws import Fresh, numbers
-from grader.testing.probes import Draw
 from grader.testing.student import Student
 
 # All different, so that mixed-up dimensions show.
@@ -109,6 +108,7 @@ def expect_order(value: Any, right: torch.Tensor) -> None:
 
 def states(fresh: Fresh, count: int = T, hidden: int = HIDDEN, added: int = ADDED) -> list[torch.Tensor]:
     """Random arguments of additive attention."""
+    hidden = max(hidden, 2)  # so that a right answer may squeeze a context of shape (1, h)
     matrices = [fresh(hidden, added) / hidden**0.5 for _ in range(2)]
     return [fresh(hidden), fresh(count, hidden), *matrices, fresh(added)]
 
@@ -121,18 +121,6 @@ EXCHANGED = (
     "The two matrices are swapped. Both are (h, a), so there is no error. W_decoder belongs to the decoder's state and "
     "W_encoder to the encoder's states."
 )
-
-
-def states_and_matrices(draw: Draw) -> list[torch.Tensor]:
-    num_tokens, h, a = draw.sizes(3)
-    h = max(h, 2)  # so that a right answer may squeeze a context of shape (1, h)
-    return [
-        draw.normal(h),
-        draw.normal(num_tokens, h),
-        draw.normal(h, a, scale=h**-0.5),
-        draw.normal(h, a, scale=h**-0.5),
-        draw.normal(a),
-    ]
 
 
 # Fixed arguments for visible tests.

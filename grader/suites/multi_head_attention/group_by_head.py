@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from grader.suites.multi_head_attention.shared import (
     A_VIEW,
     ALL_EQUAL,
@@ -27,7 +24,6 @@ from grader.suites.multi_head_attention.shared import (
 from grader.testing.checks import expect_close
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import Example, contract, kept_arguments, right_results, rule
 
@@ -40,7 +36,7 @@ def test_the_tokens_of_each_head_stand_together(student: Student, fresh: Fresh) 
         expect_close(student.group_by_head(x), group(x))
 
 
-GROUPING = moving("group_by_head", lambda fresh: (fresh(B, T, H, HEAD_DIM),), B, H, T, HEAD_DIM)
+GROUPING = moving("group_by_head", lambda fresh, b=B, t=T, h=H, d=HEAD_DIM: (fresh(b, t, h, d),), B, H, T, HEAD_DIM)
 
 
 test_contract = contract(
@@ -89,14 +85,6 @@ MISCONCEPTIONS = [
     mistake("grouped_without_gradients", replace("x.transpose", "x.data.transpose"), DETACHED),
     mistake("transposed_in_place", replace("transpose(", "transpose_("), CHANGED),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def tokens_grouped(unit: Any, draw: Draw) -> Iterator[Property]:
-    yield from call(unit.group_by_head, draw.viewed(draw.normal(*draw.sizes(4))))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import torch
 
 from grader.suites.multi_head_attention.shared import (
@@ -24,7 +21,6 @@ from grader.suites.multi_head_attention.shared import (
 from grader.testing.checks import expect_close, expect_same, expect_tensor, expect_true, expect_values
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import asking, contract, right_gradients, rule
 
@@ -68,7 +64,8 @@ def test_scoring_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> N
 
 
 test_contract = contract(
-    asking("head_scores", lambda fresh: [fresh(B, H, T, HEAD_DIM) for _ in range(2)], lambda _: dot_products),
+    asking("head_scores", lambda fresh, b=B, h=H, t=T, d=HEAD_DIM: [fresh(b, h, t, d) for _ in range(2)],
+           lambda _: dot_products),
     right_gradients(
         "gradients_of_scores", "gradients flow to both",
         "Gradients of the scores should flow to the queries and to the keys."),
@@ -135,15 +132,6 @@ MISCONCEPTIONS = [
         "The scores are already divided by head_dim here. They should be plain dot products; the next exercise "
         "scales them once, by a root."),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def scores_by_head(unit: Any, draw: Draw) -> Iterator[Property]:
-    shape = draw.sizes(4)
-    yield from call(unit.head_scores, draw.viewed(draw.normal(*shape)), draw.viewed(draw.normal(*shape)))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from grader.suites.multi_head_attention.shared import (
     ALL_EQUAL,
     ALL_ONE,
@@ -25,7 +22,6 @@ from grader.suites.multi_head_attention.shared import (
 from grader.testing.checks import expect_close
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import Example, contract, expect_right, kept_arguments, rule
 
@@ -42,7 +38,9 @@ def test_the_heads_of_each_token_stand_side_by_side(student: Student, fresh: Fre
 
 
 # The memory layout after split_heads, for which even `view` works.
-MERGING = moving("merge_heads", lambda fresh: (fresh(B, T, H, HEAD_DIM).transpose(1, 2),), B, T, D_OUT)
+MERGING = moving(
+    "merge_heads", lambda fresh, b=B, t=T, h=H, d=HEAD_DIM: (fresh(b, t, h, d).transpose(1, 2),), B, T, D_OUT
+)
 
 
 test_contract = contract(
@@ -107,14 +105,6 @@ MISCONCEPTIONS = [
         "The shape is read as (B, T, H, head_dim), but x is (B, H, T, head_dim). So heads and tokens are exchanged "
         "in the new shape. Read the sizes in the order of x."),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def heads_merged(unit: Any, draw: Draw) -> Iterator[Property]:
-    yield from call(unit.merge_heads, draw.viewed(draw.normal(*draw.sizes(4))))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ fits each query so well that it gets all the weight, whatever the scores are div
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -198,10 +199,11 @@ def unrolled_view(fresh: Fresh) -> torch.Tensor:
     return fresh(B, H, T, HEAD_DIM).transpose(1, 2)  # (B, H, T, head_dim) -> (B, T, H, head_dim)
 
 
-def moving(exercise: str, draw: Callable[[Fresh], Sequence[Any]], *shape: int) -> Asking:
+def moving(exercise: str, draw: Callable[..., Sequence[Any]], *shape: int) -> Asking:
     """Return a call of one of these four exercises whose result should have the numbers of x and this shape."""
     ask = asking(exercise, draw, lambda _: lambda x, *_heads: x, lambda result, x: expect_moved(result, x, shape))
 
+    @functools.wraps(ask)  # its probe is derived from the same draw
     def moved(student: Student, fresh: Fresh) -> Given:
         if exercise == "split_heads":
             splitting(student)  # expects substitutes of unroll_heads and group_by_head too

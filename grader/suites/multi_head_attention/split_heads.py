@@ -36,7 +36,7 @@ from grader.suites.multi_head_attention.shared import (
 from grader.testing.checks import expect_close, expect_error
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe, refusal
+from grader.testing.probes import Draw, Property, probe, refusal
 from grader.testing.student import Student
 from grader.testing.suite import Example, contract, kept_arguments, right_results, rule
 
@@ -60,7 +60,7 @@ def test_splitting_refuses_heads_that_do_not_divide(student: Student, fresh: Fre
     expect_error(functools.partial(student.split_heads, x, NOT_DIVIDING))
 
 
-SPLITTING = moving("split_heads", lambda fresh: (fresh(B, T, D_OUT), H), B, H, T, HEAD_DIM)
+SPLITTING = moving("split_heads", lambda fresh, b=B, t=T, h=H, d=HEAD_DIM: (fresh(b, t, h * d), h), B, H, T, HEAD_DIM)
 
 
 test_contract = contract(
@@ -119,12 +119,6 @@ MISCONCEPTIONS = [
 
 
 # -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def heads_split(unit: Any, draw: Draw) -> Iterator[Property]:
-    batch, num_tokens, num_heads, head_dim = draw.sizes(4)
-    yield from call(unit.split_heads, draw.viewed(draw.normal(batch, num_tokens, num_heads * head_dim)), num_heads)
 
 
 @probe(draws=200)

@@ -35,7 +35,7 @@ from grader.suites.multi_head_attention.shared import (
 from grader.testing.checks import expect_close, expect_error
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe, refusal
+from grader.testing.probes import Draw, Property, probe, refusal
 from grader.testing.student import Student
 from grader.testing.suite import Example, contract, kept_arguments, right_results, rule
 
@@ -57,7 +57,7 @@ def test_unrolling_refuses_heads_that_do_not_divide(student: Student, fresh: Fre
     expect_error(functools.partial(student.unroll_heads, x, NOT_DIVIDING))
 
 
-UNROLLING = moving("unroll_heads", lambda fresh: (fresh(B, T, D_OUT), H), B, T, H, HEAD_DIM)
+UNROLLING = moving("unroll_heads", lambda fresh, b=B, t=T, h=H, d=HEAD_DIM: (fresh(b, t, h * d), h), B, T, H, HEAD_DIM)
 
 
 test_contract = contract(
@@ -113,12 +113,6 @@ MISCONCEPTIONS = [
 
 
 # -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def heads_unrolled(unit: Any, draw: Draw) -> Iterator[Property]:
-    batch, num_tokens, num_heads, head_dim = draw.sizes(4)
-    yield from call(unit.unroll_heads, draw.viewed(draw.normal(batch, num_tokens, num_heads * head_dim)), num_heads)
 
 
 @probe(draws=200)

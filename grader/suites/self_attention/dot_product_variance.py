@@ -204,7 +204,7 @@ MISCONCEPTIONS = [
 
 
 @probe(draws=6)
-def variances_of_probes(unit: Any, draw: Draw) -> Iterator[Property]:
+def variance_of_many_pairs(unit: Any, draw: Draw) -> Iterator[Property]:
     d_k, samples = (1, 2, 5, 16, 64, 300)[draw.number % 6], 20_000
     generator = draw.pick([], [torch.Generator().manual_seed(draw.number)])
     plain, scaled = unit.dot_product_variance(d_k, samples, *generator)

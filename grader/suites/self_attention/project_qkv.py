@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import torch
 
 from grader.suites.self_attention.shared import (
@@ -12,7 +9,6 @@ from grader.suites.self_attention.shared import (
     D_OUT,
     IN_A_DICT,
     MATRICES,
-    NAMES,
     NUMPY,
     T,
     begun_with,
@@ -22,7 +18,6 @@ from grader.suites.self_attention.shared import (
 from grader.testing.checks import expect_close, expect_values
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import Example, asking, contract, kept_arguments, right_gradients, rule
 
@@ -70,8 +65,10 @@ def expect_projections(result: object, right: tuple[torch.Tensor, ...]) -> None:
 
 
 test_contract = contract(
-    asking("project_qkv", lambda fresh: [fresh(T, D_IN), *(fresh(D_IN, D_OUT) for _ in MATRICES)],
-           lambda _: projections, expect_projections),
+    asking(
+        "project_qkv",
+        lambda fresh, count=T, d_in=D_IN, d_out=D_OUT: [fresh(count, d_in), *(fresh(d_in, d_out) for _ in MATRICES)],
+        lambda _: projections, expect_projections),
     right_gradients(
         "gradients_of_the_projections", "gradients flow to the inputs and to all three matrices",
         "Gradients of the queries, keys and values should flow to the inputs and to each of the three matrices."),
@@ -156,16 +153,6 @@ MISCONCEPTIONS = [
     mistake("numpy_in_the_projections",
         replace("inputs @ W_query", "torch.from_numpy(inputs.numpy() @ W_query.numpy())"), NUMPY),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def projections_of_probes(unit: Any, draw: Draw) -> Iterator[Property]:
-    num_tokens, d_in, d_out = draw.sizes(3)
-    matrices = [draw.normal(d_in, d_out) for _ in NAMES]
-    yield from call(unit.project_qkv, draw.normal(num_tokens, d_in), *matrices)
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

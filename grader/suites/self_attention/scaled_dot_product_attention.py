@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+import functools
+from collections.abc import Callable
 
 import torch
 
@@ -51,7 +51,6 @@ from grader.suites.self_attention.shared import (
 from grader.testing.checks import expect_close, expect_tensor, expect_true, expect_values
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
@@ -72,8 +71,10 @@ def decisive(fresh: Fresh, queries: int = T, keys: int = T, dtype: torch.dtype =
     return [*(one.to(dtype) for one in pair), fresh(keys, D_V, dtype=dtype)]
 
 
-def with_leading(fresh: Fresh, *leading: int) -> list[torch.Tensor]:
-    return [fresh(*leading, T, D_K), fresh(*leading, T_K, D_K), fresh(*leading, T_K, D_V)]
+def with_leading(
+    fresh: Fresh, *leading: int, queries: int = T, keys: int = T_K, d_k: int = D_K, d_v: int = D_V
+) -> list[torch.Tensor]:
+    return [fresh(*leading, queries, d_k), fresh(*leading, keys, d_k), fresh(*leading, keys, d_v)]
 
 
 def split_into_heads(fresh: Fresh) -> list[torch.Tensor]:
@@ -118,7 +119,7 @@ test_contract = contract(
     right_gradients(
         "gradients_of_attention", "gradients flow to queries, keys and values",
         "Gradients of the contexts and of the weights should flow to the queries, the keys and the values.",
-        ask=calls(lambda fresh: [fresh(T, D_K), fresh(T, D_K), fresh(T, D_V)])),
+        ask=calls(functools.partial(with_leading, keys=T))),
     kept_arguments(
         "attention_leaves_its_arguments_alone", "the arguments are not changed",
         "The result should be correct, and the call should not change queries, keys or values.",
@@ -337,22 +338,6 @@ MISCONCEPTIONS = [
     mistake("numpy_on_the_way", replace("torch.softmax(scores", "torch.softmax(torch.from_numpy(scores.numpy())"),
         NUMPY),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def contexts_and_weights(unit: Any, draw: Draw) -> Iterator[Property]:
-    queries, keys, d_k, d_v = draw.sizes(4)
-    leading = draw.sizes(draw.size(0, 2), 1, 3)
-    yield from call(
-        unit.scaled_dot_product_attention,
-        draw.viewed(draw.normal(*leading, queries, d_k)),
-        draw.viewed(draw.normal(*leading, keys, d_k)),
-        draw.viewed(draw.normal(*leading, keys, d_v)),
-        keeps_dtype=True,
-    )
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

@@ -297,7 +297,7 @@ MISCONCEPTIONS = [
 # -- probes --------------------------------------------------------------------------------------------------------
 
 
-class Matrices_of_probes(nn.Module):
+class ThreeMatrices(nn.Module):
     """The module that transfer_weights changes. It computes attention by the rules of SelfAttention_v1."""
 
     def __init__(self, d_in: int, d_out: int) -> None:
@@ -323,12 +323,12 @@ def attended(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return torch.softmax(queries @ keys.T / queries.shape[-1] ** 0.5, dim=-1) @ values
 
 
-def source_and_target(draw: Draw) -> tuple[Layers, Matrices_of_probes, Tensor]:
+def source_and_target(draw: Draw) -> tuple[Layers, ThreeMatrices, Tensor]:
     """Return both modules, the first with zero biases or without biases, and inputs for both."""
     num_tokens, d_in, d_out = draw.sizes(3)
     if draw.chance(0.3):
         d_out = d_in
-    source, target = Layers(d_in, d_out, bias=draw.chance(0.4)), Matrices_of_probes(d_in, d_out)
+    source, target = Layers(d_in, d_out, bias=draw.chance(0.4)), ThreeMatrices(d_in, d_out)
     set_drawn_layers(draw, source.float(), NAMES)
     for name in NAMES:
         layer = getattr(source, name)
@@ -350,7 +350,7 @@ def outputs_after_the_transfer(unit: Any, draw: Draw) -> Iterator[Property]:
     yield "whether the source is unchanged", alike(state_of(source), before)
     yield "the outputs of the source", source(inputs)
     yield "the outputs", target(inputs)
-    yield "the outputs computed from the weights", Matrices_of_probes.forward(target, inputs)
+    yield "the outputs computed from the weights", ThreeMatrices.forward(target, inputs)
     for name in NAMES:
         matrix = getattr(target, name)
         yield f"what {name} is", (isinstance(matrix, nn.Parameter), tuple(matrix.shape))
@@ -360,7 +360,7 @@ def outputs_after_the_transfer(unit: Any, draw: Draw) -> Iterator[Property]:
 @probe(draws=300)
 def biases_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, d_out = draw.sizes(2)
-    source, target = Layers(d_in, d_out, bias=True), Matrices_of_probes(d_in, d_out)
+    source, target = Layers(d_in, d_out, bias=True), ThreeMatrices(d_in, d_out)
     for name in NAMES:
         nn.init.zeros_(getattr(source, name).bias)
     biased = [getattr(source, name).bias for name in draw.random.sample(NAMES, draw.pick(1, 1, 1, 2, 3))]

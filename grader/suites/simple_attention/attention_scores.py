@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -11,7 +10,6 @@ from grader.suites.simple_attention.shared import D, T, scores_of
 from grader.testing.checks import expect_close, expect_tensor, expect_true
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
@@ -76,7 +74,7 @@ test_contract = contract(
     right_gradients(
         "gradients_of_scores", "gradients flow to the query and to the inputs",
         "Gradients of the scores should flow to the query and to the inputs.",
-        ask=asking("attention_scores", lambda fresh: [fresh(D), fresh(T, D)], scores_of)),
+        ask=asking("attention_scores", lambda fresh, count=T, d=D: [fresh(d), fresh(count, d)], scores_of)),
     kept_arguments(
         "scoring_leaves_its_arguments_alone", "the arguments are not changed",
         "The scores should have the right order, and the call should not change query or inputs.",
@@ -125,15 +123,6 @@ MISCONCEPTIONS = [
         "Only the score of the first token is returned, as with a `return` inside the loop. Collect a score for each "
         "token first."),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def scores_of_a_query(unit: Any, draw: Draw) -> Iterator[Property]:
-    num_tokens, d = draw.sizes(2)
-    yield from call(unit.attention_scores, draw.normal(d), draw.normal(num_tokens, d))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from typing import Any
 
 import torch
 
@@ -12,7 +10,6 @@ from grader.suites.simple_attention.shared import D, T, context_of, single_nonze
 from grader.testing.checks import expect_close
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
@@ -79,6 +76,7 @@ test_contract = contract(
         "mixing_leaves_its_arguments_alone", "the arguments are not changed",
         "The context should be correct, and the call should not change weights or inputs.", "An argument was changed."),
     example=Example({"weights": numbers(5), "inputs": numbers(5, 3)}),
+    probe=lambda fresh, count=T, d=D: [fresh(count), fresh(count, d)],
 )  # fmt: skip
 
 
@@ -119,15 +117,6 @@ MISCONCEPTIONS = [
     mistake("first_row_only", replace("weights @ inputs", "weights[0] * inputs[0]"),
         "Only the first weighted row is returned, as with a `return` inside the loop. Add up all rows first."),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def weighted_sum(unit: Any, draw: Draw) -> Iterator[Property]:
-    num_tokens, d = draw.sizes(2)
-    yield from call(unit.context_vector, draw.normal(num_tokens), draw.normal(num_tokens, d))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

@@ -180,10 +180,8 @@ MISCONCEPTIONS = [
 
 # -- probes --------------------------------------------------------------------------------------------------------
 
-Numbers_of_probes = Sequence[float] | torch.Tensor
 
-
-def numbers_for(draw: Draw, count: int) -> Numbers_of_probes:
+def numbers_for(draw: Draw, count: int) -> Numbers:
     """Return a sequence of `count` numbers, of any type that dot_product takes."""
     # All ints or all floats: a mixture would give products of two dtypes with a tensor of ints.
     numbers: list[float] = [draw.random.gauss(0, 3) for _ in range(count)]

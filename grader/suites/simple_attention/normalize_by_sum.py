@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import torch
 
 from grader.suites.simple_attention.shared import DOMINANT, T, normalized, one_entry, single_nonzero
 from grader.testing.checks import expect_close
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
@@ -48,6 +44,14 @@ def test_any_number_of_scores_is_divided(student: Student, fresh: Fresh) -> None
         expect_close(student.normalize_by_sum(scores), normalized(scores))
 
 
+def far_from_zero(fresh: Fresh, count: int = T) -> list[torch.Tensor]:
+    """Return scores (T,) of any sign. A sum near zero makes any answer inexact."""
+    scores = fresh(count)
+    while scores.sum().abs() < 0.2 * scores.abs().sum():
+        scores = fresh(count)
+    return [scores]
+
+
 DIVIDED = asking("normalize_by_sum", one_entry, lambda _: normalized)
 
 
@@ -65,6 +69,7 @@ test_contract = contract(
         "dividing_leaves_the_scores_alone", "the scores are not changed",
         "The result should be correct, and the call should not change the scores.", "The scores were changed."),
     example=Example({"scores": torch.tensor([2.0, 0.5, 1.5, 4.0])}),
+    probe=far_from_zero,
 )  # fmt: skip
 
 
@@ -99,20 +104,6 @@ MISCONCEPTIONS = [
         "The caller's scores were divided in place, by `/=` or `div_`. The caller may still need the old scores: `/` "
         "makes a new tensor."),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def shares_of_a_sum(unit: Any, draw: Draw) -> Iterator[Property]:
-    scores = draw.normal(draw.size(1, 8))
-    if draw.chance(0.3):
-        scores = draw.pick(1, -1) * scores.abs()
-    # A sum near zero makes any answer inexact.
-    while scores.sum().abs() < 0.2 * scores.abs().sum():
-        scores = draw.normal(len(scores))
-    yield from call(unit.normalize_by_sum, scores)
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,7 +11,6 @@ from grader.suites.simple_attention.shared import D, T, context_of, scores_of, s
 from grader.testing.checks import expect_close, expect_tensor, expect_true, expect_values
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
-from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
@@ -151,6 +150,7 @@ test_contract = contract(
         "Contexts and weights should be correct, and the call should not change the inputs.",
         "The inputs were changed."),
     example=Example({"inputs": numbers(4, 3)}),
+    probe=lambda fresh, count=T, d=D: [fresh(count, d)],
 )  # fmt: skip
 
 
@@ -202,15 +202,6 @@ MISCONCEPTIONS = [
         "The contexts overwrote the caller's inputs. Every context needs the old inputs, and the caller may need "
         "them too: make a new tensor."),
 ]  # fmt: skip
-
-
-# -- probes --------------------------------------------------------------------------------------------------------
-
-
-@probe()
-def contexts_and_weights(unit: Any, draw: Draw) -> Iterator[Property]:
-    num_tokens, d = draw.sizes(2)
-    yield from call(unit.simple_self_attention, draw.normal(num_tokens, d))
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

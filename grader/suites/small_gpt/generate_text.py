@@ -342,7 +342,7 @@ class Rarest(nn.Module):
         return (-1000 * (seen.sum(1, keepdim=True) + 99 * seen) - 30 * torch.arange(self.kinds)).float()
 
 
-def table_model_of_probes(table: Tensor) -> nn.Embedding:
+def embedding_of(table: Tensor) -> nn.Embedding:
     return nn.Embedding.from_pretrained(table.float())
 
 
@@ -364,7 +364,7 @@ def sure_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
 
 @probe(draws=6)
 def likelihood_of_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
-    model = table_model_of_probes(draw.normal(3, 3, scale=1.2))
+    model = embedding_of(draw.normal(3, 3, scale=1.2))
     options = draw.pick({}, {"generator": draw.generator})
     # Every prompt ends with the same token, after any other, and three tokens are generated.
     prompts = torch.stack([draw.integers(0, 3, 3000), torch.full((3000,), draw.number % 3)], dim=1)
@@ -378,7 +378,7 @@ def likelihood_of_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
 
 @probe(draws=2)
 def unlikely_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
-    model = table_model_of_probes(torch.linspace(0, 0.4, 40).repeat(40, 1))
+    model = embedding_of(torch.linspace(0, 0.4, 40).repeat(40, 1))
     options = draw.pick({}, {"generator": draw.generator})
     drawn = unit.generate_text(model, torch.zeros(4000, 1, dtype=torch.long), 1, 4, **options)[:, 1]
     # Each has 2 % or more, so one of them is missing once in 1e33.
@@ -391,7 +391,7 @@ def where_tokens_are_drawn(unit: Any, draw: Draw) -> Iterator[Property]:
         text: Tensor = unit.generate_text(model, prompts, 6, 4, generator=generator)
         return text
 
-    model = table_model_of_probes(draw.normal(5, 5, scale=0.3))
+    model = embedding_of(draw.normal(5, 5, scale=0.3))
     prompts = draw.integers(0, 5, 12, 2)
     yield from draws_from_generator(result_with, draw.number)
 
