@@ -22,7 +22,8 @@ suite writes by hand for a module:
 With an example, `grader build` writes the visible counterparts of these criteria as data, for students. From the draw,
 the audit derives a probe (see `grader.testing.probes`), so an exercise with a contract needs no other one, unless a
 probe should look at more than random numbers of any size. Parameters of a draw with an int as default are sizes: the
-criteria use the default, and the probe tries others. `*leading` is any number of leading dimensions:
+criteria use the default, and the probe tries others from 1 on. Write `max(count, 2)` in the draw if one is too few.
+`*leading` is any number of leading dimensions:
 
     lambda fresh, *leading, count=T, width=D, **dtype: [fresh(*leading, count, width, **dtype)]
 """
