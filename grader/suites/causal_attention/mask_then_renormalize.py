@@ -70,9 +70,9 @@ test_contract = contract(
     right_gradients(
         "gradients_of_renormalizing", "gradients flow to the weights",
         "Gradients of the result should flow to the weights in the argument.",
-        ask=asking("mask_then_renormalize", lambda fresh, count=T: [softmax(fresh(count, count) / 2)],
-                   renormalized_of)),
+        ask=asking("mask_then_renormalize", lambda fresh: [softmax(fresh(T, T) / 2)], renormalized_of)),
     example=Example({"weights": torch.tensor([[0.5, 0.2, 0.3], [0.3, 0.3, 0.4], [0.4, 0.35, 0.25]])}),
+    probe=lambda fresh, count=T: [softmax(fresh(count, count).tanh())],
 )  # fmt: skip
 
 
