@@ -31,11 +31,12 @@ PAGES = sorted(
     for path in (REPOSITORY / folder).glob("*.md")
     if not path.name.endswith("_quiz.md")
 )
-# The text at which the example begins that the page replaces, by file. Other files are replaced as a whole.
-EXAMPLES = {
-    "solutions/self_attention.py": "# %% [markdown]\n# ## Attention entropy",
+TRY_IT = "# %% [markdown]\n# ## Try it\n"
+# The text that a block of the page replaces, by file, if it is not the whole file.
+REPLACED = {
+    "solutions/self_attention.py": TRY_IT,
     "exercises/checks/test_self_attention.py": "# TODO (author)",
-    "autograder.yml": "attention_entropy: 1",
+    "autograder.yml": "attention_reach: 1",
 }
 
 
@@ -56,14 +57,17 @@ def run(root: Path, *arguments: str) -> str:
 
 
 def write(block: Block, root: Path) -> None:
-    """Write a block in place of the example that the command made."""
+    """Write a block above the cell that the page names, or in place of what the command made."""
     file = root / block.file
     text = file.read_text(encoding="utf-8")
-    example = EXAMPLES.get(block.file, text)
-    assert text.count(example) == 1
-    before, _, after = text.partition(example)
-    is_last = block.file.endswith(".py")
-    file.write_text(before + (block.text if is_last else block.text.rstrip("\n") + after), encoding="utf-8")
+    replaced = REPLACED.get(block.file, text)
+    assert text.count(replaced) == 1 or replaced == "# TODO (author)"
+    before, _, after = text.partition(replaced)
+    if replaced == TRY_IT:
+        after = f"\n\n{TRY_IT}{after}"
+    elif file.suffix == ".py":
+        after = "\n"
+    file.write_text(before + block.text.rstrip("\n") + after, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -93,13 +97,27 @@ def graded(course: Path, answers: str) -> dict[str, Any]:
     (submission / "self_attention.py").write_text(answers, encoding="utf-8")
     run(course, "-m", "grader", "grade", "submission", "--student", "sam", "--out", "reports")
     report = json.loads((course / "reports" / "sam.json").read_text(encoding="utf-8"))
-    return report["units"]["self_attention"]["exercises"]["attention_entropy"]
+    return report["units"]["self_attention"]["exercises"]["attention_reach"]
 
 
-def test_an_exercise_takes_at_most_four_files_and_a_hundred_lines() -> None:
-    edited = [block for block in BLOCKS if block.language != "console"]
-    assert len({block.file for block in edited}) <= 4
-    assert sum(len(block.text.splitlines()) for block in edited) < 100
+def lines_by_place() -> list[int]:
+    """Count the lines of the page's blocks, in the order of its table."""
+    source, suite, visible, weight = (block.text for block in BLOCKS if block.file)
+    _, text, stub, hints = re.split(r"^(?=# %% )", source, flags=re.MULTILINE)
+    solution = stub.partition("BEGIN SOLUTION\n")[2].partition("    ### END SOLUTION")[0]
+    tests, misconceptions, answers = re.split(r"^(?=MISCONCEPTIONS|def wrong_answers)", suite, flags=re.MULTILINE)
+    parts = (text, stub.replace(solution, ""), solution, hints, tests, misconceptions, answers, visible, weight)
+    return [len(part.splitlines()) for part in parts]
+
+
+def test_the_table_counts_the_lines_of_an_exercise_in_three_places_at_most_250() -> None:
+    counts = lines_by_place()
+    assert [int(row) for row in re.findall(r"^\|.*\| (\d+) \|$", STEPS, re.MULTILINE)] == [*counts, sum(counts)]
+    assert sum(counts) <= 250
+    assert len({block.file for block in BLOCKS if block.file.endswith(".py")}) == 3
+
+
+def test_the_steps_are_numbered_and_each_has_a_block() -> None:
     numbers, steps = re.findall(r"^## (\d)\. ", STEPS, re.MULTILINE), re.split(r"^## \d\. ", STEPS, flags=re.MULTILINE)
     assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
     assert all(BLOCK.search(step) for step in steps[1:])
@@ -117,26 +135,33 @@ def test_nothing_is_left_to_do(course: Path) -> None:
 
 
 @pytest.mark.proof(part="full")
-def test_the_new_exercise_is_graded_and_its_mistake_is_named(course: Path) -> None:
-    solution = (course / "solutions" / "self_attention.py").read_text(encoding="utf-8")
-    right = graded(course, solution)
-    assert (right["points"], right["possible"]) == (2, 2)
-    mistaken = solution.replace("-(weights * weights.log()).sum(dim=-1)", "-(weights * weights.log()).sum(dim=-2)")
-    assert mistaken != solution
-    wrong = graded(course, mistaken)
-    assert wrong["points"] == 0
-    assert [found["name"] for found in wrong["misconceptions"]] == ["entropy_over_the_queries"]
-    stub = (course / "exercises" / "self_attention.py").read_text(encoding="utf-8")
-    assert "weights.log()" not in stub
-    [test] = graded(course, stub)["tests"]
-    assert test["reason"] == "It is not written yet."
+def test_what_the_page_writes_has_the_style_of_the_course(course: Path) -> None:
+    folders = ("solutions", "grader/suites/self_attention", "exercises/checks")
+    run(course, "-m", "ruff", "check", *folders)
+    run(course, "-m", "ruff", "format", "--check", *folders)
 
 
 @pytest.mark.proof(part="full")
-def test_the_visible_test_of_the_new_exercise_passes_on_its_solution(course: Path, tmp_path: Path) -> None:
+def test_the_new_exercise_is_graded_and_its_mistake_is_named(course: Path) -> None:
+    solution = (course / "solutions" / "self_attention.py").read_text(encoding="utf-8")
+    right = graded(course, solution)
+    assert (right["points"], right["possible"]) == (10, 10)
+    mistaken = solution.replace("(positions[:, None] - positions).abs()", "(positions[:, None] - positions).square()")
+    assert mistaken != solution
+    wrong = graded(course, mistaken)
+    assert wrong["points"] == 0
+    assert [found["name"] for found in wrong["misconceptions"]] == ["distances_squared"]
+    stub = (course / "exercises" / "self_attention.py").read_text(encoding="utf-8")
+    assert "torch.arange(len(weights))" not in stub
+    assert {test["reason"] for test in graded(course, stub)["tests"]} == {"It is not written yet."}
+
+
+@pytest.mark.proof(part="full")
+def test_the_visible_tests_of_the_new_exercise_pass_on_its_solution(course: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(course / "exercises", tmp_path / "exercises")
     shutil.copy(course / "solutions" / "self_attention.py", folder)
-    assert "1 passed" in run(folder, "-m", "pytest", "-k", "entropy", "checks/test_self_attention.py")
+    # One that the page writes, and one for each part of the contract.
+    assert "4 passed" in run(folder, "-m", "pytest", "-k", "attention_reach", "checks/test_self_attention.py")
 
 
 def test_every_link_to_a_file_leads_to_one() -> None:

@@ -85,8 +85,8 @@ def read_rules(course: Course) -> Rules:
     return rules
 
 
-def stated_rules(docstring: str) -> set[str]:
-    """Return the rules in an exercise's docstring: each line with a dash, with its continuation lines."""
+def stated_rules(docstring: str) -> list[str]:
+    """Return the rules in an exercise's docstring, in their order: each line with a dash, with what continues it."""
     paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
     lists = (re.split(r"^- ", one, flags=re.MULTILINE)[1:] for one in paragraphs if one.startswith("- "))
-    return {" ".join(rule.split()) for rules in lists for rule in rules}
+    return [" ".join(rule.split()) for rules in lists for rule in rules]

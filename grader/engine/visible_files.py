@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,10 +93,10 @@ def untried_rules(course: Course, unit: str) -> list[str]:
     return [f"{exercise}: {rule}" for exercise in found for rule, is_tried in found[exercise].items() if not is_tried]
 
 
-def unmatched_rules(course: Course) -> list[str]:
+def unmatched_rules(course: Course, units: Iterable[str]) -> list[str]:
     """Return a sentence on each rule that a hidden test tries and the docstring does not state, or the reverse."""
     sentences = []
-    for unit in course.units:
+    for unit in units:
         solution = solution_names(course, unit)
         stated = {
             exercise: guidance.stated_rules(getattr(solution.get(exercise), "__doc__", None) or "")
@@ -113,7 +113,7 @@ def unmatched_rules(course: Course) -> list[str]:
         sentences += [
             f"solutions/{unit}.py: {exercise}: no hidden test tries the rule {rule!r}."
             for exercise, found in stated.items()
-            for rule in sorted(found)
+            for rule in found
             if rule not in tried[exercise]
         ]
     return sentences

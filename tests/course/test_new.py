@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from courses import REPOSITORY
+from courses import REPOSITORY, run_grader
 from received import make_environment, run
 from typer.testing import CliRunner
 
@@ -18,6 +18,7 @@ from grader.cli.instructor import app
 from grader.course.build import build
 from grader.course.model import Course, load_course
 from grader.course.new import NewError, new_course, new_exercise, new_unit, to_do
+from grader.errors import GraderError
 from grader.integrations.github.github_release import release_github
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.folder_releases import release_classroom50, release_gradescope
@@ -80,6 +81,141 @@ def test_a_new_exercise_is_in_four_files_marked_with_what_is_to_do(course: Path)
     assert list(load_course(course).units["averages"].exercises) == ["mean", "median", "spread"]
     files = {line.partition(":")[0] for line in to_do(load_course(course))}
     assert files == {path.relative_to(course).as_posix() for path in written} - {"autograder.yml"}
+
+
+ANSWER = json.dumps(
+    {"grade": False, "grade_id": "NAME", "locked": False, "schema_version": 3, "solution": True, "task": False}
+)
+SOLVED = """
+
+# %% nbgrader=ANSWER
+def spread(scores: torch.Tensor, keys: torch.Tensor, count: int, p: float = 0.5) -> torch.Tensor:
+    \"\"\"Measure. Takes `scores` (…, T_q, T_k) and `keys` (T_k, d).
+
+    - each result is the largest score of its row,
+      minus the smallest
+    - "float32" and float64 both work
+    - gradients flow to the scores
+    - the arguments are not changed
+    \"\"\"
+    # TODO: Write it.
+    ### BEGIN SOLUTION
+    largest = scores.amax(-1)
+    return largest - scores.amin(-1) + keys.sum()
+    ### END SOLUTION
+"""
+
+
+def solve(course: Path, name: str, solved: str) -> None:
+    """Add this source to the unit's, which imports torch."""
+    source = course / "solutions" / "averages.py"
+    cell = solved.replace("ANSWER", ANSWER.replace("NAME", name))
+    source.write_text(f"{source.read_text(encoding='utf-8')}\n# %%\nimport torch\n{cell}", encoding="utf-8")
+
+
+def test_a_solution_gives_its_suite_and_its_visible_test(course: Path) -> None:
+    solve(course, "spread", SOLVED)
+    source = (course / "solutions" / "averages.py").read_bytes()
+    written = new_exercise(load_course(course), "averages", "spread")
+    assert [path.relative_to(course).as_posix() for path in written] == [
+        "autograder.yml", "exercises/checks/test_averages.py", "suites/averages/spread.py",
+    ]  # fmt: skip
+    assert (course / "solutions" / "averages.py").read_bytes() == source
+    suite = written[-1].read_text(encoding="utf-8")
+    for part in (
+        '@rule("each result is the largest score of its row, minus the smallest")\ndef test_each_result_is_the_largest',
+        "    scores = fresh(5, 3, 7)\n    keys = fresh(7, 4)\n    count = 6\n",
+        "expect_close(student.spread(scores, keys, count), expected(scores, keys, count))",
+        "lambda fresh, batch=5, T_q=3, T_k=7, d=4, count=6, **dtype: [",
+        'right_results(\n        "float32_and_float64_both_work", "\\"float32\\" and float64 both work",',
+        'right_gradients(\n        "gradients_flow_to_the_scores", "gradients flow to the scores",',
+        'kept_arguments(\n        "the_arguments_are_not_changed", "the arguments are not changed",',
+        'example=Example({"scores": numbers(5, 3, 7), "keys": numbers(7, 4, seed=1), "count": 6}),',
+        'replace("return largest - scores.amin(-1) + keys.sum()", "pass")',
+    ):
+        assert part in suite
+    checks = written[1].read_text(encoding="utf-8")
+    assert 'rule="each result is the largest score of its row, minus the smallest"' in checks
+    assert checks.endswith("test_contract = contract_tests(__file__)\n")
+    lines = to_do(load_course(course), "spread")
+    assert [line.partition(": ")[0].rpartition(":")[0] for line in lines] == [
+        *["suites/averages/spread.py"] * 6, *["exercises/checks/test_averages.py"] * 2,
+    ]  # fmt: skip
+
+
+def test_the_build_says_where_a_new_exercise_is_not_written_and_passes_when_it_is(course: Path) -> None:
+    solve(course, "spread", SOLVED)
+    written = new_exercise(load_course(course), "averages", "spread")
+    done = run_grader(course, "build")
+    assert done.returncode == 2
+    assert "suites/averages/spread.py:25: NotImplementedError." in done.stderr
+    assert "suites/averages/spread.py:24: TODO (author): compute the result in float64" in done.stdout
+    suite = written[-1].read_text(encoding="utf-8")
+    right = "low, high = scores.double().aminmax(dim=-1)\n    return high - low + keys.double().sum()"
+    written[-1].write_text(suite.replace("raise NotImplementedError", right), encoding="utf-8")
+    done = run_grader(course, "build")
+    assert done.returncode == 0, done.stderr
+    assert "no hidden test tries" not in done.stdout
+    done = run_grader(course, "audit", "--quick", "--exercise", "spread")
+    assert "suites/averages/spread.py:31: TODO (author): say what should be so." in done.stdout
+    assert "solutions" not in done.stdout
+
+
+MODULE = """
+
+# %% nbgrader=ANSWER
+class Doubled(torch.nn.Module):
+    \"\"\"Two times a layer: (T, d_in) -> (T, d_out).
+
+    - the output is two times that of the layer
+    - works in float64 after .double()
+    - gradients reach the inputs and the layer
+    - the inputs are not changed
+    \"\"\"
+
+    def __init__(self, d_in: int, d_out: int) -> None:
+        super().__init__()
+        # TODO: Make the layer.
+        ### BEGIN SOLUTION
+        self.layer = torch.nn.Linear(d_in, d_out)
+        ### END SOLUTION
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        # TODO: Use it.
+        ### BEGIN SOLUTION
+        return 2 * self.layer(x)
+        ### END SOLUTION
+"""
+
+
+def test_a_class_gives_its_suite_too(course: Path) -> None:
+    solve(course, "Doubled", MODULE)
+    [*_, suite] = new_exercise(load_course(course), "averages", "Doubled")
+    text = suite.read_text(encoding="utf-8")
+    assert 'module = student.queue("Doubled", d_in, d_out)' in text
+    right = "return 2 * (x.double() @ parameters['layer_weight'].double().mT + parameters['layer_bias'].double())"
+    suite.write_text(text.replace("raise NotImplementedError", right), encoding="utf-8")
+    done = run_grader(course, "build")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "solved", "problem"),
+    [
+        ("spread", "def spread(x):\n    return x\n", "the docstring of spread states no rule: write each"),
+        ("Spread", 'class Spread:\n    """One.\n\n    - two\n    """\n', "is neither a function nor a class with `f"),
+        ("spread", "def spread(x:\n", "correct it"),
+        ("test_spread", "", "pytest would run test_spread as a test: choose a name that does not begin with test_"),
+    ],
+)
+def test_a_solution_that_does_not_say_enough_is_refused_with_its_line(
+    course: Path, name: str, solved: str, problem: str
+) -> None:
+    solve(course, name, solved)
+    before = {path: path.read_bytes() for path in course.rglob("*") if path.is_file()}
+    with pytest.raises(GraderError, match=problem):
+        new_exercise(load_course(course), "averages", name)
+    assert {path: path.read_bytes() for path in course.rglob("*") if path.is_file()} == before
 
 
 def test_a_new_unit_comes_last_and_is_due_a_week_later(course: Path) -> None:

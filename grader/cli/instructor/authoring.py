@@ -30,23 +30,26 @@ def build(course: CourseFolder = None) -> None:
     from grader.integrations.github.github_release import write_workflows
     from grader.testing.misconceptions import build as build_misconceptions
 
-    with writing("Not all could be written"):
-        found = read_course(course)
-        _check_modules(found)
-        written = [*build_exercises(found), *write_workflows(found), *build_misconceptions(found, found.units)]
-        say(*(f"{'wrote' if path.exists() else 'removed'} {path}" for path in written))
-        from grader.audit.quiz_proofs import problems as quiz_problems
-        from grader.engine import failure_matrix
-        from grader.engine.visible_files import unmatched_rules
+    found = read_course(course)
+    try:
+        with writing("Not all could be written"):
+            _check_modules(found)
+            written = [*build_exercises(found), *write_workflows(found), *build_misconceptions(found, found.units)]
+            say(*(f"{'wrote' if path.exists() else 'removed'} {path}" for path in written))
+            from grader.audit.quiz_proofs import problems as quiz_problems
+            from grader.engine import failure_matrix
+            from grader.engine.visible_files import unmatched_rules
 
-        if found.generated.bring_up_to_date():
-            say(f"wrote {found.checks}")
-        if wrong := [one for name in found.units for one in quiz_problems(found, name)]:
-            raise GraderError("\n".join(wrong))
-        missing = failure_matrix.outdated(found, found.units)
-        with progress(len(missing), "recording misconceptions") as shown:
-            failure_matrix.fill(found, found.units, lambda exercise: shown.advance(exercise, "recorded", 1))
-        say(*describe_left_out(found), *unmatched_rules(found), *to_do(found))
+            if found.generated.bring_up_to_date():
+                say(f"wrote {found.checks}")
+            if wrong := [one for name in found.units for one in quiz_problems(found, name)]:
+                raise GraderError("\n".join(wrong))
+            missing = failure_matrix.outdated(found, found.units)
+            with progress(len(missing), "recording misconceptions") as shown:
+                failure_matrix.fill(found, found.units, lambda exercise: shown.advance(exercise, "recorded", 1))
+            say(*describe_left_out(found), *unmatched_rules(found, found.units))
+    finally:  # a build may fail because of what is still to do
+        say(*to_do(found))
 
 
 def _check_modules(course: Course) -> None:
@@ -104,6 +107,8 @@ def audit(
 
     folder = into or found.caches / "audit"
     with writing(f"The tables could not be written to {folder}"):
+        if exercise is not None:
+            _say_missing(found, exercise)
         build_misconceptions(found, units)
         cases = [case for name in units for case in cases_of(found, name) if case.exercise in exercises]
         ticks = count_ticks(found, units, cases, jobs)
@@ -137,6 +142,14 @@ def audit(
     say(*described, *(f"Written: {path}" for path in written[-1:]))
     if problems:
         raise stop(IMPERFECT, *problems, f"Problems found: {len(problems)}.")
+
+
+def _say_missing(course: Course, exercise: str) -> None:
+    """Print what an author must still write for an exercise. The audit may fail because of it."""
+    from grader.course.new import to_do
+    from grader.engine.visible_files import unmatched_rules
+
+    say(*to_do(course, exercise), *unmatched_rules(course, [course.unit_of[exercise]]))
 
 
 def _print_ticks(ticks: dict[str, Ticks], untried: dict[str, list[str]]) -> None:
@@ -213,7 +226,7 @@ def write_exercise(
     name: Annotated[str, typer.Argument(help="The exercise's name, which is that of its function.")],
     course: CourseFolder = None,
 ) -> None:
-    """Write all that a new exercise needs: a working example to replace."""
+    """Write what follows from the solution of a new exercise, or else a working example to replace."""
     from grader.course.new import new_exercise
 
     found = read_course(course, unit)

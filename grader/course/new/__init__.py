@@ -14,6 +14,7 @@ import yaml
 
 from grader.course.model import FILENAME, Course, load_course
 from grader.course.modules import shown
+from grader.course.new.from_solution import visible_and_hidden
 from grader.errors import GraderError
 from grader.files import temporary_folder, write_atomically
 from grader.machine import RUNNING
@@ -23,6 +24,13 @@ TO_DO = "TODO (author)"
 """Marks a place in a course's source that its author must still write."""
 
 _TEMPLATES = Path(__file__).with_name("templates")
+# Runs the examples of the suites' contracts.
+_CONTRACT_TESTS = """
+
+from grader.testing.visible_contracts import contract_tests  # noqa: E402
+
+test_contract = contract_tests(__file__)
+"""
 _ONE_WEEK = datetime.timedelta(weeks=1)
 
 
@@ -81,32 +89,45 @@ def new_unit(course: Course, unit: str, title: str) -> list[Path]:
 
 
 def new_exercise(course: Course, unit: str, exercise: str) -> list[Path]:
-    """Write all files of a new exercise: a working example for its author to replace.
+    """Write the files of a new exercise: what follows from its solution, or else a working example to replace.
 
     Raises:
         NewError: The name is not valid or not new, or a file exists.
+        SolutionError: The unit defines the exercise, but not its rules.
         OSError: A file cannot be written.
     """
     _require_new(course, exercise)
     existing = {}
-    for path in (course.solutions / f"{unit}.py", course.exercises / CHECKS / f"test_{unit}.py"):
+    source, checks = course.solutions / f"{unit}.py", course.exercises / CHECKS / f"test_{unit}.py"
+    for path in (source, checks):
         if not path.is_file():
             raise NewError(f"{shown(path)} is missing: the unit {unit} needs it.")
         existing[path] = path.read_text(encoding="utf-8").rstrip("\n") + "\n"
-    files = _with_exercise(existing, course, unit, exercise)
+    if written := visible_and_hidden(source, exercise):
+        visible, suite = written
+        files = {checks: existing[checks] + visible, course.suites / unit / f"{exercise}.py": suite}
+        if "test_contract = " in suite and "Example(" in suite and "contract_tests(" not in existing[checks]:
+            files[checks] = f"{files[checks]}{_CONTRACT_TESTS}"
+    else:
+        files = _with_exercise(existing, course, unit, exercise)
     files[course.root / FILENAME] = _inserted(course, ("units", unit, "exercises"), f"{exercise}: 1\n")
     return _written(course, files, existing)
 
 
-def to_do(course: Course) -> list[str]:
-    """Return a line for each place that an author must still write: the file, the line and what to do."""
+def to_do(course: Course, exercise: str | None = None) -> list[str]:
+    """Return a line for each place that an author must still write: the file, the line and what to do.
+
+    exercise: Only the places in the files that this exercise is in; by default all.
+    """
     folders = (course.solutions, course.suites, course.exercises)
     paths = [course.root / FILENAME, *(path for folder in folders for path in sorted(folder.rglob("*")))]
+    stems = {exercise, unit := course.unit_of[exercise], f"test_{unit}"} if exercise else ()
     generated = {course.exercises / f"{unit}.py" for unit in course.units}
+    spaces_and_quotes = ' "'
     return [
-        f"{shown(path)}:{number}: {line[line.index(TO_DO) :].strip()}"
+        f"{shown(path)}:{number}: {line[line.index(TO_DO) :].strip(spaces_and_quotes)}"
         for path in paths
-        if path.suffix in (".py", ".yml") and path not in generated
+        if path.suffix in (".py", ".yml") and path not in generated and (not stems or path.stem in stems)
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
         if TO_DO in line
     ]
@@ -115,6 +136,8 @@ def to_do(course: Course) -> list[str]:
 def _require_new(course: Course, name: str) -> None:
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
         raise NewError(f"{name!r} cannot be a name: use letters, digits and _, and begin with a letter.")
+    if name.startswith("test_"):
+        raise NewError(f"pytest would run {name} as a test: choose a name that does not begin with test_.")
     known = [*course.units, *(one for unit in course.units.values() for one in unit.exercises)]
     if name.casefold() in map(str.casefold, known):
         raise NewError(f"The course already has {name!r}: choose another name.")
