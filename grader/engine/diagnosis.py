@@ -46,7 +46,7 @@ SILENT = {"not written", "not defined", "timed out", "ended", "waiting"}
 # In the rules on what a criterion varies, or on what a call may not change: a wrong value fails such a criterion too.
 BESIDES = re.compile(
     r"not changed|\bany (?:number|length|size|shape)|float(?:32|64)|dtype|gradients?\b|non-contiguous"
-    r"|nothing is dropped",
+    r"|nothing is dropped|of the batch is computed separately",
     re.IGNORECASE,
 )
 # A result that is None, a list and so on, as the checks say it.

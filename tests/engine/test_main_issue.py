@@ -52,7 +52,12 @@ def test_a_side_effect_is_not_the_main_issue(failed: tuple[str, ...], main: str)
 
 @pytest.mark.parametrize(
     "rule",
-    ["the arguments are not changed", "any number of tokens, including one", "float32 and float64 scores both work"],
+    [
+        "the arguments are not changed",
+        "any number of tokens, including one",
+        "float32 and float64 scores both work",
+        "each text of the batch is computed separately",
+    ],
 )
 def test_a_wrong_value_is_the_issue_before_what_a_criterion_asks_for_besides(rule: str) -> None:
     failed = dict.fromkeys(("output", "mask", "gradients"), WRONG)
