@@ -9,34 +9,13 @@ from typing import Any
 import torch
 import torch.nn as nn
 
-from grader.suites.attention_mistakes import HALF, NO_SOFTMAX, SOFTMAX_OVER_QUERIES
 from grader.suites.self_attention.shared import (
-    AVERAGED,
-    BOTH_RESULTS,
-    BY_D_IN,
-    BY_TOKENS,
-    CONTEXTS_TRANSPOSED,
     D_IN,
     D_OUT,
     D_WIDE,
-    FEATURES_COMPARED,
-    FUTURE_HIDDEN,
     IN_BOTH_MODULES,
-    KEYS_HANDED_OVER,
-    KEYS_UNUSED,
     MATRICES,
     NAMES,
-    NO_ROOT,
-    ROLES_SWAPPED,
-    SCALED_LATE,
-    SIZES_OF_THE_EXAMPLE,
-    SQUEEZED,
-    TO_D_IN,
-    TO_D_OUT,
-    UNSCALED,
-    VALUES_COMPARED,
-    WEIGHTS_GIVEN,
-    WHOLE_TENSOR,
     WIDTHS,
     T,
     attending,
@@ -44,7 +23,6 @@ from grader.suites.self_attention.shared import (
     fresh_matrices,
     output_of,
     self_attention,
-    weighed,
 )
 from grader.testing.checks import (
     expect_close,
@@ -122,34 +100,7 @@ test_contract = contract(
 FROM_MATRICES = "project_qkv(inputs, self.W_query, self.W_key, self.W_value)"
 
 MISCONCEPTIONS = [
-    *(mistake(f"{name}_in_v1", weighed(weights), sentence) for name, weights, sentence in IN_BOTH_MODULES),
-    mistake("keys_and_values_swapped_in_v1", replace("(queries, keys, values)", "(queries, values, keys)"),
-        VALUES_COMPARED),
-    mistake("contexts_transposed_in_v1", replace("return contexts", "return contexts.mT"), CONTEXTS_TRANSPOSED),
-    mistake("features_compared_in_v1",
-        replace("contexts, _ = scaled_dot_product_attention(queries, keys, values)",
-                  "contexts = values @ (queries.mT @ keys / keys.shape[-1] ** 0.5).softmax(-1)"), FEATURES_COMPARED),
-    mistake("half_instead_of_root_in_v1", weighed("(queries @ keys.mT / keys.shape[-1] * 0.5).softmax(-1)"), HALF),
-    mistake("scaling_forgotten_in_v1", weighed("(queries @ keys.mT).softmax(-1)"), UNSCALED),
-    mistake("divided_by_d_k_itself_in_v1", weighed("(queries @ keys.mT / keys.shape[-1]).softmax(-1)"), NO_ROOT),
-    mistake("scaled_by_number_of_tokens_in_v1", weighed("(queries @ keys.mT / len(keys) ** 0.5).softmax(-1)"),
-        BY_TOKENS),
-    mistake("scaled_after_softmax_in_v1", weighed("(queries @ keys.mT).softmax(-1) / keys.shape[-1] ** 0.5"),
-        SCALED_LATE),
-    mistake("softmax_over_queries_in_v1", weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(0)"),
-        SOFTMAX_OVER_QUERIES),
-    mistake("softmax_over_everything_in_v1",
-        weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).flatten().softmax(0).view(len(keys), -1)"), WHOLE_TENSOR),
-    mistake("softmax_forgotten_in_v1", weighed("queries @ keys.mT / keys.shape[-1] ** 0.5"), NO_SOFTMAX),
-    mistake("keys_handed_over_in_v1", replace("attention(queries, keys, values)", "attention(queries, keys, keys)"),
-        KEYS_HANDED_OVER),
-    mistake("keys_ask_the_queries_in_v1", replace("attention(queries, keys,", "attention(keys, queries,"),
-        ROLES_SWAPPED),
-    mistake("values_averaged_in_v1", weighed("torch.zeros_like(queries @ keys.mT).softmax(-1)"), AVERAGED),
-    mistake("future_hidden_in_v1",
-        weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5"
-                " + torch.full_like(queries @ keys.mT, -torch.inf).triu(1)).softmax(-1)"), FUTURE_HIDDEN),
-    mistake("scaled_by_d_in_in_v1", weighed("(queries @ keys.mT / inputs.shape[-1] ** 0.5).softmax(-1)"), BY_D_IN),
+    *(mistake(f"{name}_in_v1", change, sentence) for name, change, sentence in IN_BOTH_MODULES),
     mistake("plain_tensors", replace("nn.Parameter(torch.rand(d_in, d_out))", "torch.rand(d_in, d_out)", times=3),
         "The new module has no parameters. Optimisers, `state_dict()` and `.double()` do not find plain tensors, "
         "tensors in a Python list, or those that are made in `forward`. Make each matrix an nn.Parameter in "
@@ -176,35 +127,11 @@ MISCONCEPTIONS = [
         replace(FROM_MATRICES, "project_qkv(inputs, *(torch.rand_like(self.W_query) for _ in range(3)))"),
         "Two calls with the same inputs give different outputs: `forward` draws random numbers, perhaps the "
         "matrices. Draw them once, in `__init__`, so that training can change them."),
-    mistake("one_parameter_alone",
-        replace("self.W_key = nn.Parameter(torch.rand(d_in, d_out))", "self.W_key = self.W_query")
-        .replace("self.W_value = nn.Parameter(torch.rand(d_in, d_out))", "self.W_value = self.W_query"),
-        "W_key and W_value are no parameters of their own: W_query is the only one. Make three, each with "
-        "`nn.Parameter(…)`."),
-    mistake("one_matrix_in_use", replace("self.W_key, self.W_value)", "self.W_query, self.W_query)"),
-        "One matrix is used for queries, keys and values, and the other two are never used. Each role has its own "
-        "weights to learn."),
-    mistake("key_matrix_unused", replace("self.W_key, self.W_value)", "self.W_query, self.W_value)"), KEYS_UNUSED),
-    mistake("value_matrix_unused", replace("attention(queries, keys, values)", "attention(queries, keys, inputs)"),
-        "W_value is made but never used: the weights mix the inputs themselves. Mix the values, inputs @ W_value."),
-    mistake("both_results_in_v1", replace("contexts, _ =", "contexts ="), BOTH_RESULTS),
-    mistake("weights_instead_of_contexts_in_v1", replace("contexts, _ =", "_, contexts ="), WEIGHTS_GIVEN),
-    mistake("matrices_detached_in_v1",
-        replace("self.W_query, self.W_key, self.W_value", "self.W_query.data, self.W_key.data, self.W_value.data"),
-        "`.data` (or `.detach()`) reads the numbers of the parameters without their gradients. Use the parameters "
-        "themselves."),
-    mistake("gradients_switched_off_in_v1", replace("return contexts", "return contexts.detach()"),
-        "No gradient flows through this forward: `torch.no_grad`, `.detach()` and `.data` do not record how the "
-        "output was computed."),
     mistake("inputs_made_float32_in_v1", replace("project_qkv(inputs,", "project_qkv(inputs.float(),"),
         "The inputs are made float32, so they do not match float64 parameters. Keep the dtype of the inputs."),
-    mistake("lonely_token_squeezed_in_v1", replace("return contexts", "return contexts.squeeze()"), SQUEEZED),
     mistake("inputs_transposed_in_place_in_v1", replace("project_qkv(inputs,", "project_qkv(inputs.t_().T,"),
         "The caller's inputs were changed. A method with an underscore at the end, such as `t_`, changes the tensor "
         "itself."),
-    mistake("matrices_from_d_out_to_d_out", replace("rand(d_in, d_out)", "rand(d_out, d_out)", 3), TO_D_OUT),
-    mistake("matrices_from_d_in_to_d_in", replace("rand(d_in, d_out)", "rand(d_in, d_in)", 3), TO_D_IN),
-    mistake("matrices_of_the_worked_example", replace("rand(d_in, d_out)", "rand(3, 2)", 3), SIZES_OF_THE_EXAMPLE),
 ]  # fmt: skip
 
 
@@ -233,49 +160,38 @@ def wrong_answers():
 
     import torch.nn.functional as F
 
-    class _Matrices(nn.Module):
+    class _Right(nn.Module):
         def __init__(self, d_in, d_out):
             super().__init__()
-            self.W_query = nn.Parameter(torch.rand(d_in, d_out))
-            self.W_key = nn.Parameter(torch.rand(d_in, d_out))
-            self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+            self.W_query, self.W_key, self.W_value = (nn.Parameter(torch.rand(d_in, d_out)) for _ in range(3))
 
-    class scaling_forgotten_in_v1__and__lonely_token_squeezed_in_v1(_Matrices):
+        def projected(self, x):
+            return x @ self.W_query, x @ self.W_key, x @ self.W_value
+
         def forward(self, x):
-            q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
+            q, k, v = self.projected(x)
+            return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+
+    class scaling_forgotten_in_v1__and__lonely_token_squeezed_in_v1(_Right):
+        def forward(self, x):
+            q, k, v = self.projected(x)
             return (torch.softmax(q @ k.T, dim=-1) @ v).squeeze()
 
-    class super_forgotten(nn.Module):
+    class super_forgotten(_Right):
         def __init__(self, d_in, d_out):
             self.W_query = nn.Parameter(torch.rand(d_in, d_out))
-            self.W_key = nn.Parameter(torch.rand(d_in, d_out))
-            self.W_value = nn.Parameter(torch.rand(d_in, d_out))
 
+    class contexts_averaged(_Right):
         def forward(self, x):
-            q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
-            return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+            return super().forward(x).mean(dim=0)
 
-    class contexts_averaged(_Matrices):
-        def forward(self, x):
-            q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
-            return (torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v).mean(dim=0)
+    class relu_of_the_projections(_Right):
+        def projected(self, x):
+            return tuple(one.relu() for one in super().projected(x))
 
-    class relu_of_the_projections(_Matrices):
-        def forward(self, x):
-            q, k, v = (x @ self.W_query).relu(), (x @ self.W_key).relu(), (x @ self.W_value).relu()
-            return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
-
-    class inputs_normalised(_Matrices):
-        def forward(self, x):
-            x = F.layer_norm(x, x.shape[-1:])
-            q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
-            return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
-
-    class arguments_do_not_fit_in_v1__softmax_without_a_dimension(_Matrices):
-        def forward(self, x):
-            q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
-            scores = torch.einsum("qd,kd->qk", q, k) / k.shape[-1] ** 0.5
-            return torch.mm(torch.softmax(scores), v)
+    class inputs_normalised(_Right):
+        def projected(self, x):
+            return super().projected(F.layer_norm(x, x.shape[-1:]))
 
 
 def right_answers():
@@ -284,7 +200,9 @@ def right_answers():
     from dataclasses import dataclass
 
     import torch.nn.functional as F
-    from self_attention import project_qkv, scaled_dot_product_attention
+
+    # Names with an underscore are written for the same style in another exercise.
+    from self_attention import _matmul, project_qkv, scaled_dot_product_attention
 
     @dataclass
     class _Sizes:
@@ -308,30 +226,17 @@ def right_answers():
     class batched(nn.Module):
         def __init__(self, d_in, d_out):
             super().__init__()
-            self.W_query = nn.Parameter(torch.rand(d_in, d_out))
-            self.W_key = nn.Parameter(torch.rand(d_in, d_out))
-            self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+            self.W_query, self.W_key, self.W_value = (nn.Parameter(torch.rand(d_in, d_out)) for _ in range(3))
             self.scale = d_out**-0.5
 
         def forward(self, x):
             queries = (x * self.scale) @ self.W_query
             return ((queries @ (x @ self.W_key).t()).softmax(dim=1)) @ (x @ self.W_value)
 
-    def _matmul(a, b):
-        rows = []
-        for row in a:
-            total = 0
-            for number, other in zip(row, b, strict=True):
-                total = total + number * other
-            rows.append(total)
-        return torch.stack(rows)
-
     class by_hand(nn.Module):
         def __init__(self, d_in, d_out):
             super(by_hand, self).__init__()
-            self.W_query = torch.nn.Parameter(torch.zeros((d_in, d_out)))
-            self.W_key = torch.nn.Parameter(torch.zeros((d_in, d_out)))
-            self.W_value = torch.nn.Parameter(torch.zeros((d_in, d_out)))
+            self.W_query, self.W_key, self.W_value = (nn.Parameter(torch.zeros((d_in, d_out))) for _ in range(3))
             for matrix in self.parameters():
                 nn.init.xavier_uniform_(matrix)
 
@@ -371,10 +276,8 @@ def right_answers():
     class fused(_Attention):
         def __init__(self, d_in, d_out):
             super().__init__()
-            W_query, W_key, W_value = torch.empty(d_in, 3 * d_out).uniform_(-1, 1).split(d_out, dim=1)
-            self.W_query = nn.Parameter(W_query)
-            self.W_key = nn.Parameter(W_key)
-            self.W_value = nn.Parameter(W_value)
+            parts = torch.empty(d_in, 3 * d_out).uniform_(-1, 1).split(d_out, dim=1)
+            self.W_query, self.W_key, self.W_value = map(nn.Parameter, parts)
 
         def projections(self, inputs):
             return project_qkv(inputs, self.W_query, self.W_key, self.W_value)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from grader.suites.attention_mistakes import ARGUMENTS, HALF
+from grader.suites.attention_mistakes import HALF
 from grader.suites.self_attention.shared import D_K, T_K, begun_with
 from grader.testing.checks import expect_number, expect_one_number, expect_true, expect_values
 from grader.testing.draws import DrawFunction, expect_draws_by_state, expect_global_draws, expect_used
@@ -128,9 +128,6 @@ MISCONCEPTIONS = [
     mistake("samples_and_d_k_exchanged", replace("randn(samples, d_k", "randn(d_k, samples", times=2),
         "d_k and samples are swapped: there are d_k pairs, and each vector has as many numbers as there should be "
         "pairs. Draw (samples, d_k), one vector of length d_k in each row, and sum over its numbers."),
-    mistake("samples_ignored", replace("randn(samples", "randn(6000", times=2),
-        "The number of pairs is always the same and ignores `samples`. With more pairs, the estimate is better and "
-        "slower."),
     mistake("divided_by_d_k", replace("d_k**0.5", "d_k"),
         "The dot products are divided by d_k itself. That divides their variance by d_k twice. Divide by √d_k, and "
         "the variance is near 1."),
@@ -146,9 +143,6 @@ MISCONCEPTIONS = [
     mistake("scaled_first",
         replace("dot_products.var().item(), scaled.var().item()", "scaled.var().item(), dot_products.var().item()"),
         "The order is wrong: the scaled variance came first. Return the plain variance first, then the scaled one."),
-    mistake("vectors_with_themselves", replace("queries * keys", "queries * queries"),
-        "The variance is twice too large: it is the variance of q·q, or of a sum of the entries of both vectors. "
-        "Draw the keys separately, and multiply each entry of q by its entry of k."),
     mistake("uniform_entries", replace("randn(samples", "rand(samples", times=2),
         "`torch.rand` draws uniform numbers. Standard normal numbers, with mean 0 and variance 1, come from "
         "`torch.randn`."),
@@ -158,16 +152,6 @@ MISCONCEPTIONS = [
     mistake("products_never_summed", replace(".sum(dim=-1)", ""),
         "This is the variance of single numbers: of entries, or of products of two entries. A dot product sums such "
         "products over the d_k features. Multiply and sum first, then measure."),
-    mistake("summed_over_the_samples", replace("sum(dim=-1)", "sum(dim=0)"),
-        "The sum runs over the samples and gives one number for each feature. Sum over the features, the last "
-        "dimension, so that each pair has its dot product."),
-    mistake("sum_of_squares", replace(".var().item()", ".var().item() * (samples - 1)", times=2),
-        "The squares are added up but not divided by their number. A variance is a mean of squares."),
-    mistake("one_number_alone", replace(", scaled.var().item()", ""),
-        "The function returned one number. Return two: the variance of q·k, and the variance of q·k / √d_k."),
-    mistake("theory_instead_of_measurement", begun_with("return float(d_k), 1.0"),
-        "The numbers come from the theory, and nothing is drawn. Measure them: draw pairs, and compare with the "
-        "theory."),
     mistake("generator_ignored", replace(", generator=generator", "", times=2),
         "The generator is not used. Pass it on to every draw: `torch.randn(…, generator=generator)`."),
     mistake("generator_for_the_queries_only",
@@ -183,20 +167,6 @@ MISCONCEPTIONS = [
     mistake("always_the_same_draws", begun_with("generator = generator or torch.Generator()"),
         "Without a generator every call draws the same numbers, as if the code set a seed or made a generator with a "
         "fixed start. None means torch's global generator in its current state."),
-    mistake("multiplied_by_root_in_variance", replace("/ d_k**0.5", "* d_k**0.5"),
-        "The dot products are multiplied by √d_k, so their variance becomes even larger. Divide by √d_k, and the "
-        "variance is near 1."),
-    mistake("square_instead_of_root_in_variance", replace("d_k**0.5", "d_k**2"),
-        "The dot products are divided by the square of d_k. A square root is the opposite of a square: the power "
-        "`0.5`."),
-    mistake("twentieth_root_in_variance", replace("d_k**0.5", "d_k**.05"),
-        "The exponent is `.05`, so the divisor is nearly one. A square root is the power `0.5`."),
-    mistake("divided_by_half_of_d_k_in_variance", replace("d_k**0.5", "(d_k / 2)"),
-        "The dot products are divided by half of d_k. The half is an exponent: √d_k is d_k to the power of 0.5."),
-    mistake("divided_by_root_of_samples", replace("d_k**0.5", "samples**0.5"),
-        "The dot products are divided by the root of the number of samples. A dot product sums over the features, so "
-        "divide by √d_k."),
-    mistake("arguments_do_not_fit_in_variance", replace("d_k**0.5", "torch.sqrt(d_k)"), ARGUMENTS),
 ]  # fmt: skip
 
 
@@ -253,17 +223,9 @@ def wrong_answers():
         products = torch.randn(samples, d_k, generator=generator) @ query
         return products.var().item(), (products / math.sqrt(d_k)).var().item()
 
-    def means_of_the_dot_products(d_k, samples, generator=None):
-        products = torch.randn(2, samples, d_k, generator=generator).prod(0).sum(1)
-        return products.mean().item(), (products / math.sqrt(d_k)).mean().item()
-
     def absolute_values(d_k, samples, generator=None):
         products = torch.randn(2, samples, d_k, generator=generator).prod(0).sum(1).abs()
         return products.var().item(), (products / math.sqrt(d_k)).var().item()
-
-    def of_the_softmax(d_k, samples, generator=None):
-        products = torch.randn(2, samples, d_k, generator=generator).prod(0).sum(1)
-        return torch.softmax(products, 0).var().item(), torch.softmax(products / math.sqrt(d_k), 0).var().item()
 
     def standard_deviations__vectors_in_columns(d_k, samples, generator=None):
         q = torch.randn(d_k, samples, generator=generator)
@@ -281,12 +243,6 @@ def wrong_answers():
         q = torch.normal(0.0, 1.0, (samples, d_k), generator=generator)
         products = torch.einsum("sd,sd->s", q, k)
         return products.var(), products.var() / d_k
-
-    def divided_by_root_of_samples__one_by_one(d_k, samples, generator=None):
-        q = torch.normal(0.0, 1.0, (samples, d_k), generator=generator)
-        k = torch.normal(0.0, 1.0, (samples, d_k), generator=generator)
-        products = torch.stack([torch.dot(*pair) for pair in zip(q, k)])
-        return float(products.var()), float(torch.var(products / len(q) ** 0.5))
 
     def samples_and_d_k_exchanged__one_by_one(d_k, samples, generator=None):
         q, k = (torch.randn((d_k, samples), generator=generator) for _ in range(2))

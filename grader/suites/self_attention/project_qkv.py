@@ -7,9 +7,7 @@ import torch
 from grader.suites.self_attention.shared import (
     D_IN,
     D_OUT,
-    IN_A_DICT,
     MATRICES,
-    NUMPY,
     T,
     begun_with,
     projected,
@@ -92,18 +90,9 @@ MISCONCEPTIONS = [
         "tokens that find it."),
     mistake("values_first", replace("return queries, keys, values", "return values, keys, queries"),
         "The three results are in reverse order, values first. The order is queries, keys, values, as in Q, K, V."),
-    mistake("projections_in_a_dict",
-        replace("return queries, keys, values", "return dict(queries=queries, keys=keys, values=values)"), IN_A_DICT),
     mistake("one_matrix_for_all", replace("@ W_key", "@ W_query").replace("@ W_value", "@ W_query"),
         "All three projections use the same matrix. Queries, keys and values have three different tasks, and each "
         "has its own weights to learn."),
-    mistake("keys_made_with_W_query", replace("@ W_key", "@ W_query"),
-        "The keys were computed with W_query. They have their own weights: keys = inputs @ W_key."),
-    mistake("values_made_with_W_key", replace("@ W_value", "@ W_key"),
-        "The values were computed with W_key. They have their own weights: values = inputs @ W_value."),
-    mistake("inputs_given_as_values", replace("inputs @ W_value", "inputs"),
-        "The function returned the inputs themselves as values. That was unit 1. Now a third matrix makes the "
-        "values: inputs @ W_value."),
     mistake("matrices_transposed", begun_with("W_query, W_key, W_value = W_query.T, W_key.T, W_value.T"),
         "The matrices were transposed. They are already (d_in, d_out), so inputs (T, d_in) @ W works directly. Only "
         "nn.Linear stores its weights transposed."),
@@ -121,9 +110,6 @@ MISCONCEPTIONS = [
         replace("return queries, keys, values", "return queries.detach(), keys.detach(), values.detach()"),
         "Gradients stop at the results. `torch.no_grad` and `.detach()` are for using a trained model. Here the "
         "matrices still have to learn."),
-    mistake("inputs_detached", replace("inputs @", "inputs.detach() @", times=3),
-        "The inputs are cut off from the gradients, for example by `.detach()` or `.data`. The layers below, such as "
-        "the embeddings, learn only through the inputs."),
     mistake("matrices_detached",
         begun_with("W_query, W_key, W_value = W_query.detach(), W_key.detach(), W_value.detach()"),
         "The matrices are cut off from the gradients, for example by `.detach()`, by `.data` or by making an "
@@ -131,27 +117,11 @@ MISCONCEPTIONS = [
     mistake("inputs_transposed_in_place", begun_with("inputs.t_()").replace("inputs @", "inputs.T @", times=3),
         "The caller's inputs were changed. A method with an underscore at the end, such as `t_`, changes the tensor "
         "itself. `.T` gives a view and does not change it."),
-    mistake("queries_made_with_W_key", replace("@ W_query", "@ W_key"),
-        "The queries were computed with W_key. They have their own weights, W_query."),
-    mistake("keys_made_with_W_value", replace("@ W_key", "@ W_value"),
-        "The keys were computed with W_value. They have their own weights, W_key."),
-    mistake("values_made_with_W_query", replace("@ W_value", "@ W_query"),
-        "The values were computed with W_query. They have their own weights, W_value."),
-    mistake("inputs_given_as_queries", replace("inputs @ W_query", "inputs"),
-        "The function returned the inputs themselves as queries. That was unit 1. Now a matrix of its own makes the "
-        "queries."),
-    mistake("inputs_given_as_keys", replace("inputs @ W_key", "inputs"),
-        "The function returned the inputs themselves as keys. That was unit 1. Now a matrix of its own makes the "
-        "keys."),
     mistake("matrices_on_the_left",
         replace("inputs @ W_query", "W_query @ inputs").replace("inputs @ W_key", "W_key @ inputs")
         .replace("inputs @ W_value", "W_value @ inputs"),
         "The matrices are on the left of the inputs, so the shapes do not match. Tokens are rows: the inputs (T, "
         "d_in) come first, and then a matrix (d_in, d_out)."),
-    mistake("queries_alone", replace("return queries, keys, values", "return queries"),
-        "The function returned only the queries. Return all three: queries, keys and values."),
-    mistake("numpy_in_the_projections",
-        replace("inputs @ W_query", "torch.from_numpy(inputs.numpy() @ W_query.numpy())"), NUMPY),
 ]  # fmt: skip
 
 
@@ -164,9 +134,6 @@ def wrong_answers():
     import math
 
     import torch.nn as nn
-
-    def order_turned_by_one(x, w_q, w_k, w_v):
-        return x @ w_k, x @ w_v, x @ w_q
 
     def values_made_of_the_keys(inputs, W_query, W_key, W_value):
         queries = inputs @ W_query
@@ -182,9 +149,6 @@ def wrong_answers():
 
     def all_three_scaled(x, w_q, w_k, w_v):
         return tuple(x @ w / math.sqrt(w.shape[1]) for w in (w_q, w_k, w_v))
-
-    def random_biases_added(x, w_q, w_k, w_v):
-        return tuple(x @ w + torch.randn(w.shape[1], dtype=x.dtype) for w in (w_q, w_k, w_v))
 
     def inputs_centred_in_place(inputs, W_query, W_key, W_value):
         inputs -= inputs.mean(dim=0)

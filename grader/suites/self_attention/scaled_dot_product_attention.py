@@ -8,39 +8,21 @@ from collections.abc import Callable
 import torch
 
 from grader.suites.attention_mistakes import (
-    ARGUMENTS,
-    FIXED,
     HALF,
     NO_SOFTMAX,
     SOFTMAX_OVER_QUERIES,
-    SUMS_IN_A_ROW,
     TWENTIETH,
 )
 from grader.suites.self_attention.shared import (
-    AVERAGED,
-    BY_TOKENS,
-    CONTEXTS_TRANSPOSED,
     D_K,
     D_V,
-    DIVIDED_BY_HALF,
-    FIFTH,
-    FUTURE_HIDDEN,
-    IN_A_DICT,
     KEYS_HANDED_OVER,
-    KEYS_WITH_KEYS,
-    MIXED_BY_COLUMNS,
-    MULTIPLIED,
-    MULTIPLIED_BY_HALF,
     NO_ROOT,
-    NUMPY,
     ROLES_SWAPPED,
     SCALED_LATE,
     SHAPES,
-    SOFTMAX_TWICE,
-    SQUARE,
     T_K,
     UNSCALED,
-    WHOLE_TENSOR,
     B,
     H,
     T,
@@ -182,33 +164,9 @@ SOFTMAX = "torch.softmax(scores, dim=-1)"
 
 MISCONCEPTIONS = [
     mistake("half_instead_of_root", replace("d_k**0.5", "d_k * 0.5"), HALF),
-    mistake("divided_by_half_of_d_k", replace("d_k**0.5", "(d_k * 0.5)"), DIVIDED_BY_HALF),
     mistake("twentieth_root", replace("d_k**0.5", "d_k**.05"), TWENTIETH),
-    mistake("fifth_power", replace("d_k**0.5", "d_k**5"), FIFTH),
-    mistake("square_instead_of_root", replace("d_k**0.5", "d_k**2"), SQUARE),
     mistake("scaling_forgotten", replace(" / d_k**0.5", ""), UNSCALED),
     mistake("divided_by_d_k_itself", replace("d_k**0.5", "d_k"), NO_ROOT),
-    mistake("multiplied_by_root", replace("/ d_k**0.5", "* d_k**0.5"), MULTIPLIED),
-    mistake("multiplied_by_half_of_d_k", replace("/ d_k**0.5", "* d_k * 0.5"), MULTIPLIED_BY_HALF),
-    mistake("multiplied_by_d_k_itself", replace("/ d_k**0.5", "* d_k"),
-        "The scores are multiplied by d_k, so they become much larger. Divide them, by √d_k."),
-    mistake("scaled_by_number_of_tokens", replace("queries.shape[-1]", "keys.shape[-2]"), BY_TOKENS),
-    mistake("scaled_by_number_of_queries", replace("queries.shape[-1]", "queries.shape[-2]"), BY_TOKENS),
-    mistake("scaled_by_first_dimension", replace("queries.shape[-1]", "keys.shape[0]"),
-        "The divisor comes from the first dimension. That is the tokens, or the batch if there is one. d_k is the "
-        "last dimension: `keys.shape[-1]`."),
-    mistake("scaled_by_width_of_values", replace("queries.shape[-1]", "values.shape[-1]"),
-        "The divisor is the root of d_v, the width of the values. The dot products are between queries and keys, so "
-        "divide by the root of their width, d_k."),
-    mistake("root_rounded_down", replace("d_k**0.5", "int(d_k**0.5)"),
-        "The root of d_k is rounded down to a whole number. Divide by √d_k itself."),
-    mistake("scores_rounded_down", replace("/ d_k**0.5", "// d_k**0.5"),
-        "`//` rounds each score down to a whole number, so it has no gradient either. Divide with `/`."),
-    mistake("scaled_for_the_worked_example", replace("queries.shape[-1]", "2"),
-        "The divisor is always √2, which is correct only for the width of the worked example. Read d_k from the "
-        "arguments."),
-    mistake("scaled_by_root_of_eight", replace("d_k**0.5", "8**0.5"), FIXED),
-    mistake("scaled_by_eight", replace("d_k**0.5", "8"), FIXED),
     mistake("scaled_after_softmax", replace(" / d_k**0.5", "").replace(SOFTMAX, f"{SOFTMAX} / d_k**0.5"), SCALED_LATE),
     mistake("softmax_over_queries", replace("dim=-1", "dim=-2"), SOFTMAX_OVER_QUERIES),
     mistake("softmax_over_dimension_0", replace("dim=-1", "dim=0"),
@@ -217,29 +175,15 @@ MISCONCEPTIONS = [
     mistake("softmax_over_dimension_1", replace("dim=-1", "dim=1"),
         "Softmax runs over dimension 1. These are the keys only if there is no batch. Count from the end: the keys "
         "are always the last dimension, dim=-1."),
-    mistake("softmax_over_everything", replace(SOFTMAX, "torch.softmax(scores.flatten(), dim=0).reshape(scores.shape)"),
-        WHOLE_TENSOR),
     mistake("softmax_forgotten", replace(SOFTMAX, "scores"), NO_SOFTMAX),
-    mistake("divided_by_sum", replace(SOFTMAX, "scores / scores.sum(dim=-1, keepdim=True)"),
-        "The scores are divided by their sum. Scores may be negative, and their sum may be near zero, so the results "
-        "are not valid weights. Softmax takes exponentials first."),
-    mistake("softmax_twice", replace(SOFTMAX, f"{SOFTMAX}.softmax(dim=-1)"), SOFTMAX_TWICE),
-    mistake("scores_returned_as_weights", replace("return contexts, weights", "return contexts, scores"),
-        "The contexts are correct, but the second result is the scores. Return the weights, after softmax."),
     mistake("only_two_dimensions", replace("keys.transpose(-2, -1)", "keys.T"),
         "This works only for matrices. With a batch in front, `.T` reverses all dimensions and `mm` raises an error. "
         "`transpose(-2, -1)` and `@` use only the last two dimensions."),
     mistake("exactly_one_leading_dimension", replace("transpose(-2, -1)", "transpose(1, 2)"), ONE_BATCH),
     mistake("exactly_three_dimensions",
         replace("queries @ keys.transpose(-2, -1)", "torch.einsum('bqd,bkd->bqk', queries, keys)"), ONE_BATCH),
-    mistake("at_most_one_leading_dimension",
-        replace("keys.transpose(-2, -1)", "(keys.T if keys.dim() == 2 else keys.transpose(1, 2))"),
-        "The code has one case for two dimensions and one for three, but none for four. Count from the end: with "
-        "`transpose(-2, -1)` one line works for all of them."),
     mistake("reshaped_instead_of_transposed",
         replace("transpose(-2, -1)", "reshape(*keys.shape[:-2], d_k, keys.shape[-2])"), TORN),
-    mistake("viewed_instead_of_transposed", replace("transpose(-2, -1)", "view(*keys.shape[:-2], d_k, keys.shape[-2])"),
-        TORN),
     mistake("view_of_a_transposed_tensor",
         replace("d_k =", "lead = queries.shape[:-2]\n"
                 "    queries, keys, values = (one.view(-1, *one.shape[-2:]) for one in (queries, keys, values))\n"
@@ -250,24 +194,6 @@ MISCONCEPTIONS = [
         "necessary. Matmul needs neither of them."),
     mistake("keys_handed_over", replace("weights @ values", "weights @ keys"), KEYS_HANDED_OVER),
     mistake("keys_ask_the_queries", replace("queries @ keys.transpose", "keys @ queries.transpose"), ROLES_SWAPPED),
-    mistake("queries_ask_each_other", replace("queries @ keys.transpose", "queries @ queries.transpose"),
-        "The queries are compared with one another. Compare each query with the keys: queries @ transposed keys."),
-    mistake("keys_handed_over_where_they_fit",
-        replace("weights @ values", "weights @ (keys if keys.shape == values.shape else values)"),
-        "If keys and values have the same shape, the weights mix the keys. Keys are only compared with queries. "
-        "Always mix the values, whatever their width is."),
-    mistake("values_averaged", replace("softmax(scores", "softmax(torch.zeros_like(scores)"), AVERAGED),
-    mistake("best_key_takes_all",
-        replace(SOFTMAX, "nn.functional.one_hot(scores.argmax(dim=-1), keys.shape[-2]).to(values.dtype)"),
-        "Each query takes only the value of its best key. Softmax is softer than a maximum: every key gets some "
-        "weight, so gradients reach the scores."),
-    mistake("future_hidden",
-        replace("softmax(scores", "softmax(scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)"),
-        FUTURE_HIDDEN),
-    mistake("one_length_for_both",
-        replace("d_k =", "keys, values = (one[..., : queries.shape[-2], :] for one in (keys, values))\n    d_k ="),
-        "The code uses only as many keys as there are queries. The two numbers differ if one text attends to "
-        "another, so read each from its own tensor."),
     mistake("lonely_query_squeezed",
         replace("return contexts, weights", "return contexts.squeeze(), weights.squeeze()"),
         "`squeeze()` removes every dimension of size one, so a single query loses its row. Name the dimension, or do "
@@ -276,67 +202,18 @@ MISCONCEPTIONS = [
         replace("d_k =", "queries, keys, values = queries.float(), keys.float(), values.float()\n    d_k ="),
         "Everything is computed in float32, also for float64 arguments. Then precision is lost: use the dtype of the "
         "arguments."),
-    mistake("always_float64",
-        replace("d_k =", "queries, keys, values = queries.double(), keys.double(), values.double()\n    d_k ="),
-        "You may compute in float64, but here the result stays float64. Convert it back to the dtype of the "
-        "arguments."),
-    mistake("no_gradients", replace("return contexts, weights", "return contexts.detach(), weights.detach()"),
-        "Gradients stop at the results. `torch.no_grad` and `.detach()` are for using a trained model. Attention "
-        "must pass gradients on to the layers below."),
-    mistake("weights_detached", replace(SOFTMAX, f"{SOFTMAX}.detach()"),
-        "No gradient flows through the weights that are multiplied with the values. Queries and keys learn only "
-        "through the weights."),
-    mistake("weights_returned_detached", replace("return contexts, weights", "return contexts, weights.detach()"),
-        "Gradients flow through the contexts, but not through the weights that are returned. Gradients should flow "
-        "through both results."),
     mistake("queries_scaled_in_place",
         replace(" / d_k**0.5", "").replace("scores =", "queries /= d_k**0.5\n    scores ="),
         "The caller's queries were changed: `/=` and `mul_` change the tensor itself. Write `queries = queries / …`, "
         "or divide the scores."),
     mistake("weights_first", replace("return contexts, weights", "return weights, contexts"),
         "The order is wrong: the weights came first. Return the pair (contexts, weights)."),
-    mistake("contexts_and_weights_in_a_dict",
-        replace("return contexts, weights", "return dict(contexts=contexts, weights=weights)"), IN_A_DICT),
     mistake("contexts_alone", replace("return contexts, weights", "return contexts"),
         "The function returned only the contexts. Return the weights too: (contexts, weights)."),
-    mistake("scaled_by_dimension_1", replace("queries.shape[-1]", "keys.shape[1]"),
-        "The divisor comes from dimension 1. These are the features only if there is no batch. Count from the end: "
-        "the features are the last dimension."),
-    mistake("contexts_scaled", replace(" / d_k**0.5", "").replace("weights @ values", "weights @ values / d_k**0.5"),
-        "The contexts are divided by √d_k, and the scores are not. Scaling is for the scores: it keeps softmax from "
-        "giving all the weight to one key."),
-    mistake("softmax_without_dim", replace(SOFTMAX, "torch.softmax(scores, dim=0 if scores.dim() == 3 else 1)"),
-        "Softmax does not know along which dimension the keys lie. Without `dim`, PyTorch warns and guesses one, "
-        "which depends on the number of dimensions. Name the last one."),
-    mistake("sums_without_keepdim", replace(SOFTMAX, "torch.exp(scores) / torch.exp(scores).sum(dim=-1)"),
-        SUMS_IN_A_ROW),
-    mistake("exactly_two_leading_dimensions", replace("transpose(-2, -1)", "transpose(2, 3)"),
-        "`transpose(2, 3)` works only with two leading dimensions, a batch and heads. Count the two dimensions from "
-        "the end, with negative numbers."),
-    mistake("shape_of_a_matrix_unpacked", replace("d_k = queries.shape[-1]", "_, d_k = queries.shape"),
-        "The shape is unpacked into two names, which fails if there is a batch. Take only the size that you need, "
-        "counted from the end."),
     mistake("shape_of_a_batch_unpacked", replace("d_k = queries.shape[-1]", "_, _, d_k = queries.shape"),
         "The shape is unpacked into three names, which works only with exactly one leading dimension. Take only the "
         "size that you need, counted from the end."),
     mistake("shapes_do_not_match", replace("keys.transpose(-2, -1)", "keys"), SHAPES),
-    mistake("arguments_do_not_fit", replace("/ d_k**0.5", "/ torch.sqrt(d_k)"), ARGUMENTS),
-    mistake("keys_ask_each_other", replace("queries @ keys.transpose", "keys @ keys.transpose"), KEYS_WITH_KEYS),
-    mistake("mixed_by_the_scores", replace("weights @ values", "scores @ values"),
-        "The contexts are computed with the scores, and softmax is only returned beside them. Mix the values with "
-        "the weights."),
-    mistake("mixed_by_the_columns", replace("weights @ values", "weights.transpose(-2, -1) @ values"),
-        MIXED_BY_COLUMNS),
-    mistake("contexts_transposed", replace("return contexts,", "return contexts.transpose(-2, -1),"),
-        CONTEXTS_TRANSPOSED),
-    mistake("weights_returned_transposed",
-        replace("return contexts, weights", "return contexts, weights.transpose(-2, -1)"),
-        "The contexts are correct, but the weights are returned transposed. Each row belongs to a query, and each "
-        "column to a key."),
-    mistake("weights_alone", replace("return contexts, weights", "return weights"),
-        "The function returned only the weights. Return the contexts too: (contexts, weights)."),
-    mistake("numpy_on_the_way", replace("torch.softmax(scores", "torch.softmax(torch.from_numpy(scores.numpy())"),
-        NUMPY),
 ]  # fmt: skip
 
 
@@ -355,24 +232,6 @@ def wrong_answers():
         weights = F.softmax(scores, dim=-1)
         contexts = weights.float() @ values.float()
         return contexts, weights
-
-    def distances(queries, keys, values):
-        weights = torch.softmax(-torch.cdist(queries, keys) / math.sqrt(keys.shape[-1]), dim=-1)
-        return weights @ values, weights
-
-    def cosines(queries, keys, values):
-        scores = F.normalize(queries, dim=-1) @ F.normalize(keys, dim=-1).transpose(-2, -1)
-        weights = torch.softmax(scores, dim=-1)
-        return weights @ values, weights
-
-    def sigmoid(queries, keys, values):
-        scores = queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
-        weights = torch.sigmoid(scores)
-        return weights @ values, weights
-
-    def exponentials_without_a_sum(queries, keys, values):
-        weights = torch.exp(queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1]))
-        return weights @ values, weights
 
     def unscaled_over_queries(queries, keys, values):
         weights = torch.softmax(queries @ keys.transpose(-2, -1), dim=-2)

@@ -15,14 +15,7 @@ from collections.abc import Callable
 
 import torch
 
-from grader.suites.attention_mistakes import (
-    ARGUMENTS,
-    FIXED,
-    SUMS_IN_A_ROW,
-    TWENTIETH,
-    VALUES_AS_KEYS,
-    VALUES_AS_QUERIES,
-)
+from grader.suites.attention_mistakes import HALF, SOFTMAX_OVER_QUERIES
 from grader.testing.checks import expect_close, expect_true
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import Replacements, replace
@@ -164,103 +157,15 @@ NO_ROOT = (
     "The scores are divided by d_k itself, or twice by its root, which is the same. Their standard deviation is √d_k: "
     "divide once by √d_k to bring it to 1."
 )
-FIFTH = (
-    "The exponent is `5`, so the scores are nearly zero and every key gets nearly the same weight. A square root is "
-    "the power `0.5`."
-)
-SQUARE = (
-    "The scores are divided by the square of d_k, so they are nearly zero. A square root is the opposite of a square: "
-    "the power `0.5`."
-)
-MULTIPLIED = "The scores are multiplied by √d_k, so large scores become even larger. Divide by √d_k."
-MULTIPLIED_BY_HALF = (
-    "The scores are multiplied by half of d_k, so they become larger. They should be divided, and by a root: a power "
-    "with the exponent 0.5."
-)
-DIVIDED_BY_HALF = "The scores are divided by half of d_k. The half is an exponent: √d_k is d_k to the power of 0.5."
-FOR_THE_EXAMPLE = (
-    "The divisor is always √2, which is correct only for the width of the worked example. Read d_k from the arguments."
-)
-SOFTMAX_TWICE = (
-    "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
-    "nearly equal."
-)
-MIXED_BY_COLUMNS = (
-    "The contexts use the columns of the weights. The weights of a query are its row: do not transpose them before the "
-    "product with the values."
-)
-CONTEXTS_TRANSPOSED = (
-    "The contexts are transposed: there is a column for each token. Each token has a row, which the product of weights "
-    "and values already gives."
-)
 SHAPES = (
     "The shapes do not match in a product. Write down the shape of each factor. The scores need the transposed keys on "
     "the right, and then the weights, (T_q, T_k), are on the left of the values."
-)
-NUMPY = (
-    "A tensor that requires gradients cannot become a NumPy array, or the `out` of a function. Use only tensors, and "
-    "functions that return a new one."
-)
-KEYS_WITH_KEYS = "The queries are made but never used: keys are compared with keys. Compare each query with every key."
-INPUTS_COMPARED = (
-    "The inputs are compared with each other, as in unit 1. Here the dot products are between queries and keys, which "
-    "are made from the inputs."
-)
-VALUES_COMPARED = (
-    "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the tokens "
-    "that find it."
-)
-ALL_ONE = (
-    "Every weight is one, so each context is the plain sum of the values. A softmax over a dimension of size one gives "
-    "that, for example after `unsqueeze`. It should run over the keys."
-)
-FEATURES_COMPARED = (
-    "Features are compared with features: the scores are (d_out, d_out). A token should look at tokens, so transpose "
-    "only the keys."
-)
-TO_D_OUT = (
-    "The weights go from d_out to d_out, so the module works only if d_in and d_out are equal. Tokens come in with "
-    "d_in features and leave with d_out."
-)
-TO_D_IN = (
-    "The weights go from d_in to d_in, so the contexts are d_in wide. Tokens come in with d_in features and leave with "
-    "d_out."
-)
-SIZES_OF_THE_EXAMPLE = (
-    "The weights have the sizes of the worked example, three and two. Use the class's own arguments, d_in and d_out."
-)
-BY_TOKENS = (
-    "The scores are divided by the root of the number of tokens. A dot product sums over features, so it grows with "
-    "the number of features, d_k."
-)
-WHOLE_TENSOR = (
-    "Softmax runs over all scores at once, so all queries together share one sum. Each query has its own weights: "
-    "apply softmax over the last dimension."
 )
 SCALED_LATE = "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."
 KEYS_HANDED_OVER = "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."
 ROLES_SWAPPED = (
     "Queries and keys are swapped. Row i of the scores belongs to query i and contains its dot products with every key."
 )
-AVERAGED = (
-    "Every value gets the same weight, whatever the queries and keys are. The dot product of query and key should "
-    "decide how much one token takes from another."
-)
-FUTURE_HIDDEN = (
-    "Each query cannot see the keys after its own position. That is causal attention, the next unit. Here every token "
-    "sees every token."
-)
-BY_D_IN = "The scores are divided by √d_in. The dot products are between projected tokens, and their width is d_out."
-KEYS_UNUSED = (
-    "W_key is made but never used: queries are compared with queries. Compare each query with the keys, inputs @ W_key."
-)
-BOTH_RESULTS = "The module returns contexts and weights. The next layer needs one tensor: return only the contexts."
-WEIGHTS_GIVEN = (
-    "The module returns the attention weights. They say how important each token is. The output is the sum of the "
-    "values, each times its weight."
-)
-IN_A_DICT = "The results are in a dict. Return them with a comma between them, in the order of the stub."
-SQUEEZED = "`squeeze()` removes every dimension of size one, so a single token loses its row."
 
 
 def begun_with(line: str) -> Replacements:
@@ -275,27 +180,27 @@ def weighed(weights: str) -> Replacements:
     )
 
 
-# Mistakes in the weights of both modules: the end of their names, the wrong weights and the sentence.
+# Mistakes of both modules: the beginnings of their names, the changes and the sentences.
 IN_BOTH_MODULES = [
-    ("twentieth_root", "(queries @ keys.mT / keys.shape[-1] ** 0.05).softmax(-1)", TWENTIETH),
-    ("fifth_power", "(queries @ keys.mT / keys.shape[-1] ** 5).softmax(-1)", FIFTH),
-    ("square_instead_of_root", "(queries @ keys.mT / keys.shape[-1] ** 2).softmax(-1)", SQUARE),
-    ("multiplied_by_root", "(queries @ keys.mT * keys.shape[-1] ** 0.5).softmax(-1)", MULTIPLIED),
-    ("multiplied_by_half_of_d_k", "(queries @ keys.mT * keys.shape[-1] * 0.5).softmax(-1)", MULTIPLIED_BY_HALF),
-    ("divided_by_half_of_d_k", "(queries @ keys.mT / (keys.shape[-1] / 2)).softmax(-1)", DIVIDED_BY_HALF),
-    ("scaled_for_the_worked_example", "(queries @ keys.mT / 2**0.5).softmax(-1)", FOR_THE_EXAMPLE),
-    ("scaled_by_root_of_eight", "(queries @ keys.mT / 8**0.5).softmax(-1)", FIXED),
-    ("scaled_by_eight", "(queries @ keys.mT / 8).softmax(-1)", FIXED),
-    ("softmax_twice", "(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1).softmax(-1)", SOFTMAX_TWICE),
-    ("sums_without_keepdim",
-     "(lambda powers: powers / powers.sum(-1))(torch.exp(queries @ keys.mT / keys.shape[-1] ** 0.5))", SUMS_IN_A_ROW),
-    ("mixed_by_the_columns", "(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1).mT", MIXED_BY_COLUMNS),
-    ("keys_ask_each_other", "(keys @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1)", KEYS_WITH_KEYS),
-    ("values_as_queries", "(values @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1)", VALUES_AS_QUERIES),
-    ("values_as_keys", "(queries @ values.mT / keys.shape[-1] ** 0.5).softmax(-1)", VALUES_AS_KEYS),
-    ("inputs_compared", "(inputs @ inputs.mT / keys.shape[-1] ** 0.5).softmax(-1)", INPUTS_COMPARED),
-    ("all_weights_one", "torch.ones_like(queries @ keys.mT)", ALL_ONE),
-    ("shapes_do_not_match", "(queries @ keys / keys.shape[-1] ** 0.5).softmax(-1)", SHAPES),
-    ("arguments_do_not_fit", "(queries @ keys.mT / torch.sqrt(keys.shape[-1])).softmax(-1)", ARGUMENTS),
+    ("shapes_do_not_match", weighed("(queries @ keys / keys.shape[-1] ** 0.5).softmax(-1)"), SHAPES),
+    ("keys_and_values_swapped", replace("(queries, keys, values)", "(queries, values, keys)"),
+        "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the "
+        "tokens that find it."),
+    ("keys_ask_the_queries", replace("attention(queries, keys,", "attention(keys, queries,"), ROLES_SWAPPED),
+    ("half_instead_of_root", weighed("(queries @ keys.mT / keys.shape[-1] * 0.5).softmax(-1)"), HALF),
+    ("scaling_forgotten", weighed("(queries @ keys.mT).softmax(-1)"), UNSCALED),
+    ("divided_by_d_k_itself", weighed("(queries @ keys.mT / keys.shape[-1]).softmax(-1)"), NO_ROOT),
+    ("scaled_by_d_in", weighed("(queries @ keys.mT / inputs.shape[-1] ** 0.5).softmax(-1)"),
+        "The scores are divided by √d_in. The dot products are between projected tokens, and their width is d_out."),
+    ("softmax_over_queries", weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(0)"), SOFTMAX_OVER_QUERIES),
+    ("future_hidden",
+        weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5"
+                " + torch.full_like(queries @ keys.mT, -torch.inf).triu(1)).softmax(-1)"),
+        "Each query cannot see the keys after its own position. That is causal attention, the next unit. Here every "
+        "token sees every token."),
+    ("both_results", replace("contexts, _ =", "contexts ="),
+        "The module returns contexts and weights. The next layer needs one tensor: return only the contexts."),
+    ("lonely_token_squeezed", replace("return contexts", "return contexts.squeeze()"),
+        "`squeeze()` removes every dimension of size one, so a single token loses its row."),
 ]  # fmt: skip
 NAMES = ("W_query", "W_key", "W_value")
