@@ -26,7 +26,7 @@ from grader.testing.checks import (
     shown,
 )
 from grader.testing.draws import Fresh, expect_count
-from grader.testing.misconceptions import misconception, mistake, replace
+from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Estimate, Property, has_parameters, probe, refusal, shares
 from grader.testing.properties import GRADIENTS, LOOKS_AHEAD
 from grader.testing.student import Raised, RemoteObject, Student
@@ -466,38 +466,6 @@ OUTPUT_LINE = "nn.Linear(emb_dim, vocab_size, bias=False)"
 PARTS = ["MultiHeadAttention", "LayerNorm", "FeedForward", "Residual", "TransformerBlock", "stack_blocks"]
 
 
-class Unmasked(nn.Module):
-    """Attention with several heads in which each token sees all others."""
-
-    def __init__(self, emb_dim: int, num_heads: int) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.W_query, self.W_key, self.W_value = (nn.Linear(emb_dim, emb_dim, bias=False) for _ in range(3))
-        self.out_proj = nn.Linear(emb_dim, emb_dim)
-
-    def forward(self, x: Tensor) -> Tensor:
-        layers = self.W_query, self.W_key, self.W_value
-        # (B, T, C) -> (B, T, H, head_dim) -> (B, H, T, head_dim)
-        queries, keys, values = (layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for layer in layers)
-        attended = nn.functional.scaled_dot_product_attention(queries, keys, values)  # (B, H, T, head_dim)
-        return self.out_proj(attended.transpose(1, 2).flatten(-2))
-
-
-class UnmaskedBlock(nn.Module):
-    """A pre-norm block with this attention."""
-
-    def __init__(self, emb_dim: int, num_heads: int, dropout: float) -> None:
-        super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(emb_dim), nn.LayerNorm(emb_dim)
-        self.attention = Unmasked(emb_dim, num_heads)
-        self.feed_forward = nn.Sequential(nn.Linear(emb_dim, 4 * emb_dim), nn.ReLU(), nn.Linear(4 * emb_dim, emb_dim))
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.dropout(self.attention(self.norm1(x)))
-        return x + self.dropout(self.feed_forward(self.norm2(x)))
-
-
 CALLS = PARTS
 
 MISCONCEPTIONS = [
@@ -508,14 +476,6 @@ MISCONCEPTIONS = [
         .replace("self.output", "self.out_head", times=2),
         "The parts have the names of a well-known book: tok_emb, pos_emb, trf_blocks and out_head. Other code looks "
         "for them by name, so use the names of the rules."),
-    mistake("names_of_gpt2",
-        replace("self.token_embedding", "self.wte", times=2)
-        .replace("self.position_embedding", "self.wpe", times=2)
-        .replace("self.blocks", "self.h", times=2)
-        .replace("self.final_norm", "self.ln_f", times=2)
-        .replace("self.output", "self.lm_head", times=2),
-        "The parts have the names of GPT-2's own code: wte, wpe, h, ln_f and lm_head. Other code looks for them by "
-        "name, so use the names of the rules."),
     mistake("norm_under_another_name", replace("self.final_norm", "self.norm", times=2),
         "The last norm has another name. Other code looks for it by name, so call it final_norm."),
     mistake("tokens_as_a_parameter",
@@ -528,14 +488,6 @@ MISCONCEPTIONS = [
         .replace("self.position_embedding(positions)", "self.position_embedding[positions]"),
         "position_embedding is a plain nn.Parameter. It would work, but the rule asks for an nn.Embedding, the "
         "module that looks up rows by their positions."),
-    mistake("positions_of_the_vocabulary",
-        replace("nn.Embedding(context_length, emb_dim)", "nn.Embedding(vocab_size, emb_dim)"),
-        "position_embedding has a row for each token of the vocabulary. It needs one for each position: "
-        "context_length rows."),
-    mistake("tokens_of_the_context",
-        replace("nn.Embedding(vocab_size, emb_dim)", "nn.Embedding(context_length, emb_dim)"),
-        "token_embedding has a row for each position. It needs one for each token of the vocabulary: vocab_size "
-        "rows, and position_embedding has context_length rows."),
     mistake("tables_exchanged",
         replace("nn.Embedding(vocab_size, emb_dim)", "nn.Embedding(other, emb_dim)")
         .replace("nn.Embedding(context_length, emb_dim)", "nn.Embedding(vocab_size, emb_dim)")
@@ -544,9 +496,6 @@ MISCONCEPTIONS = [
         "position_embedding a row for each of the context_length positions."),
     mistake("bias_of_the_output", replace(", bias=False", ""),
         "The output layer has a bias. The rule asks for none, as in GPT-2: `bias=False`."),
-    mistake("output_of_the_wrong_width", replace(OUTPUT_LINE, "nn.Linear(emb_dim, emb_dim, bias=False)"),
-        "The output layer gives emb_dim numbers for each token. It should give a score for each of the vocab_size "
-        "tokens that may come next."),
     mistake("output_tied_to_the_tokens",
         replace(OUTPUT_LINE, f"{OUTPUT_LINE}\n        self.output.weight = self.token_embedding.weight"),
         "The output layer shares its matrix with the token embedding, as in GPT-2. Here each has its own."),
@@ -557,13 +506,6 @@ MISCONCEPTIONS = [
         .replace(f"            attention = {MULTI_HEAD}\n", ""),
         "The attention is made once, outside make_block, so all blocks share its weights. Make it inside, anew in "
         "each call."),
-    mistake("feed_forward_shared_by_the_blocks",
-        replace("\n        def make_block", "\n        feed_forward = FeedForward(emb_dim)\n\n        def make_block")
-        .replace("attention, FeedForward(emb_dim)", "attention, feed_forward"),
-        "The feed-forward is made once, outside make_block, so all blocks share its weights. Make it inside, anew in "
-        "each call."),
-    mistake("one_block_only", replace(BLOCKS_LINE, "make_block()"),
-        "There is only one block. The model has num_blocks of them, one after the other."),
     mistake("blocks_in_a_plain_list",
         replace(BLOCKS_LINE, "[make_block() for _ in range(num_blocks)]")
         .replace("x = self.final_norm(self.blocks(x))",
@@ -573,24 +515,8 @@ MISCONCEPTIONS = [
     mistake("bias_for_queries_keys_and_values", replace("dropout, num_heads)", "dropout, num_heads, True)"),
         "Queries, keys and values have a bias, as in GPT-2. The rule asks for none, which is the default of "
         "MultiHeadAttention."),
-    mistake("narrow_feed_forward", replace("FeedForward(emb_dim)", "FeedForward(emb_dim, 1)"),
-        "The hidden layer of the feed-forward is as wide as a token. It should have 4 · emb_dim numbers, the default "
-        "of FeedForward."),
-    mistake("one_head_only", replace("dropout, num_heads)", "dropout, 1)"),
-        "The attention has one head, whatever num_heads is. Give num_heads to MultiHeadAttention."),
-    mistake("two_heads_only", replace("dropout, num_heads)", "dropout, 2)"),
-        "The attention has two heads, whatever num_heads is. Give num_heads to MultiHeadAttention."),
     mistake("four_heads_only", replace("dropout, num_heads)", "dropout, 4)"),
         "The attention has four heads, as in the text, whatever num_heads is. Give num_heads to MultiHeadAttention."),
-    mistake("two_blocks_only", replace("(make_block, num_blocks)", "(make_block, 2)"),
-        "There are two blocks, as in the text, whatever num_blocks is. Give num_blocks to stack_blocks."),
-    mistake("heads_and_blocks_exchanged",
-        replace("dropout, num_heads)", "dropout, num_blocks)")
-        .replace("(make_block, num_blocks)", "(make_block, num_heads)"),
-        "num_heads and num_blocks are swapped: num_heads divides the features in attention, and num_blocks blocks "
-        "are stacked."),
-    mistake("no_feed_forward", replace("attention, FeedForward(emb_dim)", "attention, nn.Identity()"),
-        "The blocks have no feed-forward. Each block has two modules: attention and FeedForward(emb_dim)."),
     mistake("no_positions", replace(SUM, "self.token_embedding(idx)"),
         "The positions are missing: only the tokens go into the blocks, so the model hardly knows their order. Add "
         "the position embedding before the blocks."),
@@ -604,37 +530,12 @@ MISCONCEPTIONS = [
         replace(POSITIONS, "torch.arange(self.position_embedding.num_embeddings, device=idx.device)"),
         "The rows of all context_length positions are added. A text of T tokens needs only the rows 0 to T - 1: "
         "shorter texts end in an error or get too many rows."),
-    mistake("positions_from_one",
-        replace(POSITIONS, f"{POSITIONS}.add(1).clamp(max=self.position_embedding.num_embeddings - 1)"),
-        "The positions are counted from one. The first token has position 0, and a text of context_length tokens "
-        "needs the rows 0 to context_length - 1."),
     mistake("positions_from_one_beyond_the_table", replace(POSITIONS, f"{POSITIONS} + 1"),
         "The positions are counted from one, so a text of context_length tokens needs a row that does not exist. The "
         "first token has position 0."),
-    mistake("positions_from_the_end", replace(POSITIONS, f"{POSITIONS}.flip(0)"),
-        "The positions are counted from the end, so the last token has position 0. Count from the beginning: "
-        "`torch.arange(T)`."),
-    mistake("last_positions_taken",
-        replace(POSITIONS, f"{POSITIONS}.add(self.position_embedding.num_embeddings - idx.shape[1])"),
-        "A shorter text gets the last rows of position_embedding. The first token of each text has position 0: "
-        "`torch.arange(T)`."),
     mistake("positions_of_the_texts", replace(POSITIONS, "torch.arange(idx.shape[0], device=idx.device)[:, None]"),
         "The position is the number of the text in the batch: `idx.shape[0]` is the number of texts. Take the number "
         "of tokens, the second size."),
-    mistake("one_position_for_all", replace(POSITIONS, "torch.zeros_like(idx[0])"),
-        "All tokens get the same row of position_embedding. Each token needs the row of its own position: "
-        "`torch.arange(T)`."),
-    mistake("ids_as_positions",
-        replace("self.position_embedding(positions)",
-                "self.position_embedding(idx.clamp(max=self.position_embedding.num_embeddings - 1))"),
-        "The position embedding looks up the ids of the tokens, and not their positions. The rows that it needs are "
-        "0 to T - 1, whatever the tokens are."),
-    mistake("positions_after_the_blocks",
-        replace(SUM, "self.token_embedding(idx)")
-        .replace("self.blocks(x)", "self.blocks(x) + self.position_embedding(positions)"),
-        "The positions are added after the blocks. Attention inside the blocks needs them: add them before."),
-    mistake("tokens_times_positions", replace(" + self.position", " * self.position"),
-        "The rows of tokens and positions are multiplied. Add them."),
     mistake("tokens_scaled",
         replace("x = self.token_embedding(idx)", "x = self.token_embedding(idx) * self.output.in_features**0.5"),
         "The token embeddings are multiplied by the root of emb_dim, as in the Transformer of 2017. GPT-2 adds the "
@@ -650,25 +551,12 @@ MISCONCEPTIONS = [
     mistake("softmax_in_the_model", replace("return self.output(x)", "return torch.softmax(self.output(x), dim=-1)"),
         "The model returns probabilities: there is a softmax after the output layer. Return the logits. The loss and "
         "generate_text do the softmax themselves."),
-    mistake("logarithms_in_the_model",
-        replace("return self.output(x)", "return torch.log_softmax(self.output(x), dim=-1)"),
-        "The model returns logarithms of probabilities: there is a log-softmax after the output layer. Return the "
-        "logits themselves."),
-    mistake("activation_before_the_output", replace("self.output(x)", "self.output(torch.relu(x))"),
-        "There is an activation between the final norm and the output layer. Nothing is between them."),
     mistake("logits_of_the_last_token_only", replace("return self.output(x)", "return self.output(x[:, -1])"),
         "Only the logits of the last token are returned. The loss needs those of all tokens: (B, T, V)."),
     mistake("flat_logits", replace("return self.output(x)", "return self.output(x).flatten(0, 1)"),
         "The logits are flat, (B · T, V). Return (B, T, V): the caller can flatten them for the loss."),
     mistake("logits_with_a_loss", replace("return self.output(x)", "return self.output(x), None"),
         "The model returns two results, as the bigram model of unit 6. Here it returns only the logits."),
-    mistake("features_instead_of_logits", replace("return self.output(x)", "return x"),
-        "The output layer is not used: the model returns features, (B, T, emb_dim). Apply output to them."),
-    mistake("tokens_averaged", replace("self.output(x)", "self.output(x.mean(dim=1, keepdim=True).expand_as(x))"),
-        "The tokens of a text are averaged before the output layer, so all have the same logits, which depend on "
-        "later tokens. Each token has its own logits."),
-    mistake("first_text_for_all", replace("self.token_embedding(idx)", "self.token_embedding(idx[:1].expand_as(idx))"),
-        "All texts get the logits of the first one. Each text of the batch is computed separately."),
     mistake("long_texts_accepted",
         replace("positions =", "idx = idx[:, -self.position_embedding.num_embeddings :]\n        positions ="),
         "A text with more than context_length tokens has logits: it is cut, or positions are used twice. The model "
@@ -676,9 +564,6 @@ MISCONCEPTIONS = [
     mistake("lonely_text_squeezed", replace("return self.output(x)", "return self.output(x).squeeze()"),
         "`squeeze()` removes every dimension of size one, so a single text, or texts of one token, lose a dimension. "
         "Logits are always (B, T, V)."),
-    mistake("texts_of_full_length_only",
-        replace("positions =", "assert idx.shape[1] == self.position_embedding.num_embeddings\n        positions ="),
-        "Only texts of exactly context_length tokens are accepted. Shorter ones, down to one token, should work too."),
     mistake("blocks_drop_nothing",
         replace("FeedForward(emb_dim), emb_dim, dropout)", "FeedForward(emb_dim), emb_dim, 0.0)"),
         "In training the blocks drop nothing. Give dropout to each block, and not only to the attention or to the "
@@ -697,40 +582,7 @@ MISCONCEPTIONS = [
         .replace("self.final_norm =", "self.rate = dropout\n        self.final_norm ="),
         "Numbers are dropped in eval mode too. `nn.functional.dropout` drops always unless you pass "
         "`training=self.training`; an nn.Dropout that is made in `__init__` knows the mode."),
-    mistake("logits_detached", replace("return self.output(x)", "return self.output(x).detach()"),
-        "The logits are cut off from the gradients, for example by `.detach()`, `.data` or `torch.no_grad()`. So no "
-        "part of the model could learn."),
-    mistake("embeddings_detached", replace("x = self.final_norm", "x = x.detach()\n        x = self.final_norm"),
-        "The sum of the embeddings is cut off from the gradients, so the two tables could not learn."),
-    mistake("blocks_without_gradients",
-        replace("x = self.final_norm(self.blocks(x))",
-                "with torch.no_grad():\n            more = self.blocks(x) - x\n        x = self.final_norm(x + more)"),
-        "The blocks run without gradients, for example because of `.detach()` or `torch.no_grad()`. Then they could "
-        "not learn."),
-    mistake("positions_do_not_learn",
-        replace("nn.Embedding(context_length, emb_dim)", "nn.Embedding(context_length, emb_dim).requires_grad_(False)"),
-        "The position embedding requires no gradients, so its random rows never change. GPT-2 learns its positions."),
 ]  # fmt: skip
-
-
-@misconception(
-    "Tokens see later ones: the attention of the blocks has no causal mask. Then the model reads the token that it "
-    "should predict."
-)
-class mask_missing(nn.Module):
-    def __init__(
-        self, vocab_size: int, context_length: int, emb_dim: int, num_heads: int, num_blocks: int, dropout: float
-    ) -> None:
-        super().__init__()
-        self.token_embedding = nn.Embedding(vocab_size, emb_dim)
-        self.position_embedding = nn.Embedding(context_length, emb_dim)
-        self.blocks = nn.Sequential(*(UnmaskedBlock(emb_dim, num_heads, dropout) for _ in range(num_blocks)))
-        self.final_norm = nn.LayerNorm(emb_dim)
-        self.output = nn.Linear(emb_dim, vocab_size, bias=False)
-
-    def forward(self, idx: Tensor) -> Tensor:
-        x = self.token_embedding(idx) + self.position_embedding(torch.arange(idx.shape[1]))
-        return self.output(self.final_norm(self.blocks(x)))
 
 
 # -- probes --------------------------------------------------------------------------------------------------------
@@ -820,53 +672,36 @@ def wrong_answers():
     import torch.nn.functional as F
 
     # Right; each wrong answer overrides a part of it.
-    class _Attention(nn.Module):
-        def __init__(self, width, heads, dropout, bias=False):
-            super().__init__()
-            self.heads, self.p = heads, dropout
-            self.q = nn.Linear(width, width, bias=bias)
-            self.k = nn.Linear(width, width, bias=bias)
-            self.v = nn.Linear(width, width, bias=bias)
-            self.proj = nn.Linear(width, width)
-
-        def forward(self, x):
-            B, T, C = x.shape
-            q, k, v = (
-                layer(x).view(B, T, self.heads, C // self.heads).transpose(1, 2) for layer in (self.q, self.k, self.v)
-            )
-            p = self.p if self.training else 0.0
-            y = F.scaled_dot_product_attention(q, k, v, dropout_p=p, is_causal=True)
-            return self.proj(y.transpose(1, 2).reshape(B, T, C))
-
     class _Layer(nn.Module):
-        def __init__(self, width, attention, network, dropout):
+        def __init__(self, width, heads, dropout):
             super().__init__()
-            self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.attention, self.network, self.drop = attention, network, nn.Dropout(dropout)
+            self.ln_1, self.ln_2, self.drop = nn.LayerNorm(width), nn.LayerNorm(width), nn.Dropout(dropout)
+            self.heads, self.p = heads, dropout
+            self.q, self.k, self.v = (nn.Linear(width, width, bias=False) for _ in range(3))
+            self.proj = nn.Linear(width, width)
+            self.network = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
+
+        def attention(self, x):
+            parts = (layer(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for layer in (self.q, self.k, self.v))
+            y = F.scaled_dot_product_attention(*parts, dropout_p=self.p if self.training else 0.0, is_causal=True)
+            return self.proj(y.transpose(1, 2).flatten(2))
 
         def forward(self, x):
             x = x + self.drop(self.attention(self.ln_1(x)))
             return x + self.drop(self.network(self.ln_2(x)))
 
-    def _network(width, times=4):
-        return nn.Sequential(nn.Linear(width, times * width), nn.ReLU(), nn.Linear(times * width, width))
-
     class _GPT(nn.Module):
         def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
             super().__init__()
-            self.context_length, self.emb_dim = context_length, emb_dim
+            self.context_length = context_length
             self.token_embedding = nn.Embedding(vocab_size, emb_dim)
             self.position_embedding = nn.Embedding(context_length, emb_dim)
-            self.blocks = nn.Sequential(*self.layers(emb_dim, num_heads, num_blocks, dropout))
+            self.blocks = nn.Sequential(*(_Layer(emb_dim, num_heads, dropout) for _ in range(num_blocks)))
             self.final_norm = nn.LayerNorm(emb_dim)
             self.output = nn.Linear(emb_dim, vocab_size, bias=False)
 
-        def layers(self, width, heads, count, dropout):
-            return [_Layer(width, _Attention(width, heads, dropout), _network(width), dropout) for _ in range(count)]
-
         def embedded(self, idx):
-            T = idx.size(1)
-            return self.token_embedding(idx) + self.position_embedding.weight[torch.arange(T)]
+            return self.token_embedding(idx) + self.position_embedding.weight[torch.arange(idx.size(1))]
 
         def forward(self, idx):
             return self.output(self.final_norm(self.blocks(self.embedded(idx))))
@@ -887,65 +722,24 @@ def wrong_answers():
         def embedded(self, idx):
             return self.token_embedding(idx) - self.position_embedding(torch.arange(idx.shape[1]))
 
-    class every_second_position(_GPT):
-        def embedded(self, idx):
-            return self.token_embedding(idx) + self.position_embedding(torch.arange(idx.shape[1]) // 2)
-
     class normalised_twice(_GPT):
         def forward(self, idx):
             return self.output(self.final_norm(self.final_norm(self.blocks(self.embedded(idx)))))
-
-    class norm_after_the_output(nn.Module):
-        def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
-            super().__init__()
-            self.inner = _GPT(vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout)
-            self.final_norm = nn.LayerNorm(vocab_size)
-
-        def forward(self, idx):
-            return self.final_norm(self.inner.output(self.inner.blocks(self.inner.embedded(idx))))
 
     class logits_divided(_GPT):
         def forward(self, idx):
             return super().forward(idx) / self.final_norm.normalized_shape[0] ** 0.5
 
-    class one_number_more(_GPT):
-        def __init__(self, *sizes):
-            super().__init__(*sizes)
-            self.temperature = nn.Parameter(torch.ones(()))
-
-        def forward(self, idx):
-            return super().forward(idx) / self.temperature
-
-    class blocks_in_reverse_with_a_gate(_GPT):
-        def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
-            super().__init__(vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout)
-            self.gate = nn.Linear(emb_dim, emb_dim)
-
-        def forward(self, idx):
-            x = self.embedded(idx)
-            return self.output(self.final_norm(self.blocks(x) * torch.sigmoid(self.gate(x))))
-
-    class no_super_init(nn.Module):
-        def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
-            self.token_embedding = nn.Embedding(vocab_size, emb_dim)
-
-    class tokens_rolled(_GPT):
-        def embedded(self, idx):
-            return super().embedded(idx.roll(1, dims=1))
-
-    class logits_dropped(_GPT):
+    class _Dropping(_GPT):
         def __init__(self, *sizes):
             super().__init__(*sizes)
             self.drop = nn.Dropout(sizes[-1])
 
+    class logits_dropped(_Dropping):
         def forward(self, idx):
             return self.drop(super().forward(idx))
 
-    class more_dropped_than_allowed__after_each_block(_GPT):
-        def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
-            super().__init__(vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout)
-            self.drop = nn.Dropout(dropout)
-
+    class more_dropped_than_allowed__after_each_block(_Dropping):
         def forward(self, idx):
             x = self.embedded(idx)
             for block in self.blocks:
@@ -953,9 +747,9 @@ def wrong_answers():
             return self.output(self.final_norm(x))
 
     class blocks_drop_nothing__embeddings_alone(_GPT):
-        def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
-            super().__init__(vocab_size, context_length, emb_dim, num_heads, num_blocks, 0.0)
-            self.drop = nn.Dropout(dropout)
+        def __init__(self, *sizes):
+            super().__init__(*sizes[:-1], 0.0)
+            self.drop = nn.Dropout(sizes[-1])
 
         def embedded(self, idx):
             return self.drop(super().embedded(idx))
@@ -976,16 +770,11 @@ def right_answers():
     class _Block(nn.Module):
         def __init__(self, width, heads, dropout):
             super().__init__()
-            self.heads = heads
-            self.key = nn.Linear(width, width, bias=False)
-            self.query = nn.Linear(width, width, bias=False)
-            self.value = nn.Linear(width, width, bias=False)
+            self.key, self.query, self.value = (nn.Linear(width, width, bias=False) for _ in range(3))
             self.joined = nn.Linear(width, width)
-            self.wide = nn.Linear(width, width * 4)
-            self.narrow = nn.Linear(width * 4, width)
-            self.before_attention = nn.LayerNorm(width)
-            self.before_network = nn.LayerNorm(width)
-            self.drop = nn.Dropout(dropout)
+            self.wide, self.narrow = nn.Linear(width, width * 4), nn.Linear(width * 4, width)
+            self.before_attention, self.before_network = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.heads, self.drop = heads, nn.Dropout(dropout)
 
         def attend(self, x):
             size = x.shape[-1] // self.heads
@@ -1028,71 +817,60 @@ def right_answers():
             self.drop_emb = nn.Dropout(dropout)
             self.blocks = nn.ModuleList()
             for _ in range(num_blocks):
-                attention = MultiHeadAttention(
-                    d_in=emb_dim,
-                    d_out=emb_dim,
-                    context_length=context_length,
-                    dropout=dropout,
-                    num_heads=num_heads,
-                    qkv_bias=False,
-                )
+                attention = MultiHeadAttention(emb_dim, emb_dim, context_length, dropout, num_heads, qkv_bias=False)
                 self.blocks.append(TransformerBlock(attention, FeedForward(emb_dim), emb_dim, dropout))
             self.final_norm = LayerNorm(emb_dim)
             self.output = nn.Linear(emb_dim, vocab_size, bias=False)
 
         def forward(self, in_idx):
-            batch_size, seq_len = in_idx.shape
+            _, seq_len = in_idx.shape
             if seq_len > self.context_length:
                 raise ValueError(f"{seq_len} tokens are more than {self.context_length}")
-            tok_embeds = self.token_embedding(in_idx)
             pos_embeds = self.position_embedding(torch.arange(seq_len, device=in_idx.device))
-            x = tok_embeds + pos_embeds
-            x = self.drop_emb(x)
+            x = self.drop_emb(self.token_embedding(in_idx) + pos_embeds)
             for block in self.blocks:
                 x = block(x)
-            x = self.final_norm(x)
-            return self.output(x)
+            return self.output(self.final_norm(x))
+
+    class _Tables(nn.Module):
+        """What the next styles have in common."""
+
+        def __init__(self, vocab_size, context_length, emb_dim, final_norm):
+            super().__init__()
+            self.token_embedding = nn.Embedding(vocab_size, emb_dim)
+            self.position_embedding = nn.Embedding(context_length, emb_dim)
+            self.final_norm = final_norm(emb_dim)
+            self.output = nn.Linear(emb_dim, vocab_size, bias=False)
 
     class _Projected(nn.Module):
         def __init__(self, emb_dim, context_length, dropout, num_heads):
             super().__init__()
-            self.attention = MultiHeadAttentionWrapper(
-                emb_dim, emb_dim // num_heads, context_length, dropout, num_heads
-            )
+            d_out = emb_dim // num_heads
+            self.attention = MultiHeadAttentionWrapper(emb_dim, d_out, context_length, dropout, num_heads)
             self.projection = nn.Linear(emb_dim, emb_dim)
 
         def forward(self, x):
             return self.projection(self.attention(x))
 
-    class heads_in_a_list(nn.Module):
+    class heads_in_a_list(_Tables):
         def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
-            super().__init__()
+            super().__init__(vocab_size, context_length, emb_dim, LayerNorm)
 
             def block():
                 attention = _Projected(emb_dim, context_length, dropout, num_heads)
                 return TransformerBlock(attention, FeedForward(emb_dim, 4), emb_dim, dropout)
 
-            self.token_embedding = nn.Embedding(vocab_size, emb_dim)
-            self.position_embedding = nn.Embedding(context_length, emb_dim)
             self.blocks = stack_blocks(block, num_blocks)
-            self.final_norm = LayerNorm(emb_dim)
-            self.output = nn.Linear(emb_dim, vocab_size, bias=False)
 
         def forward(self, idx):
-            places = torch.ones_like(idx).cumsum(1) - 1
-            return self.output(
-                self.final_norm(self.blocks(self.position_embedding(places) + self.token_embedding(idx)))
-            )
+            x = self.position_embedding(torch.ones_like(idx).cumsum(1) - 1) + self.token_embedding(idx)
+            return self.output(self.final_norm(self.blocks(x)))
 
-    class one_on_another(nn.Module):
+    class one_on_another(_Tables):
         def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
-            super().__init__()
+            super().__init__(vocab_size, context_length, emb_dim, LayerNorm)
             self.sizes = emb_dim, context_length, num_heads, dropout
-            self.token_embedding = nn.Embedding(vocab_size, emb_dim)
-            self.position_embedding = nn.Embedding(context_length, emb_dim)
             self.blocks = stack_blocks(self.make_block, num_blocks)
-            self.final_norm = LayerNorm(emb_dim)
-            self.output = nn.Linear(emb_dim, vocab_size, bias=False)
             nn.init.normal_(self.position_embedding.weight, std=0.02)
 
         def make_block(self):
@@ -1112,70 +890,51 @@ def right_answers():
             super().__init__()
             self.qkv = nn.Linear(width, 3 * width, bias=False)
             self.proj = nn.Linear(width, width)
-            self.heads = heads
-            self.p = dropout
+            self.heads, self.p = heads, dropout
 
         def forward(self, x):
-            B, T, C = x.shape
-            q, k, v = (
-                part.view(B, T, self.heads, C // self.heads).transpose(1, 2) for part in self.qkv(x).chunk(3, -1)
-            )
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=self.p if self.training else 0)
-            return self.proj(y.transpose(1, 2).reshape(B, T, C))
+            parts = (one.unflatten(-1, (self.heads, -1)).transpose(1, 2) for one in self.qkv(x).chunk(3, -1))
+            y = F.scaled_dot_product_attention(*parts, is_causal=True, dropout_p=self.p if self.training else 0)
+            return self.proj(y.transpose(1, 2).reshape(x.shape))
 
-    class _Block_ready_made(nn.Module):
+    class _Layer(nn.Module):
         def __init__(self, width, heads, dropout):
             super().__init__()
+            wide = nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
             self.ln1, self.ln2 = nn.LayerNorm(width), nn.LayerNorm(width)
             self.attn = nn.Sequential(_Attention(width, heads, dropout), nn.Dropout(dropout))
-            self.mlp = nn.Sequential(
-                nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width), nn.Dropout(dropout)
-            )
+            self.mlp = nn.Sequential(wide, nn.Dropout(dropout))
 
         def forward(self, x):
             x = x + self.attn(self.ln1(x))
             return x + self.mlp(self.ln2(x))
 
-    class ready_made(nn.Module):
+    class ready_made(_Tables):
         def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
-            super().__init__()
-            self.token_embedding = nn.Embedding(vocab_size, emb_dim)
-            self.position_embedding = nn.Embedding(context_length, emb_dim)
-            self.blocks = nn.Sequential(*[_Block_ready_made(emb_dim, num_heads, dropout) for _ in range(num_blocks)])
-            self.final_norm = nn.LayerNorm(emb_dim)
-            self.output = nn.Linear(emb_dim, vocab_size, bias=False)
+            super().__init__(vocab_size, context_length, emb_dim, nn.LayerNorm)
+            self.blocks = nn.Sequential(*[_Layer(emb_dim, num_heads, dropout) for _ in range(num_blocks)])
 
         def forward(self, idx):
-            T = idx.size(1)
-            x = self.token_embedding(idx) + self.position_embedding.weight[:T]
+            x = self.token_embedding(idx) + self.position_embedding.weight[: idx.size(1)]
             return self.output(self.final_norm(self.blocks(x)))
+
+    def _step(width, part, dropout):
+        return Residual(nn.Sequential(nn.LayerNorm(width), part, nn.Dropout(dropout)))
 
     class _Blocks(nn.Module):
         def __init__(self, width, context, heads, count, dropout):
             super().__init__()
-            self.first = nn.Sequential(
-                Residual(
-                    nn.Sequential(
-                        nn.LayerNorm(width),
-                        MultiHeadAttention(width, width, context, dropout, heads),
-                        nn.Dropout(dropout),
-                    )
-                ),
-                Residual(nn.Sequential(nn.LayerNorm(width), FeedForward(width), nn.Dropout(dropout))),
-            )
+            attention = MultiHeadAttention(width, width, context, dropout, heads)
+            self.first = nn.Sequential(_step(width, attention, dropout), _step(width, FeedForward(width), dropout))
             self.others = _Blocks(width, context, heads, count - 1, dropout) if count > 1 else nn.Identity()
 
         def forward(self, x):
             return self.others(self.first(x))
 
-    class recursive(nn.Module):
+    class recursive(_Tables):
         def __init__(self, vocab_size, context_length, emb_dim, num_heads, num_blocks, dropout):
-            super().__init__()
-            self.token_embedding = nn.Embedding(vocab_size, emb_dim)
-            self.position_embedding = nn.Embedding(context_length, emb_dim)
+            super().__init__(vocab_size, context_length, emb_dim, nn.LayerNorm)
             self.blocks = _Blocks(emb_dim, context_length, num_heads, num_blocks, dropout)
-            self.final_norm = nn.LayerNorm(emb_dim)
-            self.output = nn.Linear(emb_dim, vocab_size, bias=False)
 
         def forward(self, idx):
             positions = torch.arange(idx.shape[-1]).expand(idx.shape)

@@ -171,10 +171,6 @@ LOOP = "for _ in range(max_new_tokens):"
 BELOW, COUNTED = "(probabilities.cumsum(-1) < ", ").sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)"
 
 MISCONCEPTIONS = [
-    mistake("texts_averaged",
-        replace("torch.softmax(logits[:, -1], dim=-1)",
-                "torch.softmax(logits[:, -1], dim=-1).mean(0, keepdim=True).expand(len(idx), -1)"),
-        "The probabilities of all texts are averaged, so each text gets the tokens of the others. Draw from its own."),
     mistake("new_tokens_alone", replace("return idx", "return idx[:, idx.shape[1] - max_new_tokens :]"),
         "Only the new tokens are returned. The text begins with its prompt: `torch.cat` joins them."),
     mistake("text_cut_to_the_context",
@@ -187,30 +183,13 @@ MISCONCEPTIONS = [
     mistake("new_tokens_thrown_away", replace("idx = torch.cat", "torch.cat"),
         "The result is only the prompt: drawn tokens are not kept. `torch.cat` changes none of its arguments, so "
         "assign the longer text that it returns."),
-    mistake("newest_token_alone", replace("idx = torch.cat([idx, new], dim=1)", "idx = new"),
-        "Only the newest token is kept: it replaces the text at every step. The result should be the whole prompt "
-        "and then all new tokens."),
-    mistake("new_tokens_in_front", replace("[idx, new]", "[new, idx]"),
-        "The new tokens are put before the prompt. Put them at the end. `torch.cat` keeps the order of its list."),
-    mistake("new_tokens_as_new_texts", replace("dim=1)", "dim=0)"),
-        "The new tokens are put below the texts, as new rows of the batch. They belong at the end of their own text, "
-        "along dim 1."),
     mistake("returned_in_the_loop", replace("    return idx", "            return idx"),
         "There is only one new token, as with a `return` inside the loop. Move the return out of the loop."),
-    mistake("one_token_too_few", replace("range(max_new_tokens)", "range(1, max_new_tokens)"),
-        "There is one new token too few. A loop from 1 to max_new_tokens leaves out one step: count from 0."),
-    mistake("length_of_the_whole_text", replace("range(max_new_tokens)", "range(max_new_tokens - idx.shape[1])"),
-        "max_new_tokens is used as the length of the whole text. It is only the number of new tokens, without the "
-        "prompt."),
     mistake("at_least_one_token", replace("range(max_new_tokens)", "range(max(1, max_new_tokens))"),
         "At least one token is drawn, even if none is asked for. Check max_new_tokens before the first draw, as a "
         "`for` loop does."),
-    mistake("first_text_alone", replace(LOOP, f"idx = idx[:1]\n        {LOOP}"),
-        "Only the first text is continued. The function takes a batch, and continues each of its texts."),
     mistake("lonely_prompt_squeezed", replace("return idx", "return idx.squeeze()"),
         "`squeeze()` removes every dimension of size one, so a prompt of one text, or of one token, loses its shape."),
-    mistake("prompt_of_one_token_refused", replace(LOOP, f"assert idx.shape[1] > 1\n        {LOOP}"),
-        "A prompt of a single token raises an error. It is the usual start of a new text."),
     mistake("texts_cut_instead_of_tokens", replace(WINDOW_LINE, "idx[-context_length:]"),
         "The last context_length texts are taken, and not the last tokens: the first index of idx is the text, and "
         "the second one the token."),
@@ -219,46 +198,14 @@ MISCONCEPTIONS = [
     mistake("first_tokens_taken", replace(WINDOW_LINE, "idx[:, :context_length]"),
         "The model gets the first context_length tokens, so after some steps it does not see the newest ones. Take "
         "the last tokens, with a minus."),
-    mistake("one_token_less_taken", replace(WINDOW_LINE, "idx[:, -context_length + 1 :]"),
-        "The model gets one token less than it could: the last context_length - 1. Take context_length tokens."),
-    mistake("one_token_more_taken", replace(WINDOW_LINE, "idx[:, -context_length - 1 :]"),
-        "The model gets one token more than context_length. It has no position for it."),
-    mistake("last_token_alone_taken", replace(WINDOW_LINE, "idx[:, -1:]"),
-        "The model gets only the last token, which is enough for a bigram model. Attention needs the tokens before "
-        "it: give it the last context_length tokens."),
-    mistake("newest_token_left_out_of_the_context",
-        replace(WINDOW_LINE, "idx[:, -context_length - 1 : -1] if idx.shape[1] > context_length else idx"),
-        "In a long text the model does not get the newest token. The last context_length tokens include it."),
-    mistake("cut_in_steps_of_the_context",
-        replace(WINDOW_LINE, "idx[:, (idx.shape[1] - 1) // context_length * context_length :]"),
-        "The text is cut into pieces of context_length tokens, and the model gets the last piece. Then it sometimes "
-        "gets a single token. Take the last context_length tokens at every step."),
-    mistake("prompt_only_looked_at",
-        replace(LOOP, f"prompt = idx\n        {LOOP}").replace(WINDOW_LINE, "prompt[:, -context_length:]"),
-        "All new tokens are drawn from the prompt's last token. But each new token changes the next probabilities: "
-        "put it at the end of the text before you call the model again."),
     mistake("likeliest_token_taken", replace(TOKEN, "probabilities.argmax(dim=-1, keepdim=True)"),
         "The most likely token is always taken, and nothing is drawn. Such a text soon repeats itself: draw with "
         "`torch.multinomial`."),
-    mistake("first_token_gone_on_from", replace("logits[:, -1]", "logits[:, 0]"),
-        "The draw uses the logits of the first token. The next token there is already known. Use the logits of the "
-        "last token."),
-    mistake("token_before_the_last_gone_on_from", replace("logits[:, -1]", "logits[:, -2]"),
-        "The draw uses the logits of the token before the last. The next token there is the last token itself. Use "
-        "the logits of the last token."),
-    mistake("all_tokens_gone_on_from", replace("logits[:, -1]", "logits.mean(dim=1)"),
-        "The logits of all tokens of a text are averaged. Use only those of the last token."),
     mistake("last_token_not_chosen", replace("logits[:, -1], dim", "logits, dim"),
         "The function ends in an error. If it comes from the draw: that takes a matrix, so choose the last token's "
         "logits first, (B, T, V) to (B, V). If it comes from `cat`: the new tokens are (B, 1)."),
     mistake("pair_expected", replace("logits = model", "logits, _ = model"),
         "The function expects two results of the model, as in unit 6. Here the model returns only the logits."),
-    mistake("softmax_over_the_texts", replace("dim=-1", "dim=0"),
-        "Softmax runs over the texts (dim=0), so the probabilities of one text depend on the others. They should sum "
-        "to one over the V kinds: dim=-1."),
-    mistake("softmax_over_the_tokens", replace("logits[:, -1], dim=-1)", "logits, dim=1)[:, -1]"),
-        "Softmax runs over the tokens of the text (dim=1), before the last one is chosen. The probabilities should "
-        "sum to one over the V kinds: dim=-1."),
     mistake("softmax_forgotten", replace("torch.softmax(logits[:, -1], dim=-1)", "logits[:, -1]"),
         "The logits are used for the draw directly. They are not probabilities, and some are negative: apply softmax "
         "first."),
@@ -268,19 +215,6 @@ MISCONCEPTIONS = [
     mistake("likely_made_likelier", replace("logits[:, -1]", "2 * logits[:, -1]"),
         "The likely tokens are drawn too often: probabilities were squared, or logits multiplied, or divided by a "
         "temperature below one. Draw with the softmax of the unchanged logits."),
-    mistake("unlikely_tokens_left_out",
-        replace("logits[:, -1]", "logits[:, -1].masked_fill("
-                "logits[:, -1] < logits[:, -1].topk(min(10, logits.shape[-1])).values[:, -1:], -torch.inf)"),
-        "The least likely tokens are never drawn, as with top-k or top-p. Draw with the softmax of all logits: then "
-        "they are drawn too, but rarely."),
-    mistake("all_equally_likely", replace("torch.softmax(logits[:, -1], dim=-1)", "torch.ones_like(logits[:, -1])"),
-        "All tokens are equally likely, whatever the logits are. Draw with the probabilities from the softmax of the "
-        "logits."),
-    mistake("first_text_gone_on_from", replace("dim=-1)", "dim=-1)[:1].expand(len(idx), -1)"),
-        "Every text uses the probabilities of the first text. Each text has its own last token."),
-    mistake("one_throw_for_all_texts", replace(TOKEN, f"{BELOW}torch.rand(1, 1, generator=generator){COUNTED}"),
-        "One random number decides for all texts, so texts with the same prompt continue in the same way. Draw each "
-        "text independently, as `torch.multinomial` does for each row."),
     mistake("one_throw_for_all_steps",
         replace(LOOP, f"throws = torch.rand(len(idx), 1, generator=generator)\n        {LOOP}")
         .replace(TOKEN, f"{BELOW}throws{COUNTED}"),
@@ -288,14 +222,6 @@ MISCONCEPTIONS = [
         "once. Draw each new token independently."),
     mistake("generator_ignored", replace(", generator=generator", ""),
         "The generator is not used. Pass it on to the draw, as `generator=generator`."),
-    mistake("no_generator_taken",
-        replace("    generator: torch.Generator | None = None,\n", "").replace(", generator=generator", ""),
-        "A call with a generator ends in an error, because the function does not take one. Keep the argument of the "
-        "stub, and pass it on to the draw."),
-    mistake("generator_seeded_anew",
-        replace(LOOP, f"generator = generator.manual_seed(123) if generator else None\n        {LOOP}"),
-        "The code sets the seed of the generator before it draws, so the state of the generator is lost. The caller "
-        "decides about the state."),
     mistake("generator_copied",
         replace(LOOP, "generator = torch.Generator().manual_seed(generator.initial_seed()) if generator else None\n"
                       f"        {LOOP}"),
@@ -304,19 +230,9 @@ MISCONCEPTIONS = [
     mistake("always_the_same_tokens", replace(LOOP, f"generator = generator or torch.Generator()\n        {LOOP}"),
         "Without a generator every call draws the same, as if the code set a seed or made a generator with a fixed "
         "start. None means torch's global generator in its current state."),
-    mistake("global_state_put_back",
-        replace(LOOP, f"state = torch.get_rng_state()\n        {LOOP}")
-        .replace("return idx", "torch.set_rng_state(state)\n    return idx"),
-        "The code restores the global state after the draw, so the next call draws the same again. Each draw should "
-        "advance the state."),
     mistake("left_in_eval_mode", replace("with torch.no_grad():", "model.eval()\n    with torch.no_grad():"),
         "The function calls `model.eval()` and leaves the model in eval mode. A caller who goes on with training "
         "would train without dropout: restore the mode, or leave it to the caller."),
-    mistake("left_in_training_mode",
-        replace("with torch.no_grad():", "model.eval()\n    with torch.no_grad():")
-        .replace("return idx", "model.train()\n    return idx"),
-        "The function always ends with `model.train()`, so a model in eval mode is in training mode after it. "
-        "Remember `model.training` before, and restore that."),
     mistake("idx_changed_in_place",
         replace(LOOP, f"prompt = idx\n        {LOOP}")
         .replace("return idx", "prompt[:] = idx[:, -prompt.shape[1] :]\n    return idx"),
@@ -404,66 +320,37 @@ def wrong_answers():
 
     import torch.nn.functional as F
 
-    def text_not_cut__and__left_in_eval_mode(model, idx, max_new_tokens, context_length, generator=None):
-        model.eval()
-        for _ in range(max_new_tokens):
-            probabilities = F.softmax(model(idx)[:, -1, :], dim=-1)
-            idx = torch.cat((idx, torch.multinomial(probabilities, 1, generator=generator)), dim=1)
+    # Right; each wrong answer changes an argument.
+    def _generate(model, idx, count, context, generator, weigh=lambda logits: F.softmax(logits, dim=-1)):
+        for _ in range(count):
+            probabilities = weigh(model(idx[:, -context:])[:, -1])
+            idx = torch.cat([idx, torch.multinomial(probabilities, 1, generator=generator)], dim=1)
         return idx
+
+    def text_not_cut__and__left_in_eval_mode(model, idx, max_new_tokens, context_length, generator=None):
+        return _generate(model.eval(), idx, max_new_tokens, 10**6, generator)
 
     def generator_ignored__and__at_least_one_token(model, idx, max_new_tokens, context_length, generator=None):
-        for _ in range(max(max_new_tokens, 1)):
-            probabilities = F.softmax(model(idx[:, -context_length:])[:, -1, :], dim=-1)
-            idx = torch.cat((idx, torch.multinomial(probabilities, 1)), dim=1)
-        return idx
+        return _generate(model, idx, max(max_new_tokens, 1), context_length, None)
 
     def least_likely(model, idx, max_new_tokens, context_length, generator=None):
-        for _ in range(max_new_tokens):
-            probabilities = F.softmax(-model(idx[:, -context_length:])[:, -1], dim=-1)
-            idx = torch.cat([idx, torch.multinomial(probabilities, 1, generator=generator)], dim=1)
-        return idx
-
-    def two_likeliest(model, idx, max_new_tokens, context_length, generator=None):
-        for _ in range(max_new_tokens):
-            top, places = model(idx[:, -context_length:])[:, -1].topk(2)
-            new = torch.multinomial(F.softmax(top, -1), 1, generator=generator)
-            idx = torch.cat([idx, places.gather(1, new)], dim=1)
-        return idx
+        return _generate(model, idx, max_new_tokens, context_length, generator, lambda logits: F.softmax(-logits, -1))
 
     def temperature_of_nine_tenths(model, idx, max_new_tokens, context_length, generator=None):
-        for _ in range(max_new_tokens):
-            probabilities = F.softmax(model(idx[:, -context_length:])[:, -1] / 0.9, dim=-1)
-            idx = torch.cat([idx, torch.multinomial(probabilities, 1, generator=generator)], dim=1)
-        return idx
-
-    def stops_at_a_zero(model, idx, max_new_tokens, context_length, generator=None):
-        for _ in range(max_new_tokens):
-            probabilities = F.softmax(model(idx[:, -context_length:])[:, -1], dim=-1)
-            new = torch.multinomial(probabilities, 1, generator=generator)
-            if (new == 0).any():
-                break
-            idx = torch.cat([idx, new], dim=1)
-        return idx
+        return _generate(
+            model, idx, max_new_tokens, context_length, generator, lambda logits: F.softmax(logits / 0.9, -1)
+        )
 
     def half_of_the_context(model, idx, max_new_tokens, context_length, generator=None):
-        for _ in range(max_new_tokens):
-            window = idx[:, -max(context_length // 2, 1) :]
-            probabilities = F.softmax(model(window)[:, -1], dim=-1)
-            idx = torch.cat([idx, torch.multinomial(probabilities, 1, generator=generator)], dim=1)
-        return idx
+        return _generate(model, idx, max_new_tokens, max(context_length // 2, 1), generator)
 
     def probability_of_the_sigmoid(model, idx, max_new_tokens, context_length, generator=None):
-        for _ in range(max_new_tokens):
-            probabilities = torch.sigmoid(model(idx[:, -context_length:])[:, -1])
-            idx = torch.cat([idx, torch.multinomial(probabilities, 1, generator=generator)], dim=1)
-        return idx
+        return _generate(model, idx, max_new_tokens, context_length, generator, torch.sigmoid)
 
     def mode_toggled(model, idx, max_new_tokens, context_length, generator=None):
-        for _ in range(max_new_tokens):
-            probabilities = F.softmax(model(idx[:, -context_length:])[:, -1], dim=-1)
-            idx = torch.cat([idx, torch.multinomial(probabilities, 1, generator=generator)], dim=1)
+        text = _generate(model, idx, max_new_tokens, context_length, generator)
         model.train(not model.training)
-        return idx
+        return text
 
 
 def right_answers():
