@@ -9,38 +9,23 @@ from typing import Any
 import torch
 
 from grader.suites.attention_mistakes import (
-    ARGUMENTS,
-    BEFORE_AND_AFTER,
     FIFTH,
-    FIXED,
     NO_SOFTMAX,
-    ONLY_FUTURE_SEEN,
-    PLUS_LARGE,
     SCALED_LATE,
     SOFTMAX_OVER_QUERIES,
-    SOFTMAX_TWICE,
     TEN_THOUSAND,
-    TWENTIETH,
-    VALUES_AS_KEYS,
-    VALUES_AS_QUERIES,
     ZEROS_HIDDEN,
 )
 from grader.suites.attention_probes import causal_at_low_scores, dropped_weights, one_hot_texts, unit_values
 from grader.suites.causal import expect_hidden, expect_no_look_ahead, texts_with_other_ends
 from grader.suites.multi_head_attention.shared import (
     ALL_NAMES,
-    ALL_WEIGHTS_ONE,
-    BY_HEADS,
-    BY_TOKENS,
     BY_WIDTH,
     CONTEXT,
     D_IN,
     D_OUT,
     D_WIDE,
-    DEALT_IN_TURN,
     DIAGONAL_HIDDEN,
-    DIAGONAL_LOWERED,
-    DIVIDED_BY_HALF,
     EXCHANGED,
     FITTING,
     FUTURE_VISIBLE,
@@ -51,11 +36,7 @@ from grader.suites.multi_head_attention.shared import (
     LEFT_TO_RESHAPE,
     LOW_SCORES,
     MIXED_BY_RESHAPE,
-    MULTIPLIED,
-    MULTIPLIED_BY_HALF,
     NAMES,
-    NEXT_VISIBLE,
-    NO_ARGUMENT,
     NO_ERROR,
     NO_ROOT,
     NOT_DIVIDING,
@@ -64,10 +45,8 @@ from grader.suites.multi_head_attention.shared import (
     OUT_PROJ,
     PAST_HIDDEN,
     SOFTMAX_OVER_HEADS,
-    SQUARE,
     T_DECISIVE,
     UNSCALED,
-    WEIGHTS_MASKED,
     ZERO_AFTER_SOFTMAX,
     ZERO_BEFORE_SOFTMAX,
     B,
@@ -391,11 +370,6 @@ def test_multi_head_attention_leaves_the_inputs_alone(student: Student, fresh: F
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-ONE_PROJECTION = (
-    "One projection is used for queries, keys and values, and the other two are never used. Each role has its own "
-    "weights to learn."
-)
-
 
 def masked_by(mask: str) -> Replacements:
     """Use this mask in MultiHeadAttention instead of head_weights, which makes one of the right size."""
@@ -407,23 +381,13 @@ def masked_by(mask: str) -> Replacements:
 
 MISCONCEPTIONS = [
     mistake("scaled_by_d_out", replace("self.head_dim)", "self.out_proj.in_features)"), BY_WIDTH),
-    mistake("scaled_by_d_in", replace("self.head_dim)", "inputs.shape[-1])"),
-        "The scores are divided by √d_in. The dot products are between projected tokens, within one head: divide by "
-        "√head_dim."),
-    mistake("scaled_by_number_of_tokens_in_the_module", replace("head_weights", "scaled_by_number_of_tokens"),
-        BY_TOKENS),
-    mistake("scaled_by_number_of_heads_in_the_module", replace("head_weights", "scaled_by_number_of_heads"), BY_HEADS),
     mistake("scaling_forgotten_in_the_module", replace("head_weights", "scaling_forgotten"), UNSCALED),
     mistake("divided_by_head_dim_itself_in_the_module", replace("head_weights", "divided_by_head_dim_itself"), NO_ROOT),
     mistake("half_instead_of_root_in_the_module", replace("head_weights", "half_instead_of_root"), HALF),
-    mistake("twentieth_root_in_the_module", replace("head_weights", "twentieth_root"), TWENTIETH),
-    mistake("multiplied_by_root_in_the_module", replace("head_weights", "multiplied_by_root"), MULTIPLIED),
     mistake("scaled_after_softmax_in_the_module", replace("head_weights", "scaled_after_softmax"), SCALED_LATE),
     mistake("future_visible_in_the_module", replace("head_weights", "future_visible"), FUTURE_VISIBLE),
     mistake("past_hidden_in_the_module", replace("head_weights", "past_hidden"), PAST_HIDDEN),
     mistake("diagonal_hidden_in_the_module", replace("head_weights", "diagonal_hidden"), DIAGONAL_HIDDEN),
-    mistake("diagonal_lowered_in_the_module", replace("head_weights", "diagonal_lowered"), DIAGONAL_LOWERED),
-    mistake("next_token_visible_in_the_module", replace("head_weights", "next_token_visible"), NEXT_VISIBLE),
     mistake("future_zero_before_softmax_in_the_module", replace("head_weights", "future_zero_before_softmax"),
         ZERO_BEFORE_SOFTMAX),
     mistake("future_zero_after_softmax_in_the_module", replace("head_weights", "future_zero_after_softmax"),
@@ -431,48 +395,22 @@ MISCONCEPTIONS = [
     mistake("mask_not_cut", masked_by("torch.ones(self.context_length, self.context_length)"),
         "The mask is not cut to the number of tokens, so it works only for a text of context_length tokens. Use as "
         "many rows and columns of it as there are tokens."),
-    mistake("mask_of_the_worked_example", masked_by("torch.ones(6, 6)[: inputs.shape[1], : inputs.shape[1]]"),
-        "The mask has the size of the worked example's text, and longer texts do not match. Its size is the argument "
-        "context_length, or the current number of tokens."),
     mistake("softmax_over_queries_in_the_module", replace("head_weights", "softmax_over_queries"),
         SOFTMAX_OVER_QUERIES),
     mistake("softmax_over_heads_in_the_module", replace("head_weights", "softmax_over_heads"), SOFTMAX_OVER_HEADS),
-    mistake("softmax_over_heads_of_lowered_scores_in_the_module",
-        replace("head_weights", "softmax_over_heads_of_lowered_scores"), SOFTMAX_OVER_HEADS),
     mistake("softmax_forgotten_in_the_module", replace("head_weights", "softmax_forgotten"), NO_SOFTMAX),
-    mistake("past_averaged_in_the_module", replace("head_weights", "past_averaged"),
-        "Every visible token gets the same weight, whatever queries and keys are. Their dot products should decide "
-        "the weights."),
     mistake("split_by_reshape_alone_in_the_module", replace("split_heads", "split_by_reshape_alone", 3),
         MIXED_BY_RESHAPE),
-    mistake("features_dealt_in_turn_in_the_module",
-        replace("split_heads", "features_dealt_in_turn_in_split", 3).replace("merge_heads", "features_shuffled"),
-        DEALT_IN_TURN),
     mistake("heads_and_features_exchanged_in_the_module",
         replace("split_heads", "heads_and_features_exchanged_in_split", 3), EXCHANGED),
     mistake("heads_never_split", replace("self.num_heads)", "1)", 3),
         "The heads are never split: one head sees all features. Each of the num_heads heads should have head_dim "
         "features of the queries, keys and values, and its own weights."),
-    mistake("one_head_with_its_own_scale",
-        replace("self.num_heads)", "1)", 3).replace("self.head_dim)", "queries.shape[-1])"),
-        "The heads are never split: one head sees all features, and its scores are divided by √d_out. Each of the "
-        "num_heads heads should have head_dim features and its own weights."),
     mistake("heads_attend_to_each_other",
         replace("split_heads", "unroll_heads", 3).replace("merge_heads(contexts)", "contexts.flatten(2)"),
         "The heads are not in front of the tokens, so the heads of each token attend to each other, and tokens do "
         "not. Transpose to (B, H, T, head_dim) before the scores."),
-    mistake("heads_masked_as_tokens",
-        masked_by("torch.ones(inputs.shape[1], inputs.shape[1])")
-        .replace("split_heads", "unroll_heads", 3).replace("merge_heads(contexts)", "contexts.flatten(2)"),
-        "The heads are not in front of the tokens, so the scores are between the heads of a token, and the mask for "
-        "tokens does not match. Transpose to (B, H, T, head_dim) before the scores."),
     mistake("heads_not_transposed_back", replace("merge_heads", "not_transposed_back"), NOT_TRANSPOSED_BACK),
-    mistake("features_shuffled_in_the_module", replace("merge_heads", "features_shuffled"),
-        "The heads' features are interleaved before out_proj. Put the heads next to each other, head 0 first."),
-    mistake("heads_added_up_in_the_module",
-        replace("merge_heads(contexts)", "contexts.sum(dim=1).repeat(1, 1, self.num_heads)"),
-        "The heads' contexts are added up and repeated, so their features are mixed. Put the heads next to each "
-        "other."),
     mistake("keys_ask_the_queries_in_the_module", replace("queries, keys)", "keys, queries)"),
         "Queries and keys are swapped. The rows of the scores should belong to queries; otherwise the mask hides the "
         "wrong scores."),
@@ -480,51 +418,13 @@ MISCONCEPTIONS = [
         "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the "
         "tokens that find it."),
     mistake("minus_ten_thousand_in_module", replace("head_weights(", "minus_ten_thousand("), TEN_THOUSAND),
-    mistake("equal_widths_not_projected",
-        replace("self.W_value(inputs)",
-                "inputs if inputs.shape[-1] == self.W_value.out_features else self.W_value(inputs)"),
-        "If d_in and d_out are equal, the heads mix the inputs themselves. Always mix the values, the outputs of "
-        "W_value."),
-    mistake("keys_handed_over", replace("@ values", "@ keys"),
-        "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
-    mistake("one_projection_in_use", replace("queries, keys)", "queries, queries)").replace("@ values", "@ queries"),
-        ONE_PROJECTION),
-    mistake("only_values_in_use", replace("queries, keys)", "values, values)"), ONE_PROJECTION),
-    mistake("key_projection_unused", replace("queries, keys)", "queries, queries)"),
-        "The keys are made but never used: queries are compared with queries. Compare each query with the keys."),
-    mistake("one_layer_under_three_names",
-        replace("self.out_proj = ", "self.W_key = self.W_value = self.W_query\n        self.out_proj = "),
-        "W_query, W_key and W_value are the same layer under three names, so they always have the same weights. Make "
-        "three layers."),
-    mistake("projections_as_wide_as_one_head",
-        replace("d_in, d_out, bias", "d_in, d_out // num_heads, bias", 3)
-        .replace("self.num_heads)", "1).repeat(1, self.num_heads, 1, 1)", 3),
-        "Queries, keys and values have only head_dim features, and all heads share them. Make d_out features at "
-        "once, and then split them: nn.Linear(d_in, d_out)."),
     mistake("out_proj_forgotten", replace("self.out_proj = nn.Linear(d_out, d_out)", "").replace("self.out_proj(", "("),
         "There is no out_proj, so the results of the heads are never combined. Add a last layer from d_out to d_out."),
-    mistake("out_proj_unused", replace("self.out_proj(", "("),
-        "out_proj is made but never used. Apply it to the merged heads, as the last step of forward."),
-    mistake("out_proj_without_bias", replace("d_out, d_out)", "d_out, d_out, bias=qkv_bias)"),
-        "out_proj has no bias. qkv_bias is only for queries, keys and values. The last layer has a bias, which is "
-        "the default of nn.Linear."),
-    mistake("out_proj_back_to_d_in", replace("d_out, d_out)", "d_out, d_in)"),
-        "out_proj goes back to d_in features. It combines the heads, so it goes from d_out to d_out."),
-    mistake("out_proj_applied_twice",
-        replace("self.out_proj(merge_heads(contexts))", "self.out_proj(self.out_proj(merge_heads(contexts)))"),
-        "out_proj is applied twice. Apply it once to the merged heads: that is the output."),
     mistake("bias_always", replace("bias=qkv_bias", "bias=True", 3),
         "The layers have a bias although none was asked for, because that is the default of nn.Linear. Pass qkv_bias "
         "on: bias=qkv_bias."),
     mistake("bias_never", replace("bias=qkv_bias", "bias=False", 3),
         "The layers never have a bias. The caller chooses qkv_bias, so pass it on: bias=qkv_bias."),
-    mistake("bias_the_other_way_round", replace("bias=qkv_bias", "bias=not qkv_bias", 3),
-        "The layers have a bias if qkv_bias is False, and none if it is True: the value is inverted. Use "
-        "bias=qkv_bias."),
-    mistake("biases_made_but_unused",
-        replace("split_heads(", "split_heads(inputs @ ", 3).replace("(inputs)", ".weight.T", 3),
-        "Only the weights of the layers are used, and not their biases. Call the layer, W_query(inputs): it adds its "
-        "bias too."),
     mistake("dropout_never_applied", replace("self.dropout(weights)", "weights"),
         "In training every output is as it is after `.eval()`: nothing is dropped. Pass the weights, after softmax, "
         "through the dropout, and use its result."),
@@ -536,36 +436,10 @@ MISCONCEPTIONS = [
         .replace("self.dropout(weights)", "weights"),
         "Dropout acts before softmax: on the scores, or on what queries and keys are made of. A score of zero does "
         "not give a weight of zero. Drop the weights, after softmax."),
-    mistake("masked_scores_dropped",
-        replace("head_weights(head_scores(queries, keys), self.head_dim)",
-                "(head_scores(queries, keys) / self.head_dim**0.5)\n"
-                "        future = torch.ones(inputs.shape[1], inputs.shape[1], dtype=torch.bool).triu(diagonal=1)\n"
-                "        weights = torch.softmax(self.dropout(weights.masked_fill(future, -torch.inf)), dim=-1)")
-        .replace("self.dropout(weights)", "weights"),
-        "Dropout acts on the masked scores, before softmax. A score of zero does not give a weight of zero, and "
-        "minus infinity times zero is NaN. Drop the weights, after softmax."),
-    mistake("contexts_dropped",
-        replace("self.dropout(weights)", "weights")
-        .replace("(merge_heads(contexts))", "(self.dropout(merge_heads(contexts)))"),
-        "Dropout is applied to the contexts or to the output, so features are lost. Drop the weights instead: then a "
-        "token sometimes does not use another token."),
-    mistake("kept_weights_not_scaled", replace("self.dropout(weights)", "(self.dropout(weights) != 0) * weights"),
-        "Weights are dropped, but the kept weights are not scaled. Divide them by 1 - dropout, so that they sum to "
-        "one on average."),
     mistake("kept_weights_renormalised",
         replace("self.dropout(weights)", "nn.functional.normalize(self.dropout(weights), p=1, dim=-1)"),
         "After dropout each row is divided by its sum again. Dropout does not do that: the kept weights are divided "
         "by 1 - dropout, and only the average stays the same."),
-    mistake("dropout_taken_for_keeping", replace("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)"),
-        "The code uses dropout as the probability of keeping a weight. It is the probability of dropping one, as in "
-        "PyTorch."),
-    mistake("rows_dropped",
-        replace("self.dropout(weights)", "(self.dropout(torch.ones_like(weights[..., :1])) * weights)"),
-        "The whole row of a query is dropped or kept at once. Drop each weight independently."),
-    mistake("texts_dropped_alike",
-        replace("self.dropout(weights)", "(self.dropout(torch.ones_like(weights[:1])) * weights)"),
-        "All texts of a batch have the same weights dropped: the draws have no dimension for the batch. Draw for (B, "
-        "H, T, T)."),
     mistake("check_left_to_reshape_in_the_module",
         replace("d_out % num_heads", "False").replace("split_heads", "check_left_to_reshape_in_split", 3),
         LEFT_TO_RESHAPE),
@@ -574,39 +448,16 @@ MISCONCEPTIONS = [
         .replace("(merge_heads(contexts))",
                  "(nn.functional.pad(merge_heads(contexts), (0, self.out_proj.in_features % self.num_heads)))"),
         NO_ERROR),
-    mistake("gradients_switched_off", replace("def forward", "@torch.no_grad()\n    def forward"),
-        "`torch.no_grad` is for using a trained model. Inside forward it stops all learning."),
-    mistake("only_out_proj_learns", replace("merge_heads(contexts)", "merge_heads(contexts).detach()"),
-        "The heads are cut off from the gradients, for example by `torch.no_grad`, `.detach()` or `.data`, so only "
-        "out_proj learns. W_query, W_key and W_value must be able to learn too."),
-    mistake("only_values_learn", replace("head_scores(queries, keys)", "head_scores(queries, keys).detach()"),
-        "Queries and keys are cut off from the gradients, so only the values learn. Queries and keys must be able to "
-        "learn too."),
     mistake("made_float32_on_the_way", replace("(inputs)", "(inputs.float())", 3),
         "A part of the computation is float32: a mask, a constant or the inputs. After `.double()` it no longer "
         "matches. Make your own tensors in the dtype of the inputs."),
     mistake("dimensions_squeezed_away", replace("(merge_heads(contexts))", "(merge_heads(contexts)).squeeze()"),
         "`squeeze()` removes every dimension of size one: the batch of a single sequence, or the dimension of a "
         "single token."),
-    mistake("weights_given_too", replace("(merge_heads(contexts))", "(merge_heads(contexts)), weights"),
-        "The module returns the weights too. The next layer needs one tensor: return only the output."),
     mistake("inputs_changed_in_place_in_the_module",
         replace("return ", "inputs -= inputs.mean(dim=-1, keepdim=True)\n        return "), INPUTS_CHANGED),
-    *(mistake(f"{name}_in_the_module", replace("head_weights", name), sentence)
-      for name, sentence in [
-          ("scaled_by_root_of_eight", FIXED), ("scaled_by_eight", FIXED),
-          ("fifth_power", FIFTH), ("square_instead_of_root", SQUARE), ("multiplied_by_half", MULTIPLIED_BY_HALF),
-          ("divided_by_half", DIVIDED_BY_HALF), ("softmax_twice", SOFTMAX_TWICE),
-          ("softmax_before_and_after_the_mask", BEFORE_AND_AFTER),
-          ("weights_masked_with_minus_infinity", WEIGHTS_MASKED), ("arguments_do_not_fit", ARGUMENTS),
-          ("all_weights_one", ALL_WEIGHTS_ONE), ("only_the_future_seen", ONLY_FUTURE_SEEN),
-          ("only_the_future_seen_beside_low_numbers", ONLY_FUTURE_SEEN), ("large_number_for_the_future", PLUS_LARGE),
-          ("zero_scores_hidden", ZEROS_HIDDEN),
-      ]),
-    mistake("values_as_queries", replace("queries, keys)", "values, keys)"), VALUES_AS_QUERIES),
-    mistake("values_as_keys", replace("queries, keys)", "queries, values)"), VALUES_AS_KEYS),
-    mistake("query_projection_unused", replace("queries, keys)", "keys, keys)"),
-        "The queries are made but never used: keys are compared with keys. Compare each query with the keys."),
+    mistake("fifth_power_in_the_module", replace("head_weights", "fifth_power"), FIFTH),
+    mistake("zero_scores_hidden_in_the_module", replace("head_weights", "zero_scores_hidden"), ZEROS_HIDDEN),
     mistake("shapes_or_dtypes_do_not_match", replace("head_scores(queries, keys)", "queries @ keys"),
         "The shapes or dtypes do not match in forward. After the projections there are d_out features, not d_in. The "
         "scores need keys with the last two dimensions swapped, and a mask is (T, T), with True and False."),
@@ -614,14 +465,6 @@ MISCONCEPTIONS = [
         replace("merge_heads(contexts)", "contexts.transpose(1, 2).view(*inputs.shape[:2], -1)"),
         "`view` fails after a transpose, because the numbers are no longer contiguous. Use `reshape`, or "
         "`contiguous()` before it."),
-    mistake("output_transposed", replace("(merge_heads(contexts))", "(merge_heads(contexts)).mT"),
-        "The output is transposed: there is a column for each token. It is (B, T, d_out), with a row for each token."),
-    mistake("mixed_by_the_columns", replace("self.dropout(weights)", "self.dropout(weights).mT"),
-        "The contexts use the columns of the weights. The weights of a query are its row: do not transpose them "
-        "before the product with the values."),
-    mistake("weights_returned", replace("self.out_proj(merge_heads(contexts))", "weights"),
-        "The module returns the attention weights. They say how important each token is. The output is what out_proj "
-        "makes of the merged contexts."),
     mistake("kept_weights_of_another_size", replace("merge_heads(contexts)", "self.dropout(merge_heads(contexts))"),
         "In training the kept weights are not divided by 1 - dropout and nothing more. Often the weights, the "
         "values, the contexts or the output are dropped or divided once more. Only the weights pass through dropout, "
@@ -630,13 +473,6 @@ MISCONCEPTIONS = [
         replace("W_query", "query", 2).replace("W_key", "key", 2).replace("W_value", "value", 2),
         "The new module has no layers W_query, W_key and W_value. They may have other names, be in an nn.ModuleList, "
         "be one wide layer, or be made in `forward`. Other code uses exactly these three names."),
-    mistake("out_proj_under_another_name", replace("self.out_proj", "self.W_o", 2),
-        "There is a last layer, but it is not called out_proj. Other code uses exactly this name."),
-    mistake("layers_from_d_out_to_d_out", replace("nn.Linear(d_in, d_out,", "nn.Linear(d_out, d_out,", 3),
-        "The layers go from d_out to d_out, so the module works only if d_in and d_out are equal. Tokens come in "
-        "with d_in features and leave with d_out."),
-    mistake("no_argument_for_the_bias_in_the_module",
-        replace(", qkv_bias: bool = False", "").replace("bias=qkv_bias", "bias=False", 3), NO_ARGUMENT),
 ]  # fmt: skip
 
 
@@ -696,69 +532,52 @@ def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
 def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
-    import math
-
     import torch.nn as nn
     import torch.nn.functional as F
-
-    class heads_not_transposed_back__and__check_left_to_reshape_in_the_module(nn.Module):
-        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-            super().__init__()
-            self.num_heads = num_heads
-            self.head_dim = d_out // num_heads
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.out_proj = nn.Linear(d_out, d_out)
-            self.drop = nn.Dropout(dropout)
-            self.register_buffer("bias", torch.tril(torch.ones(context_length, context_length)))
-
-        def forward(self, inputs):
-            B, T, _ = inputs.size()
-            q = self.W_query(inputs).view(B, T, self.num_heads, self.head_dim).transpose(1, 2)
-            k = self.W_key(inputs).view(B, T, self.num_heads, self.head_dim).transpose(1, 2)
-            v = self.W_value(inputs).view(B, T, self.num_heads, self.head_dim).transpose(1, 2)
-            att = (q @ k.transpose(-2, -1)) * (1.0 / self.head_dim**0.5)
-            att = att.masked_fill(self.bias[:T, :T] == 0, float("-inf"))
-            att = self.drop(F.softmax(att, dim=-1))
-            y = (att @ v).contiguous().view(B, T, self.num_heads * self.head_dim)
-            return self.out_proj(y)
 
     class _Attention(nn.Module):
         """A right one, of which the wrong ones change a part."""
 
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
             super().__init__()
-            assert d_out % num_heads == 0
-            self.num_heads, self.head_dim, self.d_out = num_heads, d_out // num_heads, d_out
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+            self.check(d_out, num_heads)
+            self.num_heads, self.d_out = num_heads, d_out
+            self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
             self.out_proj = nn.Linear(d_out, d_out)
             self.dropout = nn.Dropout(dropout)
 
-        def split(self, x):
-            return x.unflatten(2, (self.num_heads, -1)).transpose(1, 2)
+        def check(self, d_out, num_heads):
+            assert d_out % num_heads == 0
+
+        def hidden(self, scores):
+            return torch.ones(scores.shape[-2:]).triu(1) == 1
 
         def weights(self, q, k):
-            t = q.size(2)
-            return F.softmax(
-                (q @ k.mT / q.size(-1) ** 0.5).masked_fill(torch.ones(t, t).triu(1) == 1, -math.inf), dim=-1
-            )
+            scores = q @ k.mT / q.size(-1) ** 0.5
+            return F.softmax(scores.masked_fill(self.hidden(scores), -torch.inf), dim=-1)
+
+        def drop(self, weights):
+            return self.dropout(weights)
+
+        def merge(self, contexts):
+            return contexts.transpose(1, 2).flatten(2)
 
         def forward(self, x):
-            q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
-            return self.out_proj((self.dropout(self.weights(q, k)) @ v).transpose(1, 2).flatten(2))
+            layers = self.W_query, self.W_key, self.W_value
+            q, k, v = (layer(x).unflatten(2, (self.num_heads, -1)).transpose(1, 2) for layer in layers)
+            return self.out_proj(self.merge(self.drop(self.weights(q, k)) @ v))
+
+    class heads_not_transposed_back__and__check_left_to_reshape_in_the_module(_Attention):
+        def check(self, d_out, num_heads):
+            pass
+
+        def merge(self, contexts):
+            return contexts.contiguous().view(contexts.size(0), contexts.size(2), -1)
 
     class residual(_Attention):
         def forward(self, x):
             y = super().forward(x)
             return y + y.cumsum(1)
-
-    class relu_before_out_proj(_Attention):
-        def forward(self, x):
-            q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
-            return self.out_proj(F.relu((self.weights(q, k) @ v).transpose(1, 2).flatten(2)))
 
     class cosine_scores(_Attention):
         def weights(self, q, k):
@@ -768,101 +587,40 @@ def wrong_answers():
         def weights(self, q, k):
             return F.softmax(q @ k.mT, dim=-1)
 
-    class last_head_first(_Attention):
-        def split(self, x):
-            return super().split(x).flip(1)
-
-    class head_0_for_all(_Attention):
-        def weights(self, q, k):
-            return super().weights(q, k)[:, :1].expand(-1, self.num_heads, -1, -1)
-
-    class values_split_in_turn(_Attention):
-        def forward(self, x):
-            v = self.W_value(x).unflatten(2, (-1, self.num_heads)).permute(0, 3, 1, 2)
-            weights = self.dropout(self.weights(self.split(self.W_query(x)), self.split(self.W_key(x))))
-            return self.out_proj((weights @ v).transpose(1, 2).flatten(2))
-
-    class out_proj_before_the_merge(_Attention):
-        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-            super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
-            self.out_proj = nn.Linear(self.head_dim, self.head_dim)
-
-        def forward(self, x):
-            q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
-            return self.out_proj(self.dropout(self.weights(q, k)) @ v).transpose(1, 2).flatten(2)
-
     class inputs_dropped(_Attention):
+        def drop(self, weights):
+            return weights
+
         def forward(self, x):
-            p, self.dropout.p = self.dropout.p, 0.0
-            y = super().forward(F.dropout(x, p, self.training))
-            self.dropout.p = p
-            return y
-
-    class one_token_less(_Attention):
-        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-            super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
-            self.mask = torch.ones(context_length - 1, context_length - 1).triu(1) == 1
-
-        def weights(self, q, k):
-            t = q.size(2)
-            return F.softmax((q @ k.mT / q.size(-1) ** 0.5).masked_fill(self.mask[:t, :t], -math.inf), dim=-1)
-
-    class context_length_divided(_Attention):
-        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-            if context_length % num_heads:
-                raise ValueError("context_length must be divisible by num_heads")
-            super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
-
-    class d_in_divided(_Attention):
-        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-            assert d_in % num_heads == 0
-            super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+            return super().forward(self.dropout(x))
 
     class two_biases_of_three(_Attention):
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
             super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
             self.W_key = nn.Linear(d_in, d_out, bias=False)
 
-    class inputs_detached(_Attention):
-        def forward(self, x):
-            return super().forward(x.detach())
-
     class keys_dropped_for_all_queries(_Attention):
-        def weights(self, q, k):
-            weights = super().weights(q, k)
-            kept = F.dropout(torch.ones_like(weights[:, :, :1]), self.dropout.p, self.training)
-            return weights * kept
-
-        def forward(self, x):
-            q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
-            return self.out_proj((self.weights(q, k) @ v).transpose(1, 2).flatten(2))
+        def drop(self, weights):
+            return weights * self.dropout(torch.ones_like(weights[:, :, :1]))
 
     class one_draw_for_all_heads(_Attention):
-        def forward(self, x):
-            q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
-            weights = self.weights(q, k)
-            weights = weights * self.dropout(torch.ones_like(weights[:, :1]))
-            return self.out_proj((weights @ v).transpose(1, 2).flatten(2))
+        def drop(self, weights):
+            return weights * self.dropout(torch.ones_like(weights[:, :1]))
 
     class shapes_or_dtypes_do_not_match__mask_of_the_width(_Attention):
-        def weights(self, q, k):
-            future = torch.ones(self.d_out, self.d_out).triu(1) == 1
-            return F.softmax((q @ k.mT / q.size(-1) ** 0.5).masked_fill(future, -math.inf), dim=-1)
-
-    class texts_dropped_alike__heads_too(_Attention):
-        def forward(self, x):
-            q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
-            kept = self.dropout(torch.ones(x.shape[1], x.shape[1], dtype=x.dtype))
-            return self.out_proj((self.weights(q, k) * kept @ v).transpose(1, 2).flatten(2))
+        def hidden(self, scores):
+            return torch.ones(self.d_out, self.d_out).triu(1) == 1
 
     class kept_weights_of_another_size__keys_masked_at_random(_Attention):
-        def forward(self, x):
-            q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
-            future = torch.ones(x.shape[1], x.shape[1]).triu(1) == 1
-            scores = (q @ k.mT / q.size(-1) ** 0.5).masked_fill(future, -1e9)
+        def drop(self, weights):
+            return weights
+
+        def weights(self, q, k):
+            scores = q @ k.mT / q.size(-1) ** 0.5
+            scores = scores.masked_fill(self.hidden(scores), -1e9)
             if self.training and self.dropout.p:
                 scores = scores.masked_fill(torch.rand_like(scores) < self.dropout.p, -1e9)
-            return self.out_proj((F.softmax(scores, dim=-1) @ v).transpose(1, 2).flatten(2))
+            return F.softmax(scores, dim=-1)
 
 
 def right_answers():
@@ -870,8 +628,20 @@ def right_answers():
 
     import torch.nn as nn
     import torch.nn.functional as F
-    from multi_head_attention import head_scores, head_weights, merge_heads, split_heads
-    from torch.nn.functional import scaled_dot_product_attention
+
+    # Names with an underscore are written for the same style in another exercise.
+    from multi_head_attention import (
+        _dropped,
+        _Fused,
+        _IndivisibleError,
+        _is_past,
+        _Projections,
+        _weights_of,
+        head_scores,
+        head_weights,
+        merge_heads,
+        split_heads,
+    )
 
     class by_the_book(nn.Module):
         def __init__(
@@ -879,9 +649,7 @@ def right_answers():
         ):
             super().__init__()
             assert d_out % num_heads == 0, "d_out must be divisible by num_heads"
-            self.d_out = d_out
-            self.num_heads = num_heads
-            self.head_dim = d_out // num_heads
+            self.d_out, self.num_heads, self.head_dim = d_out, num_heads, d_out // num_heads
             self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
             self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
             self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -890,7 +658,7 @@ def right_answers():
             self.register_buffer("mask", torch.triu(torch.ones(context_length, context_length), diagonal=1))
 
         def forward(self, x):
-            b, num_tokens, d_in = x.shape
+            b, num_tokens, _ = x.shape
             keys = self.W_key(x).view(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)
             queries = self.W_query(x).view(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)
             values = self.W_value(x).view(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)
@@ -898,12 +666,7 @@ def right_answers():
             attn_scores.masked_fill_(self.mask.bool()[:num_tokens, :num_tokens], -torch.inf)
             attn_weights = self.dropout(torch.softmax(attn_scores / keys.shape[-1] ** 0.5, dim=-1))
             context_vec = (attn_weights @ values).transpose(1, 2)
-            context_vec = context_vec.contiguous().view(b, num_tokens, self.d_out)
-            return self.out_proj(context_vec)
-
-    def _is_past(t):
-        places = torch.arange(t)
-        return places[:, None] >= places[None, :]
+            return self.out_proj(context_vec.contiguous().view(b, num_tokens, self.d_out))
 
     class einsum(nn.Module):
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -924,34 +687,6 @@ def right_answers():
             out = self.out_proj.weight.unflatten(1, (self.h, -1))  # (d_out, d_out) -> (d_out, H, head_dim)
             return torch.einsum("bhqk,bkhd,ohd->bqo", a, v, out) + self.out_proj.bias
 
-    def _hiding(tokens, dtype=torch.float32):
-        return torch.full((tokens, tokens), torch.finfo(dtype).min, dtype=dtype).triu(1)
-
-    class _Fused(nn.Module):
-        """What a head of the wrapper and the large module have in common."""
-
-        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias):
-            super().__init__()
-            if d_out % num_heads:
-                raise ValueError(f"{d_out} features for {num_heads} heads")
-            self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
-            self.drop = nn.Dropout(p=dropout)
-            self.num_heads = num_heads
-            self.register_buffer("hidden", _hiding(context_length), persistent=False)
-
-        def attend(self, x):
-            layers = (self.W_query, self.W_key, self.W_value)
-            together = x @ torch.cat([layer.weight for layer in layers]).T  # (B, T, 3 · d_out)
-            if self.W_key.bias is not None:
-                together = together + torch.cat([layer.bias for layer in layers])
-            batch, tokens, _ = together.shape
-            heads = together.reshape(batch, tokens, 3 * self.num_heads, -1).transpose(1, 2)
-            queries, keys, values = (part.flatten(0, 1) for part in heads.split(self.num_heads, dim=1))
-            hidden = self.hidden[:tokens, :tokens].to(x.dtype)
-            scores = torch.baddbmm(hidden.expand(len(keys), -1, -1), queries, keys.mT, alpha=keys.shape[-1] ** -0.5)
-            contexts = self.drop(scores.softmax(-1)).bmm(values)  # (B · H, T, head_dim)
-            return contexts.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2)
-
     class fused(_Fused):
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
             super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
@@ -960,32 +695,13 @@ def right_answers():
         def forward(self, x):
             return self.out_proj(self.attend(x))
 
-    class _IndivisibleError(ValueError):
-        pass
-
-    def _weights_of(scores, size):
-        """(T, T) to the same, one row after the other."""
-        rows = []
-        for i in range(len(scores)):
-            seen = scores[i, : i + 1].double() / size**0.5
-            shares = torch.exp(seen - seen.max())
-            rows.append(torch.cat([shares / shares.sum(), torch.zeros(len(scores) - i - 1, dtype=torch.float64)]))
-        return torch.stack(rows).to(scores.dtype)
-
-    def _dropped(weights, p, training):
-        if not training or p == 0:
-            return weights
-        return weights * torch.bernoulli(torch.full(weights.shape, 1 - p, dtype=weights.dtype)) / (1 - p)
-
     class loops(nn.Module):
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
             super().__init__()
             self.size, rest = divmod(d_out, num_heads)
             if rest:
                 raise _IndivisibleError(f"{d_out} / {num_heads}")
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+            self.W_key, self.W_value, self.W_query = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
             self.out_proj = nn.Linear(d_out, d_out, bias=True)
             self.num_heads, self.p = num_heads, dropout
 
@@ -1005,42 +721,20 @@ def right_answers():
             super().__init__()
             split_heads(torch.empty(1, 1, d_out), num_heads)  # raises where they do not divide
             self.num_heads = num_heads
-            self.head_dim = d_out // num_heads
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.out_proj = nn.Linear(d_out, d_out)
-            self.dropout = nn.Dropout(dropout)
+            self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
+            self.out_proj, self.dropout = nn.Linear(d_out, d_out), nn.Dropout(dropout)
 
         def forward(self, inputs):
-            queries, keys, values = (
-                split_heads(layer(inputs), self.num_heads) for layer in (self.W_query, self.W_key, self.W_value)
-            )
-            weights = self.dropout(head_weights(head_scores(queries, keys), self.head_dim))
+            layers = self.W_query, self.W_key, self.W_value
+            queries, keys, values = (split_heads(layer(inputs), self.num_heads) for layer in layers)
+            weights = self.dropout(head_weights(head_scores(queries, keys), queries.shape[-1]))
             return self.out_proj(merge_heads(weights @ values))
-
-    class _Projections(nn.Module):
-        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-            super().__init__()
-            if d_out % num_heads != 0:
-                raise ValueError("d_out % num_heads != 0")
-            self.config = {"context_length": context_length, "dropout": dropout, "num_heads": num_heads}
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-
-        def forward(self, x):
-            heads = self.config["num_heads"]
-            queries, keys, values = (split_heads(layer(x), heads) for layer in self.children())
-            dropout = self.config["dropout"] if self.training else 0.0
-            return merge_heads(scaled_dot_product_attention(queries, keys, values, dropout_p=dropout, is_causal=True))
 
     class ready_made(nn.Module):
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
             super().__init__()
-            self.parts = [
-                _Projections(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
-            ]  # a list: not registered
+            # In a list, so not registered.
+            self.parts = [_Projections(d_in, d_out, context_length, dropout, num_heads, qkv_bias)]
             self.W_query, self.W_key, self.W_value = self.parts[0].children()
             self.out_proj = nn.Linear(d_out, d_out)
 

@@ -13,11 +13,9 @@ from grader.suites.attention_probes import dropped_weights, one_hot_texts, unit_
 from grader.suites.multi_head_attention.shared import (
     CONTEXT,
     D_IN,
-    DETACHED,
     HEAD_DIM,
     INPUTS_CHANGED,
     LAYERS,
-    NO_ARGUMENT,
     B,
     CausalHead,
     H,
@@ -238,27 +236,14 @@ MISCONCEPTIONS = [
     mistake("d_out_shared_out_among_heads", replace("d_out, context", "max(1, d_out // num_heads), context"),
         "Each head has only d_out / num_heads features. In this wrapper every head is d_out wide, and the output is "
         "num_heads times as wide. Splitting d_out comes in the next class."),
-    mistake("width_of_the_notebook", replace("d_out, context", "2, context"),
-        "The width of the heads comes from a variable of the notebook, not from the argument d_out. It works for one "
-        "size only."),
     mistake("outputs_added_up", replace("torch.cat", "torch.stack").replace("dim=-1)", "dim=0).sum(dim=0)"),
         "The heads' outputs are added up. Concatenate them, so that each head has its own features: torch.cat along "
         "the last dimension."),
-    mistake("outputs_averaged", replace("torch.cat", "torch.stack").replace("dim=-1)", "dim=0).mean(dim=0)"),
-        "The heads' outputs are averaged. Concatenate them, so that each head has its own features: torch.cat along "
-        "the last dimension."),
-    mistake("outputs_stacked", replace("torch.cat", "torch.stack").replace("dim=-1", "dim=-2"), STACKED),
     mistake("outputs_stacked_at_the_end", replace("torch.cat", "torch.stack"), STACKED),
-    mistake("outputs_stacked_in_front", replace("torch.cat", "torch.stack").replace("dim=-1", "dim=0"), STACKED),
     mistake("joined_along_the_tokens", replace("dim=-1", "dim=1"),
         "The heads' outputs are joined along the tokens, so the sequence becomes longer. Join the features: dim=-1."),
     mistake("joined_along_the_batch", replace("dim=-1", "dim=0"),
         "The heads' outputs are joined along the batch, so there are more sequences. Join the features: dim=-1."),
-    mistake("last_head_first_in_the_wrapper", replace("in self.heads]", "in reversed(self.heads)]"),
-        "The last head comes first. Keep the order of the list: head 0 first."),
-    mistake("first_head_asked_each_time", replace("[head(inputs) for head", "[self.heads[0](inputs) for _"),
-        "The output of the first head is used for all heads. Call every head: head(inputs) for each head in "
-        "self.heads."),
     mistake("heads_that_see_the_future",
         replace("head(inputs)", f"nn.functional.scaled_dot_product_attention({PROJECTED})"),
         "The heads see the future: they are self-attention without a mask. Use the causal attention of unit 3."),
@@ -275,13 +260,6 @@ MISCONCEPTIONS = [
     mistake("outputs_dropped_once_more", replace(SIDE_BY_SIDE, f"self.heads[0].dropout({SIDE_BY_SIDE})"),
         "The outputs are dropped too, although the heads have already dropped weights. Pass dropout on to the heads, "
         "and do nothing else."),
-    mistake("outputs_dropped_after_eval",
-        replace(SIDE_BY_SIDE, f"nn.functional.dropout({SIDE_BY_SIDE}, self.heads[0].dropout.p)"),
-        "Outputs are dropped after `.eval()` too. `functional.dropout` needs `training=self.training`. The wrapper "
-        "itself should drop nothing, because the heads drop their weights."),
-    mistake("outputs_without_gradients", replace("dim=-1)", "dim=-1).detach()"), DETACHED),
-    mistake("inputs_detached", replace("head(inputs)", "head(inputs.detach())"),
-        "The inputs are cut off from the gradients, so the layers below, such as the embeddings, cannot learn."),
     mistake("inputs_made_float32", replace("head(inputs)", "head(inputs.float())"),
         "The inputs are made float32, so they do not match float64 heads. Keep the dtype of the inputs."),
     mistake("lonely_token_squeezed", replace("dim=-1)", "dim=-1).squeeze()"),
@@ -296,25 +274,6 @@ MISCONCEPTIONS = [
         .replace(SIDE_BY_SIDE, f"self.out_proj({SIDE_BY_SIDE})"),
         "The concatenated outputs pass through another layer, such as out_proj. This wrapper only concatenates; the "
         "next class has a last layer."),
-    mistake("layer_back_to_d_out",
-        replace("range(num_heads)\n        )",
-                "range(num_heads)\n        )\n        self.out_proj = nn.Linear(num_heads * d_out, d_out)")
-        .replace(SIDE_BY_SIDE, f"self.out_proj({SIDE_BY_SIDE})"),
-        "Another layer makes the outputs d_out wide. This wrapper only concatenates: its outputs are num_heads times "
-        "as wide. The next class has a last layer."),
-    mistake("no_attribute_heads", replace("self.heads", "self.attention_heads", 2),
-        "A new wrapper has no attribute `heads`: the list of the heads has another name, or is made only in forward. "
-        "Other code uses exactly this name."),
-    mistake("heads_from_d_out_to_d_out", replace("(d_in, d_out, c", "(d_out, d_out, c"),
-        "The heads go from d_out to d_out, so the wrapper works only if d_in and d_out are equal. Each head goes "
-        "from d_in to d_out."),
-    mistake("outputs_in_a_list", replace(SIDE_BY_SIDE, "[head(inputs) for head in self.heads]"),
-        "The output is a list with an output for each head. Join them to one tensor, along the features."),
-    mistake("last_head_alone", replace(SIDE_BY_SIDE, "[head(inputs) for head in self.heads][-1]"),
-        "Only the output of the last head is returned: each output replaces the one before. Collect the outputs in a "
-        "list, and concatenate them."),
-    mistake("no_argument_for_the_bias_in_the_wrapper",
-        replace(", qkv_bias: bool = False", "").replace(", qkv_bias)", ")"), NO_ARGUMENT),
 ]  # fmt: skip
 
 
@@ -351,71 +310,38 @@ def weights_dropped_in_each_head(unit: Any, draw: Draw) -> Iterator[Property]:
 def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
-    import math
-
     import torch.nn.functional as F
 
-    class _CausalAttention(nn.Module):
-        """A right one, for the wrapper."""
-
+    class _Head(nn.Module):
         def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
             super().__init__()
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+            self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
             self.dropout = nn.Dropout(dropout)
 
         def forward(self, x):
-            q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+            scores = self.W_query(x) @ self.W_key(x).mT / self.W_key.out_features**0.5
             future = torch.ones(x.size(1), x.size(1)).triu(1) == 1
-            weights = F.softmax((q @ k.mT / q.size(-1) ** 0.5).masked_fill(future, -math.inf), dim=-1)
-            return self.dropout(weights) @ v
+            return self.dropout(F.softmax(scores.masked_fill(future, -torch.inf), dim=-1)) @ self.W_value(x)
 
-    class bias_not_handed_on__and__dropout_not_handed_on(nn.Module):
+    class _Right(nn.Module):
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
             super().__init__()
-            self.heads = nn.ModuleList([_CausalAttention(d_in, d_out, context_length, 0.0) for _ in range(num_heads)])
-
-        def forward(self, inputs):
-            return torch.cat([head(inputs) for head in self.heads], dim=-1)
-
-    class outputs_added_up__and__bias_not_handed_on(nn.Module):
-        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-            super().__init__()
-            self.heads = nn.ModuleList(
-                [_CausalAttention(d_in, d_out, context_length, dropout) for _ in range(num_heads)]
-            )
-
-        def forward(self, x):
-            return sum(head(x) for head in self.heads)
-
-    class _CausalAttention_of_unlisted(nn.Module):  # from unit 3
-        def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-            super().__init__()
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.dropout = nn.Dropout(dropout)
-            self.register_buffer("mask", torch.triu(torch.ones(context_length, context_length), diagonal=1).bool())
-
-        def forward(self, x):
-            t = x.shape[1]
-            scores = self.W_query(x) @ self.W_key(x).transpose(1, 2) / self.W_key.out_features**0.5
-            scores = scores.masked_fill(self.mask[:t, :t], -torch.inf)
-            return self.dropout(torch.softmax(scores, dim=-1)) @ self.W_value(x)
-
-    class _MultiHeadAttentionWrapper(nn.Module):
-        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-            super().__init__()
-            self.d_out = d_out
-            self.heads = nn.ModuleList(
-                [_CausalAttention_of_unlisted(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)]
-            )
+            made = [_Head(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)]
+            self.heads = nn.ModuleList(made)
 
         def forward(self, x):
             return torch.cat([head(x) for head in self.heads], dim=-1)
 
-    _Right = _MultiHeadAttentionWrapper
+    class bias_not_handed_on__and__dropout_not_handed_on(_Right):
+        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+            super().__init__(d_in, d_out, context_length, 0.0, num_heads)
+
+    class outputs_added_up__and__bias_not_handed_on(_Right):
+        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+            super().__init__(d_in, d_out, context_length, dropout, num_heads)
+
+        def forward(self, x):
+            return sum(head(x) for head in self.heads)
 
     class tanh_behind(_Right):
         def forward(self, x):
@@ -433,19 +359,6 @@ def wrong_answers():
         def forward(self, x):
             return super().forward(x).flip(1)
 
-    class heads_in_a_dictionary(nn.Module):
-        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-            super().__init__()
-            self.heads = nn.ModuleDict(
-                {
-                    str(i): _CausalAttention_of_unlisted(d_in, d_out, context_length, dropout, qkv_bias)
-                    for i in range(num_heads)
-                }
-            )
-
-        def forward(self, x):
-            return torch.cat([head(x) for head in self.heads.values()], dim=-1)
-
     class each_head_gets_its_part_of_the_inputs(_Right):
         def forward(self, x):
             return torch.cat([h(part) for h, part in zip(self.heads, x.chunk(len(self.heads), dim=1))], dim=-1)
@@ -456,19 +369,16 @@ def wrong_answers():
                 x = head(x)
             return x
 
-    class inputs_dropped(_Right):
+    class _Dropping(_Right):
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
             super().__init__(d_in, d_out, context_length, 0.0, num_heads, qkv_bias)
             self.dropout = nn.Dropout(dropout)
 
+    class inputs_dropped(_Dropping):
         def forward(self, x):
             return super().forward(self.dropout(x))
 
-    class features_dropped(_Right):
-        def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-            super().__init__(d_in, d_out, context_length, 0.0, num_heads, qkv_bias)
-            self.dropout = nn.Dropout(dropout)
-
+    class features_dropped(_Dropping):
         def forward(self, x):
             return self.dropout(super().forward(x))
 
@@ -483,14 +393,15 @@ def right_answers():
     import math
 
     import torch.nn.functional as F
-    from multi_head_attention import merge_heads, split_heads
+    from causal_attention import CausalAttention
+
+    # Names with an underscore are written for the same style in another exercise.
+    from multi_head_attention import _hiding, _is_past, _weights_of, merge_heads, split_heads
     from torch import Tensor
-    from torch.nn.functional import scaled_dot_product_attention
 
     class _CausalAttention(nn.Module):
         def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False):
             super().__init__()
-            self.d_out = d_out
             self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
             self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
             self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -498,15 +409,11 @@ def right_answers():
             self.register_buffer("mask", torch.triu(torch.ones(context_length, context_length), diagonal=1))
 
         def forward(self, x):
-            b, num_tokens, d_in = x.shape
-            keys = self.W_key(x)
-            queries = self.W_query(x)
-            values = self.W_value(x)
-            attn_scores = queries @ keys.transpose(1, 2)
+            num_tokens, keys = x.shape[1], self.W_key(x)
+            attn_scores = self.W_query(x) @ keys.transpose(1, 2)
             attn_scores.masked_fill_(self.mask.bool()[:num_tokens, :num_tokens], -torch.inf)
             attn_weights = torch.softmax(attn_scores / keys.shape[-1] ** 0.5, dim=-1)
-            attn_weights = self.dropout(attn_weights)
-            return attn_weights @ values
+            return self.dropout(attn_weights) @ self.W_value(x)
 
     class by_the_book(nn.Module):
         def __init__(
@@ -520,16 +427,10 @@ def right_answers():
         def forward(self, x: Tensor) -> Tensor:
             return torch.cat([head(x) for head in self.heads], dim=-1)
 
-    def _is_past(t):
-        places = torch.arange(t)
-        return places[:, None] >= places[None, :]
-
     class _OneHead(nn.Module):
         def __init__(self, d_in, d_head, p, bias):
             super().__init__()
-            self.W_value = nn.Linear(d_in, d_head, bias)
-            self.W_key = nn.Linear(d_in, d_head, bias)
-            self.W_query = nn.Linear(d_in, d_head, bias)
+            self.W_value, self.W_key, self.W_query = (nn.Linear(d_in, d_head, bias) for _ in range(3))
             self.p = p
 
         def forward(self, x):
@@ -547,9 +448,6 @@ def right_answers():
         def forward(self, x):
             assert x.size(1) <= self.context_length
             return torch.stack([head(x) for head in self.heads], dim=2).flatten(start_dim=2)
-
-    def _hiding(tokens, dtype=torch.float32):
-        return torch.full((tokens, tokens), torch.finfo(dtype).min, dtype=dtype).triu(1)
 
     class _Fused(nn.Module):
         """What a head of the wrapper and the large module have in common."""
@@ -593,15 +491,6 @@ def right_answers():
                 outputs = torch.hstack((outputs.mT, head(x).mT)).mT
             return outputs
 
-    def _weights_of(scores, size):
-        """(T, T) to the same, one row after the other."""
-        rows = []
-        for i in range(len(scores)):
-            seen = scores[i, : i + 1].double() / size**0.5
-            shares = torch.exp(seen - seen.max())
-            rows.append(torch.cat([shares / shares.sum(), torch.zeros(len(scores) - i - 1, dtype=torch.float64)]))
-        return torch.stack(rows).to(scores.dtype)
-
     def _dropped(weights, p, training):
         if not training or p == 0:
             return weights
@@ -610,53 +499,30 @@ def right_answers():
     class _Single(nn.Module):
         def __init__(self, d_in, d_out, dropout, qkv_bias):
             super().__init__()
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+            self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
             self.dropout, self.size, self.last_weights = dropout, d_out, None
 
         def forward(self, inputs):
             results = []
             for x in inputs:
-                weights = _weights_of(self.W_query(x) @ self.W_key(x).T, self.size)
-                self.last_weights = weights
-                results.append(_dropped(weights, self.dropout, self.training) @ self.W_value(x))
+                self.last_weights = _weights_of(self.W_query(x) @ self.W_key(x).T, self.size)
+                results.append(_dropped(self.last_weights, self.dropout, self.training) @ self.W_value(x))
             return torch.stack(results)
 
     class loops(nn.Module):
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
             super().__init__()
-            heads = []
+            self.names, self.heads = [], nn.ModuleList()
             for number in range(num_heads):
                 print("head", number)
-                heads.append(_Single(d_in, d_out, dropout, qkv_bias))
-            self.heads = nn.ModuleList(heads)
-            self.names = [str(number) for number in range(num_heads)]
+                self.names.append(str(number))
+                self.heads.append(_Single(d_in, d_out, dropout, qkv_bias))
 
         def forward(self, inputs):
             result = None
             for head in self.heads:
                 result = head(inputs) if result is None else torch.cat((result, head(inputs)), dim=-1)
             return result
-
-    def causal_mask(num_tokens):
-        return torch.ones(num_tokens, num_tokens).triu(1).bool()
-
-    def mask_then_softmax(scores, d_k):
-        return torch.softmax(scores.masked_fill(causal_mask(scores.shape[-1]), -torch.inf) / d_k**0.5, dim=-1)
-
-    class CausalAttention(nn.Module):
-        def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-            super().__init__()
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.dropout = nn.Dropout(dropout)
-
-        def forward(self, inputs):
-            keys = self.W_key(inputs)
-            weights = mask_then_softmax(self.W_query(inputs) @ keys.mT, keys.shape[-1])
-            return self.dropout(weights) @ self.W_value(inputs)
 
     class one_on_another(nn.Module):
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -674,21 +540,19 @@ def right_answers():
             if d_out % num_heads != 0:
                 raise ValueError("d_out % num_heads != 0")
             self.config = {"context_length": context_length, "dropout": dropout, "num_heads": num_heads}
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+            self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
 
         def forward(self, x):
-            heads = self.config["num_heads"]
-            queries, keys, values = (split_heads(layer(x), heads) for layer in self.children())
+            parts = (split_heads(layer(x), self.config["num_heads"]) for layer in self.children())
             dropout = self.config["dropout"] if self.training else 0.0
-            return merge_heads(scaled_dot_product_attention(queries, keys, values, dropout_p=dropout, is_causal=True))
+            return merge_heads(F.scaled_dot_product_attention(*parts, dropout_p=dropout, is_causal=True))
 
     class ready_made(nn.Module):
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
             super().__init__()
-            make = lambda: _Projections(d_in, d_out, context_length, dropout, 1, qkv_bias)  # noqa: E731
-            self.heads = nn.ModuleList([make() for _ in range(num_heads)])
+            self.heads = nn.ModuleList()
+            while len(self.heads) < num_heads:
+                self.heads.append(_Projections(d_in, d_out, context_length, dropout, 1, qkv_bias))
 
         def forward(self, x):
             return torch.cat(tuple(map(lambda head: head(x), self.heads)), -1)

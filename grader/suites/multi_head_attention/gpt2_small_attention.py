@@ -113,16 +113,8 @@ MISCONCEPTIONS = [
     mistake("width_of_one_head", replace("768, 768", "768, 64"),
         "d_out is the width of one head, 64. The class itself splits d_out into heads, so d_out is the width of all "
         "heads: 768."),
-    mistake("narrow_input", replace("768, 768", "3, 768"),
-        "The numbers of input and output features differ. The output of a block is the input of the next one, so "
-        "both are 768."),
-    mistake("heads_of_a_larger_gpt2", replace("heads=12", "heads=16"),
-        "The number of heads is wrong. The smallest GPT-2 has 12, of 64 features each; only the larger ones have "
-        "more."),
     mistake("heads_of_the_worked_example", replace("heads=12", "heads=2"),
         "The two heads of the worked example were kept. The smallest GPT-2 has 12."),
-    mistake("width_of_a_larger_gpt2", replace("768, 768", "1024, 1024").replace("heads=12", "heads=16"),
-        "The width is that of the next larger GPT-2, 1,024. The smallest has 768 features."),
     mistake("width_and_context_exchanged", replace("768, 768, context_length=1024", "1024, 1024, context_length=768"),
         "Width and context length are swapped: the class takes (d_in, d_out, context_length, dropout, num_heads)."),
     mistake("wrapper_instead", replace("Attention(768, 768", "AttentionWrapper(768, 64"),
@@ -176,38 +168,22 @@ def attention_of_gpt2(unit: Any, draw: Draw) -> Iterator[Property]:
 def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
-    import math
-
     import torch.nn.functional as F
 
-    class _Attention(nn.Module):
-        """A right one, of which the wrong ones change a part."""
+    class MultiHeadAttention(nn.Module):
+        """The right one, which those below make."""
 
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
             super().__init__()
             assert d_out % num_heads == 0
-            self.num_heads, self.head_dim, self.d_out = num_heads, d_out // num_heads, d_out
-            self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-            self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+            self.num_heads = num_heads
+            self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
             self.out_proj = nn.Linear(d_out, d_out)
-            self.dropout = nn.Dropout(dropout)
-
-        def split(self, x):
-            return x.unflatten(2, (self.num_heads, -1)).transpose(1, 2)
-
-        def weights(self, q, k):
-            t = q.size(2)
-            return F.softmax(
-                (q @ k.mT / q.size(-1) ** 0.5).masked_fill(torch.ones(t, t).triu(1) == 1, -math.inf), dim=-1
-            )
 
         def forward(self, x):
-            q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
-            return self.out_proj((self.dropout(self.weights(q, k)) @ v).transpose(1, 2).flatten(2))
-
-    class MultiHeadAttention(_Attention):
-        """The right one, which those above make."""
+            layers = self.W_query, self.W_key, self.W_value
+            parts = (layer(x).unflatten(2, (self.num_heads, -1)).transpose(1, 2) for layer in layers)
+            return self.out_proj(F.scaled_dot_product_attention(*parts, is_causal=True).transpose(1, 2).flatten(2))
 
     def context_of_the_toy_batch__and__biases_as_in_gpt2_itself():
         return MultiHeadAttention(768, 768, 6, 0.0, 12, qkv_bias=True)
@@ -250,22 +226,12 @@ def right_answers():
             qkv_bias=config["qkv_bias"],
         )
 
-    def einsum():
-        return MultiHeadAttention(768, 768, 1024, dropout=0.0, num_heads=12, qkv_bias=False)
-
     class _SmallestGPT2Attention(MultiHeadAttention):
         def __init__(self):
             super().__init__(768, 768, 1024, 0.1, 12)
 
     def fused():
         return _SmallestGPT2Attention()
-
-    def loops():
-        width, heads, context = 64 * 12, 12, 2**10
-        return MultiHeadAttention(width, width, context, 0.0, heads)
-
-    def one_on_another():
-        return MultiHeadAttention(768, 768, 1024, 0.1, 12)
 
     def ready_made():
         module = MultiHeadAttention(768, 768, 1024, 0.1, 12)

@@ -12,7 +12,6 @@ from grader.suites.multi_head_attention.shared import (
     GRADIENTS,
     HEAD_DIM,
     MIXED_BY_RESHAPE,
-    VIEW_REFUSED,
     B,
     H,
     T,
@@ -69,19 +68,9 @@ MISCONCEPTIONS = [
         "2)."),
     mistake("heads_exchanged_with_features", replace("transpose(1, 2)", "transpose(2, 3)"),
         "The last two dimensions are swapped. Swap tokens and heads, the second and the third dimension."),
-    mistake("tokens_exchanged_with_features", replace("transpose(1, 2)", "transpose(1, 3)"),
-        "Tokens and features are swapped. Swap tokens and heads, the second and the third dimension."),
-    mistake("heads_in_front_of_the_batch", replace("transpose(1, 2)", "permute(2, 0, 1, 3)"),
-        "The heads come before the batch. Every sequence has its own heads, so the batch stays first."),
     mistake("transpose_thrown_away", replace("return x.transpose(1, 2)", "x.transpose(1, 2)\n    return x"),
         "Nothing was moved: the heads are still inside each token. `transpose` returns a new tensor and does not "
         "change the old one, so return its result."),
-    mistake("heads_and_tokens_in_one_row", replace("transpose(1, 2)", "transpose(1, 2).flatten(1, 2)"),
-        "The heads of all tokens are in one long row: (B, H · T, head_dim). The tokens of a head need their own "
-        "dimension."),
-    mistake("features_viewed_as_one_row",
-        replace("x.transpose(1, 2)", "torch.stack(x.view(*x.shape[:2], -1).split(x.shape[3], dim=2), dim=1)"),
-        VIEW_REFUSED),
     mistake("grouped_without_gradients", replace("x.transpose", "x.data.transpose"), DETACHED),
     mistake("transposed_in_place", replace("transpose(", "transpose_("), CHANGED),
 ]  # fmt: skip

@@ -87,9 +87,6 @@ MISCONCEPTIONS = [
         "Softmax is already applied here. A score may be any number; the next exercise turns scores into weights."),
     mistake("keys_ask_the_queries", replace("queries @ keys.transpose", "keys @ queries.transpose"),
         "Queries and keys are swapped: row i should belong to query i and contain its dot products with every key."),
-    mistake("queries_compared_with_queries",
-        replace("keys.transpose(-2, -1)", "queries.transpose(-2, -1) + 0 * keys.sum()"),
-        "The queries are compared with themselves, and the keys are not used. Compare each query with the keys."),
     mistake("wrong_dimensions_transposed", replace("transpose(-2, -1)", "transpose(1, 2)"),
         "The shapes of queries and keys do not match in the product. Swap only the last two dimensions of the keys, "
         "tokens and features, with transpose(-2, -1). Then use `@`, which allows any dimensions in front."),
@@ -97,40 +94,21 @@ MISCONCEPTIONS = [
         replace("transpose(-2, -1)", "reshape(*keys.shape[:2], keys.shape[3], keys.shape[2])"),
         "The keys are reshaped to (…, head_dim, T), not transposed: the shape is correct, but each column contains "
         "features of different keys."),
-    mistake("only_the_own_key", replace("queries @ keys.transpose(-2, -1)", "(queries * keys).sum(dim=-1)"),
-        "Each query is compared only with the key at its own position. Compare it with all keys of its head: a "
-        "matrix product, with a row of scores for each query."),
     mistake("multiplied_entry_by_entry", replace("queries @ keys.transpose(-2, -1)", "queries * keys"),
         "`*` multiplies entry by entry. A dot product sums over the features: `@` computes it for every query with "
         "every key."),
-    mistake("heads_summed",
-        replace("queries @ keys.transpose(-2, -1)", "(queries @ keys.transpose(-2, -1)).sum(dim=1)"),
-        "The scores of all heads are added up to one matrix. Each head has its own scores: its own (T, T) matrix."),
     mistake("keys_of_all_heads", replace("keys.transpose", "keys.sum(dim=1, keepdim=True).transpose"),
         "A head's queries are compared with the keys of all heads. Heads are independent of each other here: compare "
         "only within the head."),
-    mistake("keys_of_the_first_sequence", replace("keys.transpose", "keys[:1].transpose"),
-        "Every sequence is compared with the keys of the first sequence. The elements of a batch are independent of "
-        "each other."),
-    mistake("cosines_instead_of_dot_products",
-        replace("queries @ keys", "nn.functional.normalize(queries, dim=-1) @ nn.functional.normalize(keys, dim=-1)"),
-        "The vectors are scaled to length one before they are compared. But in a dot product the lengths count too."),
     mistake("heads_viewed_as_a_batch",
         replace("queries @ keys.transpose(-2, -1)",
                 "(queries.view(-1, *queries.shape[2:]) @ keys.view(-1, *keys.shape[2:]).mT)"
                 ".view(*queries.shape[:3], -1)"), VIEW_REFUSED),
     mistake("scored_without_gradients", replace("queries @ keys", "queries.detach() @ keys.detach()"), DETACHED),
-    mistake("only_queries_learn", replace("keys.transpose", "keys.detach().transpose"),
-        "The keys are cut off from the gradients, so only the queries learn. The keys must be able to learn too."),
     mistake("keys_transposed_in_place", replace("transpose(", "transpose_("), CHANGED),
-    mistake("keys_compared_with_keys", replace("queries @ keys", "keys @ keys"),
-        "The keys are compared with themselves, and the queries are not used. Compare each query with the keys."),
     mistake("features_compared", replace("queries @ keys.transpose(-2, -1)", "queries.transpose(-2, -1) @ keys"),
         "Features are compared with features: the scores are (…, head_dim, head_dim). A token looks at tokens, so "
         "transpose only the keys."),
-    mistake("divided_by_head_dim_already", replace("transpose(-2, -1)", "transpose(-2, -1) / keys.shape[-1]"),
-        "The scores are already divided by head_dim here. They should be plain dot products; the next exercise "
-        "scales them once, by a root."),
 ]  # fmt: skip
 
 

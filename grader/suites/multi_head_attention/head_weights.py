@@ -8,46 +8,30 @@ from typing import Any
 import torch
 
 from grader.suites.attention_mistakes import (
-    ARGUMENTS,
-    BEFORE_AND_AFTER,
     FIFTH,
-    FIXED,
     NO_SOFTMAX,
-    ONLY_FUTURE_SEEN,
-    PLUS_LARGE,
     SCALED_LATE,
     SOFTMAX_OVER_QUERIES,
     SOFTMAX_TWICE,
     TEN_THOUSAND,
-    TWENTIETH,
     ZEROS_HIDDEN,
 )
 from grader.suites.attention_probes import is_seen
 from grader.suites.causal import expect_hidden, future
 from grader.suites.multi_head_attention.shared import (
     ALL_ONE,
-    ALL_WEIGHTS_ONE,
-    BY_HEADS,
-    BY_TOKENS,
-    BY_WIDTH,
     DETACHED,
     DIAGONAL_HIDDEN,
-    DIAGONAL_LOWERED,
-    DIVIDED_BY_HALF,
     FUTURE_VISIBLE,
     HALF,
     HEAD_DIM,
     LOW_SCORES,
-    MULTIPLIED,
-    MULTIPLIED_BY_HALF,
     NEXT_VISIBLE,
     NO_ROOT,
     PAST_HIDDEN,
     SOFTMAX_OVER_HEADS,
-    SQUARE,
     T_DECISIVE,
     UNSCALED,
-    WEIGHTS_MASKED,
     ZERO_AFTER_SOFTMAX,
     ZERO_BEFORE_SOFTMAX,
     B,
@@ -130,18 +114,10 @@ MISCONCEPTIONS = [
     mistake("scaling_forgotten", replace(" / head_dim**0.5", ""), UNSCALED),
     mistake("divided_by_head_dim_itself", replace("head_dim**0.5", "head_dim"), NO_ROOT),
     mistake("half_instead_of_root", replace("head_dim**0.5", "head_dim*0.5"), HALF),
-    mistake("twentieth_root", replace("head_dim**0.5", "head_dim**.05"), TWENTIETH),
-    mistake("multiplied_by_root", replace("masked / ", "masked * "), MULTIPLIED),
-    mistake("scaled_by_number_of_tokens", replace("head_dim**0.5", "num_tokens**0.5"), BY_TOKENS),
-    mistake("scaled_by_all_heads_together", replace("head_dim**0.5", "(scores.shape[1] * head_dim) ** 0.5"), BY_WIDTH),
-    mistake("scaled_by_number_of_heads", replace("head_dim**0.5", "scores.shape[1] ** 0.5"), BY_HEADS),
-    mistake("scaled_by_root_of_eight", replace("head_dim**0.5", "8**0.5"), FIXED),
-    mistake("scaled_by_eight", replace("head_dim**0.5", "8"), FIXED),
     mistake("scaled_after_softmax", replace(" / head_dim**0.5, dim=-1)", ", dim=-1) / head_dim**0.5"), SCALED_LATE),
     mistake("future_visible", replace("masked / ", "scores / "), FUTURE_VISIBLE),
     mistake("past_hidden", replace("triu(diagonal=1)", "tril(diagonal=-1)"), PAST_HIDDEN),
     mistake("diagonal_hidden", replace("diagonal=1", "diagonal=0"), DIAGONAL_HIDDEN),
-    mistake("diagonal_lowered", replace("diagonal=1", "diagonal=0").replace("-torch.inf", "-1e9"), DIAGONAL_LOWERED),
     mistake("next_token_visible", replace("diagonal=1", "diagonal=2"), NEXT_VISIBLE),
     mistake("future_zero_before_softmax", replace("-torch.inf", "0"), ZERO_BEFORE_SOFTMAX),
     mistake("future_zero_after_softmax", replace("masked / ", "scores / ").replace("dim=-1)", "dim=-1).tril()"),
@@ -152,31 +128,13 @@ MISCONCEPTIONS = [
                 "return seen / seen.sum(dim=-1, keepdim=True)"),
         "The future is removed after softmax, and the rows are divided by the rest. If the future has nearly all the "
         "weight, the rest is nearly zero. Hide it before softmax."),
-    mistake("future_lowered_by_too_little",
-        replace("scores.masked_fill(future, -torch.inf)", "scores - 1000.0 * future"),
-        "The scores of the future are lowered by a fixed amount, so a very large score is still above the others. "
-        "Use minus infinity."),
     mistake("zero_scores_hidden", replace("scores.masked_fill(future", "scores.tril().masked_fill(scores.tril() == 0"),
         ZEROS_HIDDEN),
     mistake("minus_ten_thousand", replace("-torch.inf", "-1e4"), TEN_THOUSAND),
     mistake("softmax_over_queries", replace("dim=-1", "dim=-2"), SOFTMAX_OVER_QUERIES),
     mistake("softmax_over_heads", replace("dim=-1", "dim=1"), SOFTMAX_OVER_HEADS),
-    mistake("softmax_over_heads_of_lowered_scores", replace("-torch.inf", "-1e9").replace("dim=-1", "dim=1"),
-        SOFTMAX_OVER_HEADS),
-    mistake("softmax_over_heads_without_nan",
-        replace("torch.softmax(masked / head_dim**0.5, dim=-1)",
-                "torch.softmax(masked / head_dim**0.5, dim=1).nan_to_num()"), SOFTMAX_OVER_HEADS),
-    mistake("softmax_over_the_batch", replace("dim=-1", "dim=0"),
-        "Softmax runs over the batch, so independent sequences compete. The keys lie along the last dimension, -1."),
     mistake("softmax_forgotten",
         replace("torch.softmax(masked / head_dim**0.5, dim=-1)", "(scores / head_dim**0.5).tril()"), NO_SOFTMAX),
-    mistake("divided_by_sum",
-        replace("return torch.softmax(masked / head_dim**0.5, dim=-1)",
-                "seen = (scores / head_dim**0.5).tril()\n    return seen / seen.sum(dim=-1, keepdim=True)"),
-        "The scores of the past are divided by their sum. Scores may be negative, and their sum may be near zero, so "
-        "the results are not valid weights. Softmax takes exponentials first."),
-    mistake("past_averaged", replace("scores.masked_fill", "torch.zeros_like(scores).masked_fill"),
-        "Every visible token gets the same weight, whatever the scores are. The scores should decide the weights."),
     mistake("mask_or_sums_do_not_fit", replace("num_tokens, num_tokens", "scores.shape[1], scores.shape[1]"),
         "A tensor does not fit the scores. A mask is (T, T), the same for all heads, with T from the end of the "
         "scores, and holds True and False. The sums of a softmax by hand need `keepdim=True`."),
@@ -185,24 +143,7 @@ MISCONCEPTIONS = [
         "The caller's scores were changed. `masked_fill_`, `/=` and an assignment to a part of a tensor change the "
         "tensor itself; `masked_fill` and `/` return a new one."),
     mistake("fifth_power", replace("head_dim**0.5", "head_dim**5"), FIFTH),
-    mistake("square_instead_of_root", replace("head_dim**0.5", "head_dim**2"), SQUARE),
-    mistake("multiplied_by_half", replace("/ head_dim**0.5", "* head_dim * 0.5"), MULTIPLIED_BY_HALF),
-    mistake("divided_by_half", replace("head_dim**0.5", "(head_dim / 2)"), DIVIDED_BY_HALF),
     mistake("softmax_twice", replace("dim=-1)", "dim=-1).softmax(-1)"), SOFTMAX_TWICE),
-    mistake("softmax_before_and_after_the_mask",
-        replace("scores.masked_fill", "torch.softmax(scores / head_dim**0.5, -1).masked_fill")
-        .replace("masked / head_dim**0.5", "masked"), BEFORE_AND_AFTER),
-    mistake("weights_masked_with_minus_infinity",
-        replace("scores.masked_fill", "torch.softmax(scores / head_dim**0.5, -1).masked_fill")
-        .replace("torch.softmax(masked / head_dim**0.5, dim=-1)", "masked"), WEIGHTS_MASKED),
-    mistake("arguments_do_not_fit", replace("head_dim**0.5", "torch.sqrt(head_dim)"), ARGUMENTS),
-    mistake("all_weights_one",
-        replace("torch.softmax(masked / head_dim**0.5, dim=-1)", "torch.ones_like(scores) + 0 * scores"),
-        ALL_WEIGHTS_ONE),
-    mistake("only_the_future_seen", replace("masked_fill(future", "masked_fill(~future"), ONLY_FUTURE_SEEN),
-    mistake("only_the_future_seen_beside_low_numbers",
-        replace("masked_fill(future, -torch.inf", "masked_fill(~future, -1e9"), ONLY_FUTURE_SEEN),
-    mistake("large_number_for_the_future", replace("-torch.inf", "1e9"), PLUS_LARGE),
 ]  # fmt: skip
 
 
@@ -226,54 +167,40 @@ def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
 def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
-    import math
-
     import torch.nn.functional as F
+
+    def _future(scores):
+        return torch.ones(scores.shape[-2:]).triu(1) == 1
 
     def scaling_forgotten__and__future_visible(scores, head_dim):
         return F.softmax(scores, dim=-1)
 
     def divided_by_head_dim_itself__and__scores_masked_in_place(scores, head_dim):
-        T = scores.shape[-1]
-        mask = torch.triu(torch.ones(T, T, dtype=torch.bool, device=scores.device), diagonal=1)
-        masked = scores.masked_fill_(mask, -torch.inf)
-        return torch.softmax(masked / head_dim, dim=-1)
-
-    def sigmoid(scores, head_dim):
-        t = scores.size(-1)
-        return torch.sigmoid(scores / math.sqrt(head_dim)) * torch.tril(torch.ones(t, t))
+        return torch.softmax(scores.masked_fill_(_future(scores), -torch.inf) / head_dim, dim=-1)
 
     def cube_root(scores, head_dim):
-        t = scores.size(-1)
-        return F.softmax(scores.masked_fill(torch.ones(t, t).triu(1) == 1, -math.inf) / head_dim ** (1 / 3), dim=-1)
+        return F.softmax(scores.masked_fill(_future(scores), -torch.inf) / head_dim ** (1 / 3), dim=-1)
 
     def sees_only_the_last_three(scores, head_dim):
-        t = scores.size(-1)
-        near = torch.ones(t, t).tril() - torch.ones(t, t).tril(-3)
-        return F.softmax(scores.masked_fill(near == 0, -math.inf) / math.sqrt(head_dim), dim=-1)
+        far = torch.ones(scores.shape[-2:]).tril(-3) == 1
+        return F.softmax(scores.masked_fill(_future(scores) | far, -torch.inf) / head_dim**0.5, dim=-1)
 
     def gives_logarithms(scores, head_dim):
-        t = scores.size(-1)
-        return F.log_softmax(scores.masked_fill(torch.ones(t, t).triu(1) == 1, -1e9) / math.sqrt(head_dim), dim=-1)
+        return F.log_softmax(scores.masked_fill(_future(scores), -1e9) / head_dim**0.5, dim=-1)
 
     def argmax(scores, head_dim):
-        t = scores.size(-1)
-        seen = scores.masked_fill(torch.ones(t, t).triu(1) == 1, -math.inf)
-        return F.one_hot(seen.argmax(-1), t).float()
+        return F.one_hot(scores.masked_fill(_future(scores), -torch.inf).argmax(-1), scores.size(-1)).float()
 
     def softmax_twice(scores, head_dim):
-        t = scores.size(-1)
-        future = torch.ones(t, t).triu(1) == 1
-        once = F.softmax(scores.masked_fill(future, -math.inf) / math.sqrt(head_dim), dim=-1)
-        return F.softmax(once.masked_fill(future, -math.inf), dim=-1)
+        once = F.softmax(scores.masked_fill(_future(scores), -torch.inf) / head_dim**0.5, dim=-1)
+        return F.softmax(once.masked_fill(_future(scores), -torch.inf), dim=-1)
 
     def absolute_scores(scores, head_dim):
-        t = scores.size(-1)
-        return F.softmax(scores.abs().masked_fill(torch.ones(t, t).triu(1) == 1, -math.inf) / head_dim**0.5, dim=-1)
+        return F.softmax(scores.abs().masked_fill(_future(scores), -torch.inf) / head_dim**0.5, dim=-1)
 
     def expects_three_dimensions(scores, head_dim):
         heads, t, _ = scores.shape
-        return F.softmax(scores.masked_fill(torch.ones(t, t).triu(1) == 1, -math.inf) / math.sqrt(head_dim), dim=-1)
+        return F.softmax(scores.masked_fill(torch.ones(t, t).triu(1) == 1, -torch.inf) / head_dim**0.5, dim=-1)
 
 
 def right_answers():
@@ -283,6 +210,7 @@ def right_answers():
     import warnings
 
     import torch.nn.functional as F
+    from causal_attention import mask_then_softmax
     from torch import Tensor
 
     def by_the_book(scores: Tensor, head_dim: int) -> Tensor:
@@ -318,12 +246,6 @@ def right_answers():
     def loops(scores, head_dim):
         warnings.warn("this takes a while")
         return torch.stack([torch.stack([_weights_of(head, head_dim) for head in heads]) for heads in scores])
-
-    def causal_mask(num_tokens):
-        return torch.ones(num_tokens, num_tokens).triu(1).bool()
-
-    def mask_then_softmax(scores, d_k):
-        return torch.softmax(scores.masked_fill(causal_mask(scores.shape[-1]), -torch.inf) / d_k**0.5, dim=-1)
 
     def one_on_another(scores, head_dim):
         return mask_then_softmax(scores, head_dim)

@@ -82,18 +82,9 @@ MISCONCEPTIONS = [
     mistake("features_shuffled", replace("transpose(1, 2)", "permute(0, 2, 3, 1)"),
         "The heads' features are interleaved: the first of each head, then the second of each. Put the heads next to "
         "each other, each with its features in their order."),
-    mistake("last_head_first", replace("x.transpose", "x.flip(1).transpose"),
-        "The last head comes first. Keep the order of the heads, so that merging reverses splitting."),
-    mistake("heads_below_each_other", replace("tokens_first.flatten(start_dim=2)", "x.flatten(1, 2)"),
-        "The heads are joined one below the other: (B, H · T, head_dim). Join the heads of each token in the last "
-        "dimension."),
-    mistake("heads_added_up", replace("tokens_first.flatten(start_dim=2)", "x.sum(dim=1)"),
-        "The heads are added up, so their features are mixed. Merging only puts them next to each other."),
     mistake("last_two_kept_apart", replace(".flatten(start_dim=2)", ""),
         "The heads are back inside their tokens, but still a separate dimension: (B, T, H, head_dim). Make the last "
         "two dimensions one."),
-    mistake("batch_merged_away", replace("flatten(start_dim=2)", "flatten(2).flatten(0, 1)"),
-        "The batch is merged too. Sequences stay separate: only heads and features become one dimension."),
     mistake("view_without_contiguous", replace("flatten(start_dim=2)", "view(x.shape[0], x.shape[2], -1)"),
         "`view` fails if x is non-contiguous, for example the result of a transpose. Use `reshape`, or "
         "`contiguous()` first."),

@@ -271,10 +271,6 @@ NO_ERROR = (
     "If num_heads does not divide the features, there is no error: features are lost or made up, or None is returned. "
     "This is the caller's mistake, so raise an error."
 )
-ALL_REFUSED = (
-    "The function raises an error although num_heads divides the features. d_out % num_heads is the remainder: raise "
-    "an error only if it is not zero."
-)
 VIEW_REFUSED = (
     "`view` fails for a non-contiguous tensor, for example the result of a transpose. `reshape` copies if necessary."
 )
@@ -295,40 +291,12 @@ NO_ROOT = (
     "The scores are divided by head_dim itself, or twice by its root, which is the same. Their standard deviation is "
     "√head_dim: divide once by √head_dim to bring it to 1."
 )
-SQUARE = (
-    "The scores are divided by the square of head_dim, so they are nearly zero. A square root is the opposite of a "
-    "square: the power `0.5`."
-)
-MULTIPLIED_BY_HALF = (
-    "The scores are multiplied by half of head_dim, so they become larger. They should be divided, and by a root: a "
-    "power with the exponent 0.5."
-)
-DIVIDED_BY_HALF = (
-    "The scores are divided by half of head_dim. The half is an exponent: √head_dim is head_dim to the power of 0.5."
-)
-WEIGHTS_MASKED = (
-    "The mask came after softmax, so the weights of the future are minus infinity. Mask the scores, and then apply "
-    "softmax, which makes zeros of minus infinity."
-)
-ALL_WEIGHTS_ONE = (
-    "Every weight is one, also for the future. A softmax over a dimension of size one gives that, for example after "
-    "`unsqueeze`. It should run over the keys."
-)
 WITH_A_SLASH = (
     "The width of a head is a float, because `/` always gives one. Sizes are whole numbers: divide with `//`."
-)
-NO_ARGUMENT = (
-    "The class does not take qkv_bias, so a call with it fails. Add the argument, with the default False, and pass it "
-    "on."
 )
 HALF = (
     "Python evaluates `/` and `*` from left to right: `/ head_dim*0.5` divides by head_dim and then multiplies by 0.5. "
     "A square root is a power, written with `**`."
-)
-MULTIPLIED = "The scores are multiplied by √head_dim, so large scores become even larger. Divide by √head_dim."
-BY_TOKENS = (
-    "The scores are divided by the root of the number of tokens. A dot product sums over a head's features, so it "
-    "grows with their number, head_dim."
 )
 BY_WIDTH = (
     "The scores are divided by √d_out, the width of all heads together. Each dot product sums only head_dim features: "
@@ -345,10 +313,6 @@ PAST_HIDDEN = (
 DIAGONAL_HIDDEN = (
     "The diagonal is hidden too, so the first token has no key left, and softmax gives nan. A token sees itself: use "
     "`diagonal=1`."
-)
-DIAGONAL_LOWERED = (
-    "The diagonal is hidden too, so the first token has no key left. All its scores are equal, so it gives every token "
-    "the same weight, also later ones. A token sees itself: use `diagonal=1`."
 )
 NEXT_VISIBLE = (
     "The mask begins one position too far to the right, so each token sees the next one, which it should predict. The "
@@ -369,10 +333,6 @@ SOFTMAX_OVER_HEADS = (
 NOT_TRANSPOSED_BACK = (
     "The heads are merged before the dimensions are swapped back, so each row mixes features of several tokens. First "
     "transpose(1, 2), then make the last two dimensions one."
-)
-BY_HEADS = (
-    "The scores are divided by the root of the number of heads. A dot product sums over one head's features, so divide "
-    "by the root of their number, head_dim."
 )
 INPUTS_CHANGED = (
     "The caller's inputs were changed. Other code may still need them: write `x = x + …` instead of `x += …`."

@@ -9,11 +9,9 @@ from typing import Any
 from grader.suites.multi_head_attention.shared import (
     A_VIEW,
     ALL_ONE,
-    ALL_REFUSED,
     ANY_LAYOUT,
     CHANGED,
     D_OUT,
-    DEALT_IN_TURN,
     DETACHED,
     EXCHANGED,
     GRADIENTS,
@@ -22,8 +20,6 @@ from grader.suites.multi_head_attention.shared import (
     MIXED_BY_RESHAPE,
     NO_ERROR,
     NOT_DIVIDING,
-    VIEW_REFUSED,
-    WITH_A_SLASH,
     B,
     H,
     T,
@@ -92,29 +88,12 @@ MISCONCEPTIONS = [
     mistake("unrolled_only", replace("group_by_head", ""),
         "The features are unrolled, but the heads are still inside each token: (B, T, H, head_dim). The second step "
         "is missing: group by head."),
-    mistake("heads_and_features_swapped",
-        replace("group_by_head(unroll_heads(x, num_heads))", "unroll_heads(x, num_heads).transpose(2, 3)"),
-        "The heads are swapped with the features, and not with the tokens: (B, T, head_dim, H). They are still "
-        "inside each token."),
-    mistake("features_dealt_in_turn_in_split", replace("unroll_heads", "features_dealt_in_turn"), DEALT_IN_TURN),
     mistake("heads_and_features_exchanged_in_split", replace("unroll_heads", "heads_and_features_exchanged"),
         EXCHANGED),
-    mistake("heads_split_in_front_of_the_batch", replace("num_heads))", "num_heads)).transpose(0, 1)"),
-        "The heads come before the batch. Every sequence has its own heads, so the batch stays first: (B, H, T, "
-        "head_dim)."),
-    mistake("features_before_tokens", replace("num_heads))", "num_heads)).transpose(2, 3)"),
-        "The features come before the tokens. Each head should look like a sequence: tokens third, features last."),
-    mistake("tokens_shared_out",
-        replace("return group_by_head(unroll_heads(x, num_heads))",
-                "unroll_heads(x, num_heads)\n    return torch.stack(x.chunk(num_heads, dim=1), dim=1)"),
-        "The tokens are split among the heads. Every head sees all tokens; split the features instead."),
     mistake("check_left_to_reshape_in_split", replace("unroll_heads", "check_left_to_reshape"), LEFT_TO_RESHAPE),
     mistake("rest_cut_off_in_split", replace("unroll_heads", "rest_cut_off"), NO_ERROR),
-    mistake("every_division_refused_in_split", replace("unroll_heads", "every_division_refused"), ALL_REFUSED),
-    mistake("tokens_viewed_as_one_row_in_split", replace("unroll_heads", "tokens_viewed_as_one_row"), VIEW_REFUSED),
     mistake("split_without_gradients", replace("unroll_heads", "unrolled_without_gradients"), DETACHED),
     mistake("resized_in_place_in_split", replace("unroll_heads", "resized_in_place"), CHANGED),
-    mistake("width_of_a_head_as_a_float_in_split", replace("unroll_heads", "width_of_a_head_as_a_float"), WITH_A_SLASH),
 ]  # fmt: skip
 
 
@@ -136,16 +115,9 @@ def wrong_answers():
 
     import torch
 
-    def heads_and_features_exchanged_in_split__and__heads_split_in_front_of_the_batch(x, num_heads):
-        assert x.size(2) % num_heads == 0
-        return torch.stack(x.split(num_heads, dim=2))
-
     def split_by_reshape_alone__and__check_left_to_reshape_in_split(x, num_heads):
         batch_size, num_tokens, d_out = x.shape
         return x.reshape(batch_size, num_heads, num_tokens, d_out // num_heads)
-
-    def features_dealt_in_turn_in_split__and__check_left_to_reshape_in_split(x, num_heads):
-        return x.unflatten(2, (-1, num_heads)).permute(0, 3, 1, 2)
 
     def reverses_the_heads(x, num_heads):
         assert x.size(2) % num_heads == 0
@@ -163,12 +135,6 @@ def wrong_answers():
         b, t, h, head_dim = x.shape
         return x.reshape(b, t, num_heads, h * head_dim // num_heads).transpose(1, 2)
 
-    def every_division_refused_in_split__the_other_remainder(x, num_heads):
-        b, t, d = x.shape
-        if not num_heads % d == 0:
-            raise ValueError("num_heads must divide d_out")
-        return x.reshape(b, t, num_heads, -1).permute(0, 2, 1, 3)
-
     def check_left_to_reshape_in_split__unflatten(x, num_heads):
         return torch.einsum("bthd->bhtd", x.unflatten(2, (num_heads, -1)))
 
@@ -177,7 +143,9 @@ def right_answers():
     """Answers in other styles. Never run here: the audit reads them."""
 
     import torch
-    from multi_head_attention import group_by_head, unroll_heads
+
+    # Names with an underscore are written for the same style in another exercise.
+    from multi_head_attention import _IndivisibleError, group_by_head, unroll_heads
     from torch import Tensor
 
     def by_the_book(x: Tensor, num_heads: int) -> Tensor:
@@ -196,9 +164,6 @@ def right_answers():
         if width % num_heads:
             raise ValueError(f"{width} features for {num_heads} heads")
         return x.permute(0, 2, 1).reshape(batch, num_heads, -1, tokens).mT  # (B, d_out, T) -> (B, H, head_dim, T)
-
-    class _IndivisibleError(ValueError):
-        pass
 
     def loops(x, num_heads):
         if x.shape[2] % num_heads > 0:

@@ -206,10 +206,6 @@ MISCONCEPTIONS = [
     mistake("last_head_stacked_first", replace("for part in parts]", "for part in reversed(parts)]", 2),
         "The last head comes first. MultiHeadAttention takes the first head_dim features for head 0, so its rows "
         "come first."),
-    mistake("rows_shuffled",
-        replace("torch.cat(", "torch.stack(", 2).replace("in parts])", "in parts], dim=1).flatten(0, 1)", 2),
-        "The heads' rows are interleaved: the first of each head, then the second of each. Keep the rows of each "
-        "head together."),
     mistake("stacked_transposed",
         replace("whole.weight.copy_(", "whole.weight.data = (")
         .replace("part.weight for part in parts])", "part.weight for part in parts]).T"),
@@ -218,15 +214,6 @@ MISCONCEPTIONS = [
     mistake("copying_that_fails", replace("[part.weight for part in parts]", "[part.weight for part in parts], dim=1"),
         "The copy fails. Join the heads' rows along dim 0, because nn.Linear has one row for each output feature. "
         "Then the shapes match, and you can copy under torch.no_grad()."),
-    mistake("first_head_everywhere", replace("in parts]", "in parts[:1] * num_heads]", 2),
-        "All heads got the weights of head 0. Each head has its own weights."),
-    mistake("only_values_stacked",
-        replace("        for whole, parts in pairs", "        for whole, parts in pairs[2:]"),
-        "Only the values were stacked, and queries and keys did not change. A head has all three layers."),
-    mistake("queries_stacked_as_keys",
-        replace("with torch",
-                "attention.W_query, attention.W_key = attention.W_key, attention.W_query\n    with torch"),
-        "Queries and keys were swapped in the copy. The scores still compare the two, but their roles are exchanged."),
     mistake("opposite_direction",
         replace("whole.weight.copy_(torch.cat([part.weight for part in parts]))",
                 "for part, rows in zip(parts, whole.weight.chunk(num_heads)): part.weight.copy_(rows)")
@@ -238,25 +225,9 @@ MISCONCEPTIONS = [
         "The stacked weights are computed, but attention keeps its own. Copy them into its layers."),
     mistake("biases_left_behind", replace("if whole.bias is not None", "if False"),
         "The biases were not copied. If both sides have them, stack them in the same order as the weights."),
-    mistake("biases_set_to_zero",
-        replace("whole.bias.copy_(torch.cat([part.bias for part in parts]))", "whole.bias.zero_()"),
-        "The biases are set to zero. attention should have the heads' own biases."),
-    mistake("key_bias_left_behind",
-        replace("if whole.bias is not None", "if whole.bias is not None and whole is not attention.W_key"),
-        "The bias of the keys was not copied. It cancels in softmax, but you should copy all weights and biases of a "
-        "head."),
-    mistake("wrapper_robbed_of_its_biases", replace("[part.bias for", "[part.bias.zero_() for"),
-        "The heads' biases were silently set to zero, to make the outputs equal. Do not change the wrapper."),
-    mistake("wrapper_frozen", replace("with torch", "wrapper.requires_grad_(False)\n    with torch"),
-        "The wrapper's weights no longer require gradients. Copy under torch.no_grad() instead, so that the wrapper "
-        "can still learn."),
     mistake("weights_frozen", replace("whole.weight.copy_", "whole.requires_grad_(False).weight.copy_"),
         "The weights no longer require gradients: the outputs are equal, but attention cannot learn. nn.Parameter "
         "requires gradients by default."),
-    mistake("frozen_weights_put_in_place",
-        ANY_WIDTH.replace("whole.weight.data", "whole.requires_grad_(False).weight.data"),
-        "New weights replace attention's own. They require no gradients, so attention cannot learn. They may also "
-        "have a wrong shape without an error. Copy into the existing parameters."),
     mistake("weights_made_plain_tensors",
         replace("whole.weight.copy_(", "del whole.weight\n            whole.weight = ("),
         "The weights became plain tensors. The outputs are equal, but an optimiser does not find the weights. Wrap "
@@ -264,17 +235,9 @@ MISCONCEPTIONS = [
     mistake("tensors_assigned_to_parameters", replace("whole.weight.copy_(", "whole.weight = ("),
         "The code assigns a plain tensor to a parameter, and nn.Module raises an error. Wrap it in nn.Parameter, or "
         "copy it in under torch.no_grad()."),
-    mistake("out_proj_made_anew", replace("with torch", "nn.init.ones_(attention.out_proj.weight)\n    with torch"),
-        "out_proj was changed as well. The wrapper has no out_proj: do not change it."),
     mistake("any_width_accepted", ANY_WIDTH,
         "Weights of any width replace the old ones, so attention gets a wrong shape. Raise an error if the widths do "
         "not match."),
-    mistake("d_in_not_looked_at",
-        replace("(num_heads * part.out_features, part.in_features) != whole.weight.shape",
-                "num_heads * part.out_features != len(whole.weight)")
-        .replace(".copy_(", ".data = (", 2),
-        "Only the heads' width is compared, and not the width of the inputs. Both must match: d_in, and the width of "
-        "each head."),
     mistake("bias_of_attention_accepted",
         replace("(part.bias is None) != (whole.bias is None)", "part.bias is not None and whole.bias is None")
         .replace("if whole.bias is not None", "if whole.bias is not None and parts[0].bias is not None"),
@@ -422,109 +385,42 @@ def wrong_answers():
     """Mistakes without a name, and answers with two. Never run here: the audit reads them."""
 
     def _matching(wrapper, attention):
-        found = []
         for name in "W_query", "W_key", "W_value":
             whole = attention.get_submodule(name)
             parts = [head.get_submodule(name) for head in wrapper.heads]
             assert whole.in_features == parts[0].in_features
             assert whole.out_features == sum(part.out_features for part in parts)
             assert (whole.bias is None) == (parts[0].bias is None)
-            found.append((name, whole, parts))
-        return found
-
-    def last_head_stacked_first__and__biases_left_behind(wrapper, attention):
-        if len(wrapper.heads) != attention.num_heads:
-            raise ValueError("the numbers of heads do not match")
-        for name in ["W_query", "W_key", "W_value"]:
-            layer = getattr(attention, name)
-            rows = []
-            for head in wrapper.heads:
-                part = getattr(head, name)
-                if (part.bias is None) != (layer.bias is None):
-                    raise ValueError(f"only one side has a bias in {name}")
-                rows.insert(0, part.weight.data)
-            stacked = torch.cat(rows, dim=0)
-            if stacked.shape != layer.weight.shape:
-                raise ValueError(f"shapes do not match: {stacked.shape} and {layer.weight.shape}")
-            layer.weight.data = stacked
-
-    def wrapper_frozen__and__weights_frozen(wrapper, attention):
-        for _, whole, parts in _matching(wrapper, attention):
-            whole.weight.data = torch.cat([part.weight.data for part in parts])
-            if whole.bias is not None:
-                whole.bias.data = torch.cat([part.bias.data for part in parts])
-        for module in wrapper, attention:
-            module.requires_grad_(False)
+            yield whole, parts
 
     @torch.no_grad()
-    def halves_the_weights(wrapper, attention):
-        for _, whole, parts in _matching(wrapper, attention):
-            whole.weight.copy_(torch.cat([part.weight for part in parts]) / 2)
-            if whole.bias is not None:
-                whole.bias.copy_(torch.cat([part.bias for part in parts]))
-
-    @torch.no_grad()
-    def queries_alone(wrapper, attention):
-        _, whole, parts = _matching(wrapper, attention)[0]
-        whole.weight.copy_(torch.cat([part.weight for part in parts]))
+    def _fill(whole, parts, factor=1.0):
+        whole.weight.copy_(torch.cat([part.weight for part in parts]) * factor)
         if whole.bias is not None:
             whole.bias.copy_(torch.cat([part.bias for part in parts]))
 
-    @torch.no_grad()
-    def averages_the_heads(wrapper, attention):
-        for _, whole, parts in _matching(wrapper, attention):
-            whole.weight.copy_(sum(part.weight for part in parts).repeat(len(parts), 1) / len(parts))
-            if whole.bias is not None:
-                whole.bias.copy_(sum(part.bias for part in parts).repeat(len(parts)) / len(parts))
+    def last_head_stacked_first__and__biases_left_behind(wrapper, attention):
+        for whole, parts in list(_matching(wrapper, attention)):
+            whole.weight.data = torch.cat([part.weight.data for part in parts[::-1]])
 
-    @torch.no_grad()
-    def adds_to_what_is_there(wrapper, attention):
-        for _, whole, parts in _matching(wrapper, attention):
-            whole.weight.add_(torch.cat([part.weight for part in parts]))
-            if whole.bias is not None:
-                whole.bias.add_(torch.cat([part.bias for part in parts]))
+    def halves_the_weights(wrapper, attention):
+        for whole, parts in list(_matching(wrapper, attention)):
+            _fill(whole, parts, 0.5)
 
-    @torch.no_grad()
-    def values_as_queries(wrapper, attention):
-        found = _matching(wrapper, attention)
-        for (_, whole, _), (_, _, parts) in zip(found, found[::-1]):
-            whole.weight.copy_(torch.cat([part.weight for part in parts]))
-            if whole.bias is not None:
-                whole.bias.copy_(torch.cat([part.bias for part in parts]))
+    def queries_alone(wrapper, attention):
+        _fill(*next(_matching(wrapper, attention)))
 
-    @torch.no_grad()
     def rotated_by_a_head(wrapper, attention):
-        for _, whole, parts in _matching(wrapper, attention):
-            whole.weight.copy_(torch.cat([part.weight for part in [*parts[1:], parts[0]]]))
-            if whole.bias is not None:
-                whole.bias.copy_(torch.cat([part.bias for part in [*parts[1:], parts[0]]]))
-
-    @torch.no_grad()
-    def biases_of_head_0_and_nothing_refused(wrapper, attention):
-        for name in "W_query", "W_key", "W_value":
-            layer = getattr(attention, name)
-            layer.weight.data = torch.cat([getattr(head, name).weight for head in wrapper.heads])
-            if layer.bias is not None and wrapper.heads[0].W_query.bias is not None:
-                layer.bias.data = getattr(wrapper.heads[0], name).bias.repeat(len(wrapper.heads))
-
-    def layers_of_head_0_handed_over(wrapper, attention):
-        _matching(wrapper, attention)
-        attention.W_query, attention.W_key = wrapper.heads[0].W_query, wrapper.heads[0].W_key
-        attention.W_value = wrapper.heads[0].W_value
+        for whole, parts in list(_matching(wrapper, attention)):
+            _fill(whole, [*parts[1:], parts[0]])
 
     def cat_of_no_list(wrapper, attention):
-        for name, whole, parts in _matching(wrapper, attention):
+        for whole, parts in _matching(wrapper, attention):
             whole.weight = nn.Parameter(torch.cat(*[part.weight for part in parts]))
 
     @torch.no_grad()
-    def biases_thought_of_everywhere(wrapper, attention):
-        for _, whole, parts in _matching(wrapper, attention):
-            whole.weight.copy_(torch.cat([part.weight for part in parts]))
-            whole.bias.copy_(torch.cat([part.bias for part in parts]))
-
-    @torch.no_grad()
     def every_bias_refused__asserted(wrapper, attention):
-        for _, whole, parts in _matching(wrapper, attention):
+        for whole, parts in _matching(wrapper, attention):
             for layer in (whole, *parts):
                 assert layer.bias is None, "no biases, please"
             whole.weight.copy_(torch.vstack([part.weight for part in parts]))
@@ -579,12 +475,8 @@ def right_answers():
 
     def loops(wrapper, attention):
         copies = []
-        for target, name in (
-            (attention.W_query, "W_query"),
-            (attention.W_key, "W_key"),
-            (attention.W_value, "W_value"),
-        ):
-            rows, numbers = [], []
+        for name in ("W_query", "W_key", "W_value"):
+            target, rows, numbers = getattr(attention, name), [], []
             for head in wrapper.heads:
                 layer = getattr(head, name)
                 assert layer.bias is None or target.bias is not None
