@@ -240,6 +240,7 @@ MISCONCEPTIONS = [
         "The heads' outputs are added up. Concatenate them, so that each head has its own features: torch.cat along "
         "the last dimension."),
     mistake("outputs_stacked_at_the_end", replace("torch.cat", "torch.stack"), STACKED),
+    mistake("outputs_stacked_in_front", replace("torch.cat", "torch.stack").replace("dim=-1", "dim=0"), STACKED),
     mistake("joined_along_the_tokens", replace("dim=-1", "dim=1"),
         "The heads' outputs are joined along the tokens, so the sequence becomes longer. Join the features: dim=-1."),
     mistake("joined_along_the_batch", replace("dim=-1", "dim=0"),

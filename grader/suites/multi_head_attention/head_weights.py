@@ -118,6 +118,9 @@ MISCONCEPTIONS = [
     mistake("future_visible", replace("masked / ", "scores / "), FUTURE_VISIBLE),
     mistake("past_hidden", replace("triu(diagonal=1)", "tril(diagonal=-1)"), PAST_HIDDEN),
     mistake("diagonal_hidden", replace("diagonal=1", "diagonal=0"), DIAGONAL_HIDDEN),
+    mistake("diagonal_lowered", replace("diagonal=1", "diagonal=0").replace("-torch.inf", "-1e9"),
+        "The diagonal is hidden too, so the first token has no key left. All its scores are equal, so it gives every "
+        "token the same weight, also later ones. A token sees itself: use `diagonal=1`."),
     mistake("next_token_visible", replace("diagonal=1", "diagonal=2"), NEXT_VISIBLE),
     mistake("future_zero_before_softmax", replace("-torch.inf", "0"), ZERO_BEFORE_SOFTMAX),
     mistake("future_zero_after_softmax", replace("masked / ", "scores / ").replace("dim=-1)", "dim=-1).tril()"),

@@ -190,6 +190,9 @@ IN_BOTH_MODULES = [
     ("half_instead_of_root", weighed("(queries @ keys.mT / keys.shape[-1] * 0.5).softmax(-1)"), HALF),
     ("scaling_forgotten", weighed("(queries @ keys.mT).softmax(-1)"), UNSCALED),
     ("divided_by_d_k_itself", weighed("(queries @ keys.mT / keys.shape[-1]).softmax(-1)"), NO_ROOT),
+    ("scaled_by_number_of_tokens", weighed("(queries @ keys.mT / len(keys) ** 0.5).softmax(-1)"),
+        "The scores are divided by the root of the number of tokens. A dot product sums over features, so it grows "
+        "with the number of features, d_k."),
     ("scaled_by_d_in", weighed("(queries @ keys.mT / inputs.shape[-1] ** 0.5).softmax(-1)"),
         "The scores are divided by √d_in. The dot products are between projected tokens, and their width is d_out."),
     ("softmax_over_queries", weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(0)"), SOFTMAX_OVER_QUERIES),

@@ -476,6 +476,14 @@ MISCONCEPTIONS = [
         .replace("self.output", "self.out_head", times=2),
         "The parts have the names of a well-known book: tok_emb, pos_emb, trf_blocks and out_head. Other code looks "
         "for them by name, so use the names of the rules."),
+    mistake("names_of_gpt2",
+        replace("self.token_embedding", "self.wte", times=2)
+        .replace("self.position_embedding", "self.wpe", times=2)
+        .replace("self.blocks", "self.h", times=2)
+        .replace("self.final_norm", "self.ln_f", times=2)
+        .replace("self.output", "self.lm_head", times=2),
+        "The parts have the names of GPT-2's own code: wte, wpe, h, ln_f and lm_head. Other code looks for them by "
+        "name, so use the names of the rules."),
     mistake("norm_under_another_name", replace("self.final_norm", "self.norm", times=2),
         "The last norm has another name. Other code looks for it by name, so call it final_norm."),
     mistake("tokens_as_a_parameter",
