@@ -457,16 +457,12 @@ def test_gradients_of_the_model(student: Student, fresh: Fresh) -> None:
 
 
 # Code that several rows replace.
-SUM = "self.token_embedding(idx) + self.position_embedding(positions)"
 POSITIONS = "torch.arange(idx.shape[1], device=idx.device)"
-BLOCKS_LINE = "stack_blocks(make_block, num_blocks)"
+STACK = "stack_blocks(make_block, num_blocks)"
 MULTI_HEAD = "MultiHeadAttention(emb_dim, emb_dim, context_length, dropout, num_heads)"
-OUTPUT_LINE = "nn.Linear(emb_dim, vocab_size, bias=False)"
+OUTPUT_LAYER = "nn.Linear(emb_dim, vocab_size, bias=False)"
 # Replaced by substitutes if a student's answer to them is wrong.
-PARTS = ["MultiHeadAttention", "LayerNorm", "FeedForward", "Residual", "TransformerBlock", "stack_blocks"]
-
-
-CALLS = PARTS
+CALLS = ["MultiHeadAttention", "LayerNorm", "FeedForward", "Residual", "TransformerBlock", "stack_blocks"]
 
 MISCONCEPTIONS = [
     mistake("names_of_the_book",
@@ -505,9 +501,9 @@ MISCONCEPTIONS = [
     mistake("bias_of_the_output", replace(", bias=False", ""),
         "The output layer has a bias. The rule asks for none, as in GPT-2: `bias=False`."),
     mistake("output_tied_to_the_tokens",
-        replace(OUTPUT_LINE, f"{OUTPUT_LINE}\n        self.output.weight = self.token_embedding.weight"),
+        replace(OUTPUT_LAYER, f"{OUTPUT_LAYER}\n        self.output.weight = self.token_embedding.weight"),
         "The output layer shares its matrix with the token embedding, as in GPT-2. Here each has its own."),
-    mistake("one_block_used_again", replace(BLOCKS_LINE, "nn.Sequential(*[make_block()] * num_blocks)"),
+    mistake("one_block_used_again", replace(STACK, "nn.Sequential(*[make_block()] * num_blocks)"),
         "The same block is used num_blocks times, so all of them share their weights. Make a new block in each call."),
     mistake("attention_shared_by_the_blocks",
         replace("\n        def make_block", f"\n        attention = {MULTI_HEAD}\n\n        def make_block")
@@ -515,7 +511,7 @@ MISCONCEPTIONS = [
         "The attention is made once, outside make_block, so all blocks share its weights. Make it inside, anew in "
         "each call."),
     mistake("blocks_in_a_plain_list",
-        replace(BLOCKS_LINE, "[make_block() for _ in range(num_blocks)]")
+        replace(STACK, "[make_block() for _ in range(num_blocks)]")
         .replace("x = self.final_norm(self.blocks(x))",
                  "for block in self.blocks:\n            x = block(x)\n        x = self.final_norm(x)"),
         "The blocks are in a plain Python list, so the model does not find their parameters and they would never "
@@ -525,7 +521,7 @@ MISCONCEPTIONS = [
         "MultiHeadAttention."),
     mistake("four_heads_only", replace("dropout, num_heads)", "dropout, 4)"),
         "The attention has four heads, as in the text, whatever num_heads is. Give num_heads to MultiHeadAttention."),
-    mistake("no_positions", replace(SUM, "self.token_embedding(idx)"),
+    mistake("no_positions", replace(" + self.position_embedding(positions)", ""),
         "The positions are missing: only the tokens go into the blocks, so the model hardly knows their order. Add "
         "the position embedding before the blocks."),
     mistake("waves_for_positions",

@@ -165,7 +165,7 @@ def test_generating_leaves_idx_alone(student: Student, fresh: Fresh) -> None:
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
-WINDOW_LINE = "idx[:, -context_length:]"
+CUT = "idx[:, -context_length:]"
 TOKEN = "torch.multinomial(probabilities, 1, generator=generator)"
 LOOP = "for _ in range(max_new_tokens):"
 BELOW, COUNTED = "(probabilities.cumsum(-1) < ", ").sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)"
@@ -174,7 +174,7 @@ MISCONCEPTIONS = [
     mistake("new_tokens_alone", replace("return idx", "return idx[:, idx.shape[1] - max_new_tokens :]"),
         "Only the new tokens are returned. The text begins with its prompt: `torch.cat` joins them."),
     mistake("text_cut_to_the_context",
-        replace(f"model({WINDOW_LINE})", "model(idx)").replace(LOOP, f"{LOOP}\n            idx = {WINDOW_LINE}"),
+        replace(f"model({CUT})", "model(idx)").replace(LOOP, f"{LOOP}\n            idx = {CUT}"),
         "The text itself is cut to the last context_length tokens, and the beginning is lost. Cut only what the "
         "model gets, and give it another name."),
     mistake("ids_made_floats", replace("return idx", "return idx.float()"),
@@ -190,12 +190,12 @@ MISCONCEPTIONS = [
         "`for` loop does."),
     mistake("lonely_prompt_squeezed", replace("return idx", "return idx.squeeze()"),
         "`squeeze()` removes every dimension of size one, so a prompt of one text, or of one token, loses its shape."),
-    mistake("texts_cut_instead_of_tokens", replace(WINDOW_LINE, "idx[-context_length:]"),
+    mistake("texts_cut_instead_of_tokens", replace(CUT, "idx[-context_length:]"),
         "The last context_length texts are taken, and not the last tokens: the first index of idx is the text, and "
         "the second one the token."),
-    mistake("text_not_cut", replace(WINDOW_LINE, "idx"),
+    mistake("text_not_cut", replace(CUT, "idx"),
         "The model gets the whole text. Your GPT has only context_length positions: give it the last tokens only."),
-    mistake("first_tokens_taken", replace(WINDOW_LINE, "idx[:, :context_length]"),
+    mistake("first_tokens_taken", replace(CUT, "idx[:, :context_length]"),
         "The model gets the first context_length tokens, so after some steps it does not see the newest ones. Take "
         "the last tokens, with a minus."),
     mistake("likeliest_token_taken", replace(TOKEN, "probabilities.argmax(dim=-1, keepdim=True)"),
