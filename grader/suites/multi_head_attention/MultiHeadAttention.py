@@ -720,14 +720,14 @@ def right_answers():
         def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
             super().__init__()
             split_heads(torch.empty(1, 1, d_out), num_heads)  # raises where they do not divide
-            self.num_heads = num_heads
+            self.num_heads, self.head_dim = num_heads, d_out // num_heads
             self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
             self.out_proj, self.dropout = nn.Linear(d_out, d_out), nn.Dropout(dropout)
 
         def forward(self, inputs):
             layers = self.W_query, self.W_key, self.W_value
             queries, keys, values = (split_heads(layer(inputs), self.num_heads) for layer in layers)
-            weights = self.dropout(head_weights(head_scores(queries, keys), queries.shape[-1]))
+            weights = self.dropout(head_weights(head_scores(queries, keys), self.head_dim))
             return self.out_proj(merge_heads(weights @ values))
 
     class ready_made(nn.Module):
