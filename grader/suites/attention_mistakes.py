@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-ARGUMENTS = (
-    "A function was called with arguments that do not fit. The error says which function, and what does not fit."
-)
-BEFORE_AND_AFTER = (
-    "Softmax is applied before the mask and once more after it. The second softmax gets only weights, so its results "
-    "are nearly equal. Mask the scores, and apply softmax once."
-)
 FIFTH = (
     "The exponent is `5`, so the scores are nearly zero and every visible token gets nearly the same weight. A square "
     "root is the power `0.5`."
-)
-FIXED = (
-    "The divisor is a fixed number, such as 8 or the root of 8, whatever the width is. Divide by the root of the width "
-    "of queries and keys."
 )
 HALF = (
     "Python evaluates `/` and `*` from left to right: `/ d_k*0.5` divides by d_k and then multiplies by 0.5. A square "
@@ -29,10 +18,6 @@ ONLY_FUTURE_SEEN = (
     "The mask is inverted: the past and the token itself are hidden, and the future is visible. Perhaps the mask marks "
     "the other part than you think: print it for three tokens."
 )
-PLUS_LARGE = (
-    "The future gets a large positive number, so it gets all the weight. Softmax takes exponentials: what should be "
-    "hidden needs minus infinity."
-)
 SCALED_LATE = (
     "The weights, or the contexts made with them, are divided after softmax. Divide the scores, before softmax: then "
     "the weights still sum to one."
@@ -45,23 +30,11 @@ SOFTMAX_TWICE = (
     "Softmax is applied twice. The second softmax gets only numbers between zero and one: its weights are nearly "
     "equal, and the hidden zeros get weight again."
 )
-SUMS_IN_A_ROW = (
-    "The softmax by hand divides by the sums of other rows: `sum` removed the dimension. With `keepdim=True` each row "
-    "is divided by its own sum."
-)
 TEN_THOUSAND = (
     "The future is hidden by a number such as -10,000. Other scores may be as low, and then the future has weight. "
     "Minus infinity, or a number as low as -1e9, is below all scores."
 )
 TWENTIETH = "The exponent is `.05`, so the divisor is nearly one. A square root is the power `0.5`."
-VALUES_AS_KEYS = (
-    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
-    "own weights."
-)
-VALUES_AS_QUERIES = (
-    "The values are compared with the keys, as if they were queries. A query says what a token looks for, and has its "
-    "own weights."
-)
 ZEROS_HIDDEN = (
     "A visible score of exactly zero is hidden too, because the code hides all zeros, for example after `tril` or a "
     "product with a mask. Zero is a normal score: choose what to hide by its position."

@@ -81,6 +81,17 @@ def test_a_submission_that_behaves_like_a_mistake_gets_its_name_and_sentence(cou
     }
 
 
+def test_a_mistake_is_made_anew_if_what_its_suite_imports_changes(course: Path) -> None:
+    shared = course / "suites" / "sums" / "shared.py"
+    shared.write_text('AWAY = "a - b"\n')
+    rows = OF_ADD.replace('"a - b"', "AWAY")
+    write(course, ADD, f"from suites.sums.shared import AWAY\n{rows}")
+    for change in ("a - b", "a - b - b"):
+        shared.write_text(f'AWAY = "{change}"\n')
+        assert run_grader(course, "build").returncode == 0
+        assert change in (course / "build" / "misconceptions" / "sums.py").read_text()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

@@ -143,6 +143,8 @@ MISCONCEPTIONS = [
     mistake("scaled_first",
         replace("dot_products.var().item(), scaled.var().item()", "scaled.var().item(), dot_products.var().item()"),
         "The order is wrong: the scaled variance came first. Return the plain variance first, then the scaled one."),
+    mistake("sum_of_squares", replace(".var().item()", ".var().item() * (samples - 1)", times=2),
+        "The squares are added up but not divided by their number. A variance is a mean of squares."),
     mistake("uniform_entries", replace("randn(samples", "rand(samples", times=2),
         "`torch.rand` draws uniform numbers. Standard normal numbers, with mean 0 and variance 1, come from "
         "`torch.randn`."),
