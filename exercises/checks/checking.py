@@ -14,7 +14,11 @@ from typing import Any, NoReturn
 import torch
 
 from grader.testing import checks, draws
-from grader.testing.checks import RAISED, REFUSALS, WITH_COMMAS, CheckFailed, dtype_name, in_order, keep_results
+from grader.testing.checks import WITH_COMMAS, CheckFailed, dtype_name, in_order, keep_results
+from grader.testing.contracts import described as described
+from grader.testing.contracts import expect_refused
+from grader.testing.contracts import type_name as type_name
+from grader.testing.contracts import with_article as with_article
 from grader.testing.draws import numbers as numbers
 from grader.testing.properties import Comparison
 from grader.testing.running_test import (
@@ -120,21 +124,7 @@ def expect_error(name: str, function: Callable[..., Any], *arguments: Any, idea:
 
     name: what it should refuse, such as "`p = 1.5`". idea: why.
     """
-    try:
-        result = function(*arguments)
-    except Raised as error:
-        if error.types[0] == "NotImplementedError":
-            raise
-        if REFUSALS & set(error.types):
-            note(f"{RAISED} an allowed error")
-            return
-        note(f"{RAISED} {error.types[0]}")
-        found = f"raises {one(error.types[0])}"
-    else:
-        note(f"{RAISED} nothing")
-        found = "raises no error" if result is None else f"returns {described(result)}"
-    text = f"{name} should be refused with a ValueError or an AssertionError, because {idea}. Yours {found}."
-    raise CheckFailed(sentence(text))
+    expect_refused(name, lambda: function(*arguments), idea)
 
 
 def expect_module(name: str, yours: Any) -> RemoteObject:
@@ -210,28 +200,6 @@ def sentence(text: str) -> str:
     return quoted[0].upper() + quoted[1:]
 
 
-def described(result: Any) -> str:
-    """Describe a result in a few words."""
-    if isinstance(result, torch.Tensor):
-        return f"a tensor of shape {tuple(result.shape)}"
-    if isinstance(result, tuple | list):
-        kind, count = type(result).__name__, "one value" if len(result) == 1 else f"{len(result)} values"
-        return f"a {kind} of {count}" if result else f"an empty {kind}"
-    if isinstance(result, bool | int | float):
-        return number(result)
-    return "None" if result is None else one(type_name(result))
-
-
 def described_part(value: Any) -> str:
     """Describe what a module has in an attribute, as `kept` returns it."""
     return "missing" if value is None else described(value)
-
-
-def one(name: str) -> str:
-    """Return a name with its article."""
-    return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
-
-
-def type_name(value: Any) -> str:
-    """Return the name of the type, also for a module in your process."""
-    return value.kinds[0].rpartition(".")[2] if isinstance(value, RemoteObject) else type(value).__name__

@@ -31,9 +31,9 @@ from checking import (
     kept,
     many_kinds,
     numbers,
-    one,
     set_training,
     type_name,
+    with_article,
 )
 from torch import nn
 
@@ -53,7 +53,7 @@ from grader.testing.visible_contracts import contract_tests
 def expect_plain(name: str, yours: Any, expected: Any, idea: str) -> None:
     """Expect this text or list, of the same type."""
     if type(yours) is not type(expected):
-        fail(f"{name} should be {one(type_name(expected))}, yours is {described(yours)}: {idea}.")
+        fail(f"{name} should be {with_article(type_name(expected))}, yours is {described(yours)}: {idea}.")
     types = {type_name(entry) for entry in yours} - {type_name(entry) for entry in expected}
     expect_true(
         not types or not expected, f"{name} should be {expected!r}, yours has {', '.join(types)} in it: {idea}."

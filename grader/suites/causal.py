@@ -5,6 +5,7 @@ Expected values are computed in float64, by other means than in the course's sol
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,8 +14,8 @@ import torch
 
 from grader.testing.checks import ABSOLUTE, RELATIVE, expect_close, expect_tensor, expect_true
 from grader.testing.draws import Fresh, expect_count, expect_own_draws
-from grader.testing.properties import LOOKS_AHEAD
 from grader.testing.student import RemoteObject, Student
+from grader.testing.suite import OUTPUTS, Asking, Given
 
 # Hides the frames of these checks in pytest's tracebacks, which then end at the line of the test.
 __tracebackhide__ = True
@@ -151,6 +152,67 @@ def decisive_tokens(
     return inputs.to(dtype), {name: matrix.to(dtype) for name, matrix in matrices.items()}
 
 
+# -- calls of a module -------------------------------------------------------------------------------------------
+
+# Makes a module in eval mode, with these matrices, this context length and this dropout.
+MakeModule = Callable[[Student, Matrices, int, float], RemoteObject]
+# Computes its outputs, from the inputs and the matrices by name.
+Attend = Callable[..., torch.Tensor]
+
+
+def fresh_matrices(fresh: Fresh, d_in: int, d_out: int) -> Matrices:
+    """Return W_query, W_key and W_value, each (d_in, d_out), so small that softmax is not nearly one-hot."""
+    return {name: fresh(d_in, d_out) / d_in**0.5 for name in ("W_query", "W_key", "W_value")}
+
+
+def call_of(module: RemoteObject, inputs: torch.Tensor, matrices: Matrices, right: Attend) -> Given:
+    return Given(module, [inputs], lambda output: OUTPUTS(output, right(inputs, **matrices)), right, matrices)
+
+
+def decisive_calls(make: MakeModule, attend: Attend, num_tokens: int) -> Asking:
+    """Return a function that draws a call of a module with decisive tokens. attend: takes the student first."""
+
+    def ask(
+        student: Student,
+        fresh: Fresh,
+        texts: int = 1,
+        count: int = num_tokens,
+        length: int = num_tokens,
+        copies: int = 1,
+        is_view: bool = False,
+        dropout: float = 0.0,
+        is_training: bool = False,
+        dtype: torch.dtype = torch.float32,
+    ) -> Given:
+        inputs, matrices = decisive_tokens(fresh, texts, min(count, D_OUT), dtype)
+        # A text of more tokens has them twice: equal tokens share the weight, and their values are equal too.
+        inputs = inputs.repeat(copies, 2, 1)[:, :count].contiguous()
+        if is_view:
+            inputs = inputs.transpose(0, 1).contiguous().transpose(0, 1)
+        module = make(student, matrices, length, dropout)
+        if is_training:
+            module.train()
+        return call_of(module, inputs, matrices, functools.partial(attend, student))
+
+    return ask
+
+
+# More tokens than any width, and fewer than the module allows.
+ANY_LENGTH = [{"count": count, "length": 2 * D_OUT} for count in (2 * D_OUT, 3, 1)]
+
+
+def mixing_calls(make: MakeModule, attend: Attend, num_tokens: int, d_in: int, d_out: int = D_OUT) -> Asking:
+    """Return a function that draws a call of a module with small scores. attend: as above."""
+
+    def ask(
+        student: Student, fresh: Fresh, texts: int = 2, length: int = num_tokens, d_in: int = d_in, d_out: int = d_out
+    ) -> Given:
+        matrices, inputs = fresh_matrices(fresh, d_in, d_out), fresh(texts, num_tokens, d_in)
+        return call_of(make(student, matrices, length, 0.0), inputs, matrices, functools.partial(attend, student))
+
+    return ask
+
+
 # -- inputs that show the weights --------------------------------------------------------------------------------
 # Each token's value is one in a feature of its own and zero elsewhere, so the outputs are the weights.
 
@@ -190,34 +252,6 @@ def has_expected_argmax(found: torch.Tensor, expected: torch.Tensor) -> bool:
     """Return whether in each row, among the visible tokens, the largest weight is at the expected position."""
     visible = torch.where(expected > 0, found.double(), -1.0)
     return torch.equal(visible.argmax(-1), expected.argmax(-1))
-
-
-# -- the future --------------------------------------------------------------------------------------------------
-
-
-def texts_with_other_ends(fresh: Fresh, num_tokens: int, d_in: int) -> torch.Tensor:
-    """Return three texts (3, T, d_in): one, the same with another last token, and the same with another first token."""
-    inputs = fresh(1, num_tokens, d_in).repeat(3, 1, 1)
-    inputs[1, -1], inputs[2, 0] = fresh(d_in), fresh(d_in)
-    return inputs
-
-
-def expect_no_look_ahead(outputs: torch.Tensor, expected: torch.Tensor) -> None:
-    """Expect the outputs for these texts to depend on no later token, and the second output on the first token.
-
-    Args:
-        outputs: The student's outputs, (3, T, d_out).
-        expected: The expected outputs, computed with the same substitutes. A substitute may look ahead.
-    """
-
-    def differ(some: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-        """(…, T, d_out) to (…, T)."""
-        return ~torch.isclose(some.double(), others.double(), rtol=1e-4, atol=1e-5).all(-1)
-
-    changed, allowed = differ(outputs, outputs[0]), differ(expected, expected[0])  # (3, T)
-    expect_true(not bool((changed & ~allowed)[1, :-1].any()), LOOKS_AHEAD)
-    expect_true(bool(changed[1, -1]), "The last output did not change with its own token.")
-    expect_true(bool(changed[2, 1]), "The second output did not change with the first token.")
 
 
 # -- the mask and very low scores --------------------------------------------------------------------------------
@@ -295,20 +329,6 @@ def expect_each_weight_dropped_by_itself(outputs: torch.Tensor, seen: torch.Tens
     same = dropout**2 + (1 - dropout) ** 2
     for reason, alike in pairs.items():
         expect_count(alike, same, reason)
-
-
-def expect_steady(attention: RemoteObject, inputs: torch.Tensor) -> torch.Tensor:
-    """Return the outputs, which should be the same in eight calls. If seven weights had dropout, some would be dropped.
-
-    No random value is recorded.
-    """
-    first, *others = (expect_tensor(attention(inputs)) for _ in range(8))
-    steady = all(
-        one.shape == first.shape and torch.allclose(one.double(), first.double(), RELATIVE, ABSOLUTE, equal_nan=True)
-        for one in others
-    )
-    expect_true(steady, "The outputs change from call to call.")
-    return first
 
 
 def expect_dropping_after_softmax(weights: torch.Tensor, outputs: torch.Tensor, dropout: float) -> None:

@@ -14,7 +14,7 @@ import torch
 
 from grader.suites.causal import Parts
 from grader.testing.checks import expect_close, expect_number, expect_true
-from grader.testing.draws import DrawFunction, Fresh, expect_count
+from grader.testing.draws import Fresh, expect_count
 from grader.testing.student import Student
 
 # Hides the frames of these checks in pytest's tracebacks, which then end at the line of the test.
@@ -161,14 +161,3 @@ def expect_prompts_of_any_size(fresh: Fresh, generate_with: GenerateWith) -> Non
         idx = random_ids(fresh, 1, 1).expand(texts, count).clone()
         new = expect_continued(generate(idx, 1), idx, 1)
         expect_true(torch.equal(new[:, 0], following[idx[:, -1]]), UNLIKELY)
-
-
-def token_draws(fresh: Fresh, generate_with: GenerateWith) -> DrawFunction:
-    """Return a function that draws tokens, all of them equally likely."""
-    # Two results of 6 · 6 tokens are equal by chance once in 7^36 times.
-    generate, idx = generate_with(torch.zeros(V, V)), random_ids(fresh, 6, T)
-
-    def draw(**options: object) -> torch.Tensor:
-        return expect_continued(generate(idx, 6, **options), idx, 6)
-
-    return draw

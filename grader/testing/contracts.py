@@ -8,13 +8,15 @@ student.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from grader.sandbox.values import cotangent
 from grader.testing.checks import (
+    RAISED,
+    REFUSALS,
     CheckFailed,
     dtype_name,
     equals,
@@ -30,7 +32,7 @@ from grader.testing.draws import (
     expect_draws_from_a_generator,
     expect_global_draws,
 )
-from grader.testing.running_test import difference, note
+from grader.testing.running_test import difference, note, number
 from grader.testing.student import Raised, Refused, RemoteCallable, RemoteObject, Student
 
 # Tracebacks end at the line of the test.
@@ -163,6 +165,126 @@ def expect_generator_used(student: Student, draw: DrawFunction) -> None:
         "Without a generator, a second call repeats the draws of the first: draw again in each call, and set no seed "
         "yourself.",
     )
+
+
+def expect_later_tokens_unseen(call: RemoteCallable, /, **arguments: Any) -> None:
+    """Expect the results of all tokens but the last to stay the same if the last token of the float tensors changes.
+
+    The tokens are the last dimension but one, of the arguments and of the results.
+    """
+    plain = tensors_of(call(*arguments.values()))
+    others = [one.clone() if is_float(one) else one for one in arguments.values()]
+    for value in filter(is_float, others):
+        value[..., -1, :] += direction_of(value[..., -1, :]).to(value.dtype) + 1
+    found = tensors_of(call(*others))
+    expect_true(all(one.dim() > 1 for one in (*plain, *found)), "The result has no dimension for the tokens.")
+    earlier, before = ([one[..., :-1, :] for one in results] for results in (found, plain))
+    advice = "A token should see itself and the tokens before it: hide the later ones."
+    _expect_alike(call, others, earlier, before, "with another last token", "before the change", advice)
+    changed = any(difference(one[..., -1, :], other[..., -1, :]) for one, other in zip(found, plain, strict=True))
+    expect_true(changed, "If the last token changes, its own result should change too; yours is the same.")
+
+
+def expect_nothing_dropped(plain: RemoteCallable, other: RemoteCallable, /, here: str, **arguments: Any) -> None:
+    """Expect two modules with the same parameters to give the same. here: what is special about the other one."""
+    expected = tensors_of(plain(*arguments.values()))
+    advice = "Nothing should be dropped there: use `nn.Dropout(dropout)`, which drops in training only."
+    found = tensors_of(other(*arguments.values()))
+    _expect_alike(other, arguments.values(), found, expected, here, "in eval mode without dropout", advice)
+
+
+def expect_refused(name: str, call: Callable[[], Any], idea: str) -> None:
+    """Expect a call to be refused with a ValueError or an AssertionError.
+
+    name: what it should refuse, such as "`p = 1.5`". idea: why.
+    """
+    try:
+        result = call()
+    except Raised as error:
+        if error.types[0] == "NotImplementedError":
+            raise
+        if REFUSALS & set(error.types):
+            note(f"{RAISED} an allowed error")
+            return
+        note(f"{RAISED} {error.types[0]}")
+        found = f"raises {with_article(error.types[0])}"
+    else:
+        note(f"{RAISED} nothing")
+        found = "raises no error" if result is None else f"returns {described(result)}"
+    text = f"{name} should be refused with a ValueError or an AssertionError, because {idea}. Yours {found}."
+    raise CheckFailed(text[0].upper() + text[1:])
+
+
+# -- modules -----------------------------------------------------------------------------------------------------
+
+
+def module_with(cls: RemoteCallable, made: Mapping[str, Any], parameters: Mapping[str, torch.Tensor]) -> RemoteObject:
+    """Return a module in eval mode whose parameters have these values.
+
+    A layer may also be registered under another name, as a part of another module.
+    """
+    module = cls(*made.values())
+    expect_true(isinstance(module, RemoteObject), f"The class should give a module; yours gives {described(module)}.")
+    assert isinstance(module, RemoteObject)
+    found = module.parameters()
+    for name, value in parameters.items():
+        owner, _, last = ("", "", name) if name in found else name.rpartition(".")
+        layer = _attribute(module, owner) if owner else module
+        own = found if layer is module else layer.parameters() if isinstance(layer, RemoteObject) else {}
+        shape = tuple(value.shape)
+        expect_true(last in own, f"There should be a parameter `{name}` of shape {shape}; yours has none of this name.")
+        yours = tuple(own[last].shape)
+        expect_true(yours == shape, f"`{name}` should have the shape {shape}; yours has {yours}.")
+        layer.set({last: value})
+    module.eval()
+    return module
+
+
+def _attribute(module: RemoteObject, name: str) -> Any:
+    """Return what a module has in an attribute, such as a layer; None if it does not exist."""
+    try:
+        return module.get(name)
+    except Raised as error:
+        if "AttributeError" not in error.types:
+            raise
+        return None
+
+
+def names_of(module: RemoteObject, values: Mapping[str, torch.Tensor]) -> list[str]:
+    """Return the names under which a module has parameters with these values."""
+    return [
+        name
+        for name, found in module.parameters().items()
+        if any(found.shape == value.shape and torch.equal(found, value) for value in values.values())
+    ]
+
+
+# -- words -------------------------------------------------------------------------------------------------------
+
+
+def described(result: Any) -> str:
+    """Describe a result in a few words."""
+    if isinstance(result, torch.Tensor):
+        return f"a tensor of shape {tuple(result.shape)}"
+    if isinstance(result, tuple | list):
+        kind, count = type(result).__name__, "one value" if len(result) == 1 else f"{len(result)} values"
+        return f"a {kind} of {count}" if result else f"an empty {kind}"
+    if isinstance(result, bool | int | float):
+        return number(result)
+    return "None" if result is None else with_article(type_name(result))
+
+
+def with_article(name: str) -> str:
+    """Return a name with its article."""
+    return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def type_name(value: Any) -> str:
+    """Return the name of the type, also for a module in your process."""
+    return value.kinds[0].rpartition(".")[2] if isinstance(value, RemoteObject) else type(value).__name__
+
+
+# -- checks of two calls ---------------------------------------------------------------------------------------
 
 
 def _converted(arguments: dict[str, Any], dtype: torch.dtype) -> list[Any]:

@@ -7,9 +7,10 @@ that a student reads if it fails, and a check.
     def test_doubles(student: Student, fresh: Fresh) -> None:
         \"\"\"Each number should be multiplied by two.\"\"\"
 
-Most exercises share some rules: right results for any size, dtype or layout, gradients, arguments that stay unchanged.
-A contract declares these criteria. It needs a function that draws a call, which `asking` makes for a function, and a
-suite writes by hand for a module:
+Most exercises share some rules: right results for any size, dtype or layout, gradients, arguments that stay unchanged,
+errors, draws from a generator, nothing dropped outside of training, later tokens without influence. A contract declares
+these criteria. It needs a function that draws a call, which `asking` makes for a function and `asking_module` for a
+module:
 
     test_contract = contract(
         asking("double", lambda fresh, **dtype: [fresh(3, 4, **dtype)], lambda _: lambda x: x + x),
@@ -30,6 +31,7 @@ criteria use the default, and the probe tries others from 1 on. Write `max(count
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -37,9 +39,24 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 
-from grader.testing.checks import expect_close, expect_dtype, expect_gradients, expect_same, is_float, oracle_gradients
-from grader.testing.draws import Fresh
-from grader.testing.student import RemoteCallable, Student
+from grader.testing.checks import (
+    ABSOLUTE,
+    RELATIVE,
+    CheckFailed,
+    Weights,
+    expect_close,
+    expect_dtype,
+    expect_error,
+    expect_gradients,
+    expect_same,
+    expect_tensor,
+    expect_true,
+    is_float,
+    oracle_gradients,
+)
+from grader.testing.draws import Fresh, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
+from grader.testing.properties import LOOKS_AHEAD
+from grader.testing.student import RemoteCallable, RemoteObject, Student
 
 # Tracebacks end at the line of the test.
 __tracebackhide__ = True
@@ -98,7 +115,8 @@ def _line() -> int:
 class Given(NamedTuple):
     """A call: the function or module, its arguments, and the check of the result.
 
-    right: what it should compute, for its gradients. parameters: those of the module that it takes by name.
+    expect: the check; if the result is random, it returns the tensor that differs from draw to draw. right: what the
+    call should compute. parameters: those of the module that `right` takes by name, with underscores for dots.
     """
 
     call: RemoteCallable
@@ -110,6 +128,7 @@ class Given(NamedTuple):
 
 # Draws such a call. Besides fresh inputs it may take sizes or a dtype.
 Asking = Callable[..., Given]
+OUTPUTS = functools.partial(expect_close, what="The outputs")
 
 
 class Drawn(NamedTuple):
@@ -145,6 +164,45 @@ def asking(
     return ask
 
 
+def asking_module(
+    exercise: str,
+    draw: Callable[..., tuple[Sequence[Any], Weights, Sequence[Any]]],
+    oracle: Right,
+    set_parameters: Callable[[RemoteObject, Weights], None] = RemoteObject.set,
+    expect: Callable[[Any, Any], Any] = OUTPUTS,
+) -> Asking:
+    """Return a function that draws a call of a module, in eval mode unless it is given `is_training=True`.
+
+    Args:
+        exercise: The name of the student's class.
+        draw: Returns the arguments of the class, the module's parameters by name and the arguments of the call; it
+            takes fresh inputs, and what a criterion gives. The module gets the dtype of the parameters.
+        oracle: Returns what the module should compute; it takes the arguments of the call, and the parameters by name.
+        set_parameters: Sets the parameters.
+        expect: Checks a result; it takes the result and the right one.
+    """
+
+    def ask(student: Student, fresh: Fresh, is_training: bool = False, **named: Any) -> Given:
+        right = oracle(student)
+        made, parameters, arguments = draw(fresh, **named)
+        module = student.queue(exercise, *made)
+        if any(value.dtype == torch.float64 for value in parameters.values()):
+            module.to(torch.float64)
+        set_parameters(module, parameters)
+        (module.train if is_training else module.eval)()
+        given = Given(module, arguments, lambda result: expect(result, right_result(given)), right, parameters)
+        return given
+
+    return ask
+
+
+def right_result(given: Given, *arguments: Any) -> Any:
+    """Return what a call should compute for its arguments, or for others."""
+    assert given.right
+    named = {name.replace(".", "_"): value for name, value in given.parameters.items()}
+    return given.right(*(arguments or given.arguments), **named)
+
+
 def expect_right(given: Given) -> Any:
     """Make a call, check its result, and return it."""
     result = given.call(*given.arguments)
@@ -156,13 +214,20 @@ def expect_right(given: Given) -> Any:
 
 
 class Example(NamedTuple):
-    """Fixed arguments of a function, from which `grader build` makes the visible counterparts of a contract's criteria.
+    """Fixed arguments of a call, from which `grader build` makes the visible counterparts of a contract's criteria.
 
-    arguments: tensors and numbers, by name, in the function's order. keeps_dtype: whether results have that of tensors.
+    A suite without a contract may have one too, as `EXAMPLE`.
+
+    arguments: tensors, lists, text and numbers, by name, in the function's order. keeps_dtype: whether results have
+    that of tensors. made: the arguments of a class, by name; None for a function. parameters: those of a module, with
+    their values. also: by visible check, the rules of which the hidden tests are not declared.
     """
 
     arguments: Mapping[str, Any]
     keeps_dtype: bool = False
+    made: Mapping[str, Any] | None = None
+    parameters: Mapping[str, torch.Tensor] = {}
+    also: Mapping[str, str] = {}
 
 
 class Part(NamedTuple):
@@ -171,6 +236,7 @@ class Part(NamedTuple):
     visible: what its visible counterpart checks; see grader.testing.visible_contracts. line: where it is declared.
     keeps_dtype: whether results should have the dtype of the arguments.
     general: draws calls where each argument shows in the result, if that is not what the contract draws.
+    shown: what the visible counterpart needs besides the example.
     """
 
     name: str
@@ -181,6 +247,7 @@ class Part(NamedTuple):
     line: int
     keeps_dtype: bool = False
     general: Asking | None = None
+    shown: Mapping[str, Any] = {}
 
 
 class Contract(NamedTuple):
@@ -204,7 +271,8 @@ def contract(
 
     Args:
         ask: Draws the calls of the criteria, except for those with calls of their own.
-        parts: The criteria: `right_results`, `right_gradients` and `kept_arguments`.
+        parts: The criteria: `right_results`, `right_gradients`, `kept_arguments`, `refusals`, `steady_results`,
+            `later_tokens_unseen` and `generator_draws`.
         example: Makes the visible counterparts; without one there are none.
         probe: Draws the arguments for the derived probe; by default what draws them for gradients, or else the
             contract's. Write one if these are special numbers, for which most mistakes do not show.
@@ -286,3 +354,159 @@ def kept_arguments(name: str, words: str, sentence: str, *changed: str, ask: Ask
             expect_same(found, old, reason)
 
     return Part(name, words, sentence, check, "kept", _line())
+
+
+def refusals(
+    name: str,
+    words: str,
+    sentence: str,
+    *draws: Mapping[str, Any],
+    ask: Asking | None = None,
+    shown: Sequence[Mapping[str, Any]] = (),
+    because: str = "",
+) -> Part:
+    """Declare that each of these draws of a call, of a function or a module, raises ValueError or AssertionError.
+
+    A call without them should be right, so an answer that refuses everything does not pass. The student reads the
+    numbers of a draw that is not refused, under the names that the function that draws the call gives them.
+
+    Args:
+        name: The criterion's name.
+        words: The rule, in the stub's own words.
+        sentence: What a student reads if it fails.
+        draws: What the function that draws a call is given each time.
+        ask: Draws the calls; by default that of the contract.
+        shown: For the visible counterpart: each time the arguments of the example, or of its class, that are others.
+        because: Why these are refused, as a clause.
+    """
+
+    def check(shared: Asking, student: Student, fresh: Fresh) -> None:
+        expect_right((ask or shared)(student, fresh))
+        failures = []
+        for draw in draws:
+            numbers = {key: value for key, value in draw.items() if isinstance(value, int | float)}
+            try:
+                where = ", ".join(f"{key} = {value}" for key, value in numbers.items())
+                expect_error(lambda draw=draw: _result((ask or shared)(student, fresh, **draw)), where)  # type: ignore[misc]
+            except CheckFailed as failure:
+                failures.append(failure)
+        if failures:  # only after all calls: a diagnosis needs the results of each of them
+            raise failures[0]
+
+    visible = {"changed": shown, "because": because}
+    return Part(name, words, sentence, check, "refused" if shown else "", _line(), shown=visible)
+
+
+def _result(given: Given) -> Any:
+    return given.call(*given.arguments)
+
+
+def steady_results(name: str, words: str, sentence: str, *draws: Mapping[str, Any], ask: Asking | None = None) -> Part:
+    """Declare that nothing is dropped: results are right, and the same in eight calls.
+
+    draws: for example {"dropout": 0.5} for eval mode, or {"is_training": True} for a module without dropout.
+    """
+
+    def check(shared: Asking, student: Student, fresh: Fresh) -> None:
+        for draw in draws or ({},):
+            given = (ask or shared)(student, fresh, **draw)
+            # If seven weights had dropout, some would be dropped in eight calls. No random value is recorded.
+            first, *others = (expect_tensor(_result(given)) for _ in range(8))
+            steady = all(
+                one.shape == first.shape
+                and torch.allclose(one.double(), first.double(), RELATIVE, ABSOLUTE, equal_nan=True)
+                for one in others
+            )
+            expect_true(steady, "The outputs change from call to call.")
+            given.expect(first)
+
+    visible = "training" if any("is_training" in draw for draw in draws) else "eval"
+    return Part(name, words, sentence, check, visible, _line())
+
+
+def later_tokens_unseen(
+    name: str, words: str, sentence: str, draw: Mapping[str, Any] | None = None, ask: Asking | None = None
+) -> Part:
+    """Declare that no output depends on a later token, and the second one depends on the first.
+
+    The float arguments are texts (B, …, T, d). The call gets them three times, as one batch (3 · B, …, T, d): as they
+    are, with other last tokens and with other first tokens. draw: what the function that draws the call is given.
+    """
+
+    def check(shared: Asking, student: Student, fresh: Fresh) -> None:
+        given = (ask or shared)(student, fresh, **(draw or {}))
+        arguments = [_with_other_ends(fresh, one) if is_float(one) else one for one in given.arguments]
+        outputs = given.call(*arguments)
+        expected = right_result(given, *arguments)  # it may look ahead, if it is made with substitutes
+        changed, allowed = _changed(expect_tensor(outputs, expected.shape)), _changed(expected)
+        expect_true(not bool((changed & ~allowed)[1, ..., :-1].any()), LOOKS_AHEAD)
+        expect_true(bool(changed[1, ..., -1].all()), "The last output did not change with its own token.")
+        expect_true(bool(changed[2, ..., 1].all()), "The second output did not change with the first token.")
+
+    return Part(name, words, sentence, check, "later", _line())
+
+
+def _with_other_ends(fresh: Fresh, texts: torch.Tensor) -> torch.Tensor:
+    """(B, …, T, d) to (3 · B, …, T, d): the texts, the same with other last tokens, and with other first tokens."""
+    other_last, other_first = texts.clone(), texts.clone()
+    for tokens in (other_last[..., -1, :], other_first[..., 0, :]):
+        tokens.copy_(fresh(*tokens.shape, dtype=texts.dtype))
+    return torch.cat([texts, other_last, other_first])
+
+
+def _changed(outputs: torch.Tensor) -> torch.Tensor:
+    """(3 · B, …, T, d) to (3, B, …, T): which outputs are others than for the first B texts."""
+    three = outputs.double().unflatten(0, (3, -1))
+    return ~torch.isclose(three, three[:1], rtol=1e-4, atol=1e-5).all(-1)
+
+
+def generator_draws(what: str, *names: str, ask: Asking | None = None) -> list[Part]:
+    """Declare the three rules of a call that draws and takes `generator`.
+
+    Args:
+        what: What is drawn, for the sentences, in the plural, such as "tokens".
+        names: The names of the three criteria; "" for one that has a test of its own.
+        ask: Draws the calls; by default that of the contract. The check of the result returns what was drawn.
+    """
+    same, other = "The same state gives other draws.", "Another state gives the same draws."
+    again = "A second call gives the same draws as the first."
+
+    def part(name: str, words: str, sentence: str, expect: Callable[..., None], *reasons: str) -> Part:
+        def check(shared: Asking, student: Student, fresh: Fresh) -> None:
+            given = (ask or shared)(student, fresh)
+
+            def draw(**options: Any) -> torch.Tensor:
+                return expect_tensor(given.expect(given.call(*given.arguments, **options)))
+
+            expect(student, draw, *reasons)
+
+        return Part(name, words, sentence, check, "generator", _line())
+
+    first, second, third = names
+    parts = [
+        part(
+            first,
+            "with a generator, every random draw comes from it and advances it",
+            f"With a generator, the call should advance only its state, and another state should give other {what}.",
+            expect_draws_from_a_generator,
+            other,
+        ),
+        part(
+            second,
+            "with the same generator state the result is the same",
+            f"With the same generator state the {what} should be the same, for any state of torch's global generator.",
+            expect_draws_by_state,
+            same,
+            other,
+        ),
+        part(
+            third,
+            "without a generator, torch's global generator is used, and it advances too",
+            f"Without a generator, torch.manual_seed should control the {what}, and a second call should give others.",
+            expect_global_draws,
+            same,
+            other,
+            again,
+        ),
+    ]
+    return [one for one in parts if one.name]

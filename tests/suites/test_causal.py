@@ -15,9 +15,7 @@ from grader.suites.causal import (
     dropped_in_training,
     expect_dropping_after_softmax,
     expect_each_weight_dropped_by_itself,
-    expect_no_look_ahead,
     softmax,
-    texts_with_other_ends,
     weights_as_outputs,
 )
 from grader.testing.checks import CheckFailed
@@ -118,35 +116,6 @@ def test_expected_weights_use_the_same_substitute_as_the_student() -> None:
     right = Parts(student).weights(scores, 4)
     with student.substituted("causal_mask"):
         assert not torch.allclose(Parts(student).weights(scores, 4), right)
-
-
-# -- the future --------------------------------------------------------------------------------------------------
-
-
-def test_running_sums_do_not_look_ahead() -> None:
-    sums = texts_with_other_ends(Fresh(1), 5, 3).cumsum(dim=1)
-    expect_no_look_ahead(sums, sums)
-
-
-def test_a_substitute_that_looks_ahead_does_not_fail_an_answer() -> None:
-    means = texts_with_other_ends(Fresh(1), 5, 3)
-    means += means.mean(dim=1, keepdim=True)
-    expect_no_look_ahead(means, means)
-
-
-@pytest.mark.parametrize(
-    ("outputs", "reason"),
-    [
-        (lambda inputs: inputs.mean(dim=1, keepdim=True).expand_as(inputs), "An output changed with a token that"),
-        (lambda inputs: inputs.cumsum(dim=1).roll(1, 1).index_fill(1, torch.tensor([0]), 0.0), "The last output did"),
-        (lambda inputs: inputs, "The second output did not change with the first token."),
-    ],
-)
-def test_looking_ahead_and_ignoring_tokens_have_different_reasons(outputs: object, reason: str) -> None:
-    assert callable(outputs)
-    inputs = texts_with_other_ends(Fresh(1), 5, 3)
-    with pytest.raises(CheckFailed, match=reason):
-        expect_no_look_ahead(outputs(inputs), inputs.cumsum(dim=1))
 
 
 # -- dropout -----------------------------------------------------------------------------------------------------

@@ -16,9 +16,6 @@ from grader.suites.bigram_language_model.shared import (
     ALWAYS_ALIKE,
     IGNORED,
     OF_SEEDS,
-    OTHER_STATE,
-    SAME_STATE,
-    SECOND_CALL,
     SEED_FOR_ALL,
     B,
     expect_loss,
@@ -36,7 +33,6 @@ from grader.suites.generation import (
     expect_prompt_first,
     expect_prompts_of_any_size,
     random_ids,
-    token_draws,
 )
 from grader.testing.checks import (
     ABSOLUTE,
@@ -49,11 +45,11 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.testing.draws import Fresh, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
+from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, draws_from_generator, has_parameters, probe, set_to, shares
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import Given, contract, kept_arguments, rule
+from grader.testing.suite import Given, contract, generator_draws, kept_arguments, rule
 
 
 def flattened(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -207,22 +203,10 @@ def test_prompts_of_any_size(student: Student, fresh: Fresh) -> None:
     expect_prompts_of_any_size(fresh, generating_with(student))
 
 
-@rule("with a generator, every random draw comes from it and advances it")
-def test_tokens_come_from_the_generator(student: Student, fresh: Fresh) -> None:
-    """With a generator, the call should advance only its state, and another state should give other tokens."""
-    expect_draws_from_a_generator(student, token_draws(fresh, generating_with(student)), OTHER_STATE)
-
-
-@rule("with the same generator state the result is the same")
-def test_the_same_state_gives_the_same_tokens(student: Student, fresh: Fresh) -> None:
-    """With the same generator state the tokens should be the same, for any state of torch's global generator."""
-    expect_draws_by_state(student, token_draws(fresh, generating_with(student)), SAME_STATE, OTHER_STATE)
-
-
-@rule("without a generator, torch's global generator is used, and it advances too")
-def test_without_a_generator_the_global_one_gives_the_tokens(student: Student, fresh: Fresh) -> None:
-    """Without a generator, torch.manual_seed should control the tokens, and a second call should give others."""
-    expect_global_draws(student, token_draws(fresh, generating_with(student)), SAME_STATE, OTHER_STATE, SECOND_CALL)
+def drawing(student: Student, fresh: Fresh) -> Given:
+    # Two results of 6 · 6 tokens, all of them equally likely, are equal by chance once in 7^36 times.
+    generate, idx = model_with(student, torch.zeros(V, V)).method("generate"), random_ids(fresh, 6, T)
+    return Given(generate, [idx, 6], lambda text: expect_continued(text, idx, 6))
 
 
 def generating(student: Student, fresh: Fresh) -> Given:
@@ -233,6 +217,9 @@ def generating(student: Student, fresh: Fresh) -> Given:
 
 test_contract = contract(
     generating,
+    *generator_draws(
+        "tokens", "tokens_come_from_the_generator", "the_same_state_gives_the_same_tokens",
+        "without_a_generator_the_global_one_gives_the_tokens", ask=drawing),
     kept_arguments(
         "generating_leaves_idx_alone", "idx is not changed",
         "The text should be continued in a new tensor, and the call should not change idx.", "idx was changed."),

@@ -18,17 +18,17 @@ from grader.suites.attention_probes import (
 )
 from grader.suites.bigram_language_model.shared import BLOCK, HEAD_SIZE, N_EMBD, B
 from grader.suites.causal import (
-    D_OUT,
+    ANY_LENGTH,
     Matrices,
     Parts,
+    decisive_calls,
     decisive_tokens,
     dropped_in_training,
     expect_dropping_after_softmax,
     expect_each_weight_dropped_by_itself,
     expect_hidden,
-    expect_no_look_ahead,
-    expect_steady,
-    texts_with_other_ends,
+    fresh_matrices,
+    mixing_calls,
 )
 from grader.suites.generation import T
 from grader.testing.checks import (
@@ -43,7 +43,14 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import Given, contract, kept_arguments, right_results, rule
+from grader.testing.suite import (
+    contract,
+    kept_arguments,
+    later_tokens_unseen,
+    right_results,
+    rule,
+    steady_results,
+)
 
 # The names of its layers in unit 3 and here.
 LAYERS = {"W_query": "query", "W_key": "key", "W_value": "value"}
@@ -88,11 +95,6 @@ def layer_of(head: RemoteObject, name: str) -> RemoteObject:
     return layer
 
 
-def fresh_matrices(fresh: Fresh, n_embd: int = N_EMBD, head_size: int = HEAD_SIZE) -> Matrices:
-    """W_query, W_key and W_value, each (n_embd, head_size); small, so that softmax is not nearly one-hot."""
-    return {name: fresh(n_embd, head_size) / n_embd**0.5 for name in LAYERS}
-
-
 @rule("key, query and value are nn.Linear from n_embd to head_size")
 def test_three_layers_from_n_embd_to_head_size(student: Student) -> None:
     """key, query and value should each be an nn.Linear from n_embd to head_size."""
@@ -120,18 +122,10 @@ def test_no_layer_has_a_bias(student: Student) -> None:
 @rule("scores are the dot products of the queries with the keys, divided by the square root of head_size")
 def test_scores_are_divided_by_the_square_root_of_head_size(student: Student, fresh: Fresh) -> None:
     """The last token should weight all tokens by dot products divided by the root of head_size."""
-    inputs, matrices = fresh(B, T, N_EMBD), fresh_matrices(fresh)
+    inputs, matrices = fresh(B, T, N_EMBD), fresh_matrices(fresh, N_EMBD, HEAD_SIZE)
     inputs[0, 1] = 0.0  # its scores are zero: a mask that is found by its zeros hides them too
     output = expect_tensor(head_with(student, matrices, BLOCK)(inputs), (B, T, HEAD_SIZE))
     expect_close(output[:, -1], attended(student, inputs, **matrices)[:, -1], "The outputs of the last tokens")
-
-
-@rule("no output depends on a later token")
-def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> None:
-    """If the last token changes, no earlier output should change; if the first one changes, the second should."""
-    inputs, matrices = texts_with_other_ends(fresh, T, N_EMBD), fresh_matrices(fresh)
-    outputs = expect_tensor(head_with(student, matrices, T)(inputs), (3, T, HEAD_SIZE))
-    expect_no_look_ahead(outputs, attended(student, inputs, **matrices))
 
 
 @rule(LOW_SCORES)
@@ -140,42 +134,6 @@ def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fr
     for is_low, expect in ((False, expect_close), (True, expect_hidden)):
         inputs, matrices = decisive_tokens(fresh, 1, T, is_low=is_low)
         expect(head_with(student, matrices, T)(inputs), attended(student, inputs, **matrices))
-
-
-@rule(
-    "the output is, for each token, the sum of the values of itself and all tokens before it, weighted by the "
-    "softmax of their scores"
-)
-def test_output_of_the_head(student: Student, fresh: Fresh) -> None:
-    """The output should be one tensor, (B, T, head_size): for each token, the weighted sum of the visible values."""
-    # Last, both widths are equal: if they differ, values that were not projected have the wrong shape.
-    for n_embd, head_size in ((N_EMBD, HEAD_SIZE), (T, T)):
-        inputs, matrices = fresh(B, T, n_embd), fresh_matrices(fresh, n_embd, head_size)
-        output = head_with(student, matrices, BLOCK)(inputs)
-        expect_close(output, attended(student, inputs, **matrices), "The outputs")
-
-
-@rule("each text of the batch is computed separately")
-def test_each_text_on_its_own(student: Student, fresh: Fresh) -> None:
-    """In a batch of several texts each text should be computed separately."""
-    inputs, matrices = decisive_tokens(fresh, B, T)
-    # The batch has more texts than block_size, which limits only the tokens.
-    inputs = inputs.repeat(T, 1, 1)  # (B, T, n_embd) -> (B · T, T, n_embd)
-    output = head_with(student, matrices, T)(inputs)
-    expect_close(output, attended(student, inputs, **matrices), "The outputs")
-
-
-@rule("any number of tokens up to block_size, including one")
-def test_any_number_of_tokens_up_to_block_size(student: Student, fresh: Fresh) -> None:
-    """A head should work for texts as long as block_size and for shorter ones, down to a single token."""
-    # The longest text has more tokens than any width: D_OUT different tokens, and the same again. Equal tokens share
-    # the weight, and their values are equal too.
-    longest = 2 * D_OUT
-    for count in (longest, 3, 1):
-        inputs, matrices = decisive_tokens(fresh, 1, min(count, D_OUT))
-        inputs = inputs.repeat(1, 2, 1)[:, :count]
-        output = head_with(student, matrices, longest)(inputs)
-        expect_close(output, attended(student, inputs, **matrices), "The outputs")
 
 
 def in_training(student: Student, fresh: Fresh, dropout: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -199,28 +157,10 @@ def test_dropping_comes_after_softmax(student: Student, fresh: Fresh) -> None:
     expect_dropping_after_softmax(weights, outputs, p)
 
 
-@rule("in eval mode nothing is dropped")
-def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
-    """In eval mode the output should be exact, for any dropout of the head."""
-    inputs, matrices = decisive_tokens(fresh, B, T)
-    head = head_with(student, matrices, T, dropout=0.5)
-    output = expect_steady(head, inputs)
-    expect_close(output, attended(student, inputs, **matrices), "The outputs")
-
-
-@rule("with dropout=0.0 nothing is dropped in training")
-def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
-    """With a dropout of zero the output should be exact in training too."""
-    inputs, matrices = decisive_tokens(fresh, B, T)
-    head = head_with(student, matrices, T)
-    head.train()
-    expect_close(expect_steady(head, inputs), attended(student, inputs, **matrices), "The outputs")
-
-
 @rule("gradients reach the inputs and the weights of the three layers, and the mask is not a parameter")
 def test_gradients_of_the_head(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach the inputs and all three layers, and the mask should not be a parameter."""
-    inputs, matrices = fresh(B, T, N_EMBD), fresh_matrices(fresh)
+    inputs, matrices = fresh(B, T, N_EMBD), fresh_matrices(fresh, N_EMBD, HEAD_SIZE)
     head = head_with(student, matrices, T)
     names: dict[str, str] = {}
     for registered_name, value in head.parameters().items():
@@ -234,16 +174,35 @@ def test_gradients_of_the_head(student: Student, fresh: Fresh) -> None:
     expect_gradients({"0": found.get("0"), **by_matrix}, expected)
 
 
-def attending(student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32) -> Given:
-    inputs, matrices = decisive_tokens(fresh, 1, T, dtype)
-    head = head_with(student, matrices, T)
-    return Given(
-        head, [inputs], lambda output: expect_close(output, attended(student, inputs, **matrices), "The outputs")
-    )
-
+MIXING = mixing_calls(head_with, attended, T, N_EMBD, HEAD_SIZE)
 
 test_contract = contract(
-    attending,
+    decisive_calls(head_with, attended, T),
+    right_results(
+        "output_of_the_head",
+        "the output is, for each token, the sum of the values of itself and all tokens before it, weighted by the "
+        "softmax of their scores",
+        "The output should be one tensor, (B, T, head_size): for each token, the weighted sum of the visible values.",
+        # Last, both widths are equal: if they differ, values that were not projected have the wrong shape.
+        {"length": BLOCK}, {"length": BLOCK, "d_in": T, "d_out": T}, ask=MIXING),
+    later_tokens_unseen(
+        "no_output_depends_on_a_later_token", "no output depends on a later token",
+        "If the last token changes, no earlier output should change; if the first one changes, the second should.",
+        {"texts": 1}, ask=MIXING),
+    # More texts than block_size, which limits only the tokens.
+    right_results(
+        "each_text_on_its_own", "each text of the batch is computed separately",
+        "In a batch of several texts each text should be computed separately.", {"texts": B, "copies": T}),
+    right_results(
+        "any_number_of_tokens_up_to_block_size", "any number of tokens up to block_size, including one",
+        "A head should work for texts as long as block_size and for shorter ones, down to a single token.",
+        *ANY_LENGTH),
+    steady_results(
+        "nothing_is_dropped_in_eval_mode", "in eval mode nothing is dropped",
+        "In eval mode the output should be exact, for any dropout of the head.", {"texts": B, "dropout": 0.5}),
+    steady_results(
+        "nothing_is_dropped_without_dropout", "with dropout=0.0 nothing is dropped in training",
+        "With a dropout of zero the output should be exact in training too.", {"texts": B, "is_training": True}),
     right_results(
         "the_head_in_float64", "works in float64 after .double()",
         "After .double() the head should take float64 inputs and give the correct output.", {"dtype": torch.float64}),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from grader.suites.bigram_language_model.shared import entries_of, entry_text, expect_one_to_one, vocabulary_for
-from grader.testing.checks import CheckFailed, expect_equal, expect_error, expect_true, expect_values
+from grader.testing.checks import expect_equal, expect_true, expect_values
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import rule
+from grader.testing.suite import asking, contract, refusals, rule
 
 
 def text_from(value: object) -> str:
@@ -30,18 +29,6 @@ def expect_one_character_each(value: object, ids: list[int]) -> None:
 def fresh_ids(fresh: Fresh, count: int, vocabulary_size: int) -> list[int]:
     """Each id below vocabulary_size `count` times, in random order."""
     return (fresh.order(count * vocabulary_size) % vocabulary_size).tolist()
-
-
-def expect_refused(student: Student, *wrong: list[int]) -> None:
-    """Expect an error for each of these lists of ids. All are tried, because the diagnosis compares the results."""
-    failed = None
-    for ids in wrong:
-        try:
-            expect_error(functools.partial(student.decode, ids, [*"acdt"]))
-        except CheckFailed as error:
-            failed = failed or error
-    if failed:
-        raise failed
 
 
 @rule("each id becomes the character at this index in the vocabulary, counted from 0")
@@ -70,20 +57,21 @@ def test_any_number_of_ids_is_decoded(student: Student, fresh: Fresh) -> None:
         expect_one_character_each(student.decode(ids, [*"acdt"]), ids)
 
 
-@rule("an id of V or more raises ValueError or AssertionError")
-def test_ids_that_are_too_large_are_refused(student: Student, fresh: Fresh) -> None:
-    """For V characters, an id of V or more should raise a ValueError or an AssertionError."""
-    ids = fresh_ids(fresh, 2, 4)
-    expect_one_character_each(student.decode(ids, [*"acdt"]), ids)
-    expect_refused(student, [*ids, 9], [9, *ids], [*ids, 4])
+def draw_ids(fresh: Fresh, first: Sequence[int] = (), last: Sequence[int] = ()) -> list[Any]:
+    return [[*first, *fresh_ids(fresh, 2, 4), *last], [*"acdt"]]
 
 
-@rule("a negative id raises ValueError or AssertionError too")
-def test_negative_ids_are_refused(student: Student, fresh: Fresh) -> None:
-    """A negative id should raise a ValueError or an AssertionError, because ids do not count from the end."""
-    ids = fresh_ids(fresh, 2, 4)
-    expect_one_character_each(student.decode(ids, [*"acdt"]), ids)
-    expect_refused(student, [*ids, -9], [-1, *ids], [*ids, -1])
+test_contract = contract(
+    asking("decode", draw_ids, lambda _: lambda ids, _vocabulary: ids, expect_one_character_each),
+    refusals(
+        "ids_that_are_too_large_are_refused", "an id of V or more raises ValueError or AssertionError",
+        "For V characters, an id of V or more should raise a ValueError or an AssertionError.",
+        {"last": [9]}, {"first": [9]}, {"last": [4]}),
+    refusals(
+        "negative_ids_are_refused", "a negative id raises ValueError or AssertionError too",
+        "A negative id should raise a ValueError or an AssertionError, because ids do not count from the end.",
+        {"last": [-9]}, {"first": [-1]}, {"last": [-1]}),
+)  # fmt: skip
 
 
 @rule("ids and vocabulary are not changed")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,12 +16,12 @@ from grader.suites.bigram_language_model.shared import (
     text_of,
     vocabulary_for,
 )
-from grader.testing.checks import expect_equal, expect_error, expect_true, expect_values
+from grader.testing.checks import expect_equal, expect_true, expect_values
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import rule
+from grader.testing.suite import asking, contract, refusals, rule
 
 
 def ids_of(ids: object, text: str) -> list[object]:
@@ -68,14 +67,15 @@ def test_texts_of_any_length_are_encoded(student: Student, fresh: Fresh) -> None
         expect_one_id_each(student.encode(text, [*"acdt"]), text)
 
 
-@rule("a character that is not in the vocabulary raises ValueError or AssertionError")
-def test_unknown_characters_are_refused(student: Student, fresh: Fresh) -> None:
-    """If a character is not in the vocabulary, there should be a ValueError or an AssertionError."""
-    text = fresh_text(fresh, 2, "tcda")
-    # An answer that refuses every text does not pass.
-    expect_one_id_each(student.encode(text, [*"acdt"]), text)
-    for unknown in (f"{text}z", f"b{text}", f"{text}A{text}"):
-        expect_error(functools.partial(student.encode, unknown, [*"acdt"]))
+test_contract = contract(
+    asking("encode", lambda fresh, text="{}": [text.format(fresh_text(fresh, 2, "tcda")), [*"acdt"]],
+           lambda _: lambda text, _vocabulary: text, expect_one_id_each),
+    refusals(
+        "unknown_characters_are_refused",
+        "a character that is not in the vocabulary raises ValueError or AssertionError",
+        "If a character is not in the vocabulary, there should be a ValueError or an AssertionError.",
+        {"text": "{}z"}, {"text": "b{}"}, {"text": "{0}A{0}"}),
+)  # fmt: skip
 
 
 @rule("vocabulary is not changed")

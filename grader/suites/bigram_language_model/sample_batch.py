@@ -15,9 +15,6 @@ from grader.suites.bigram_language_model.shared import (
     ALWAYS_ALIKE,
     IGNORED,
     OF_SEEDS,
-    OTHER_STATE,
-    SAME_STATE,
-    SECOND_CALL,
     SEED_FOR_ALL,
     B,
     expect_integers,
@@ -26,17 +23,13 @@ from grader.suites.bigram_language_model.shared import (
 from grader.suites.generation import T
 from grader.testing.checks import expect_close, expect_error, expect_true, expect_values
 from grader.testing.draws import (
-    DrawFunction,
     Fresh,
     expect_count,
-    expect_draws_by_state,
-    expect_draws_from_a_generator,
-    expect_global_draws,
 )
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, draws_from_generator, probe, refusal, shares
 from grader.testing.student import Student
-from grader.testing.suite import Example, Given, contract, kept_arguments, rule
+from grader.testing.suite import Example, Given, contract, generator_draws, kept_arguments, rule
 
 # So long that two rows rarely begin at the same position.
 LONG = 400
@@ -158,32 +151,11 @@ def test_a_batch_is_of_integers(student: Student, fresh: Fresh) -> None:
     expect_integers(expect_shape(targets, (B, T), "targets"), "targets")
 
 
-def batch_draws(student: Student, fresh: Fresh) -> DrawFunction:
+def drawing(student: Student, fresh: Fresh) -> Given:
     data = fresh_data(fresh, LONG)
-
-    def draw(**options: object) -> torch.Tensor:
-        idx, _ = expect_values(student.sample_batch(data, T, 6, **options), 2)
-        return positions_in(data, idx, (6, T))
-
-    return draw
-
-
-@rule("with a generator, every random draw comes from it and advances it")
-def test_a_batch_comes_from_the_generator(student: Student, fresh: Fresh) -> None:
-    """With a generator, the call should advance only its state, and another state should give another batch."""
-    expect_draws_from_a_generator(student, batch_draws(student, fresh), OTHER_STATE)
-
-
-@rule("with the same generator state the result is the same")
-def test_the_same_state_gives_the_same_batch(student: Student, fresh: Fresh) -> None:
-    """With the same generator state the batch should be the same, for any state of torch's global generator."""
-    expect_draws_by_state(student, batch_draws(student, fresh), SAME_STATE, OTHER_STATE)
-
-
-@rule("without a generator, torch's global generator is used, and it advances too")
-def test_without_a_generator_the_global_one_gives_the_batch(student: Student, fresh: Fresh) -> None:
-    """Without a generator, torch.manual_seed should control the batch, and a second call should give another one."""
-    expect_global_draws(student, batch_draws(student, fresh), SAME_STATE, OTHER_STATE, SECOND_CALL)
+    return Given(
+        student.sample_batch, [data, T, 6], lambda batch: positions_in(data, expect_values(batch, 2)[0], (6, T))
+    )
 
 
 def sampling(student: Student, fresh: Fresh) -> Given:
@@ -197,6 +169,9 @@ def sampling(student: Student, fresh: Fresh) -> Given:
 
 test_contract = contract(
     sampling,
+    *generator_draws(
+        "rows", "a_batch_comes_from_the_generator", "the_same_state_gives_the_same_batch",
+        "without_a_generator_the_global_one_gives_the_batch", ask=drawing),
     kept_arguments(
         "the_data_is_left_alone", "data is not changed",
         "The result should be tokens of the data, and the call should not change the data.", "The data was changed."),

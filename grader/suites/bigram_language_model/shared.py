@@ -26,8 +26,6 @@ from grader.testing.suite import Asking, asking
 # All different, so that mixed-up dimensions show. No width is 4, whose half is its square root.
 B, N_EMBD, HEAD_SIZE, BLOCK = 2, 11, 6, 9  # with T = 5 and V = 7
 DTYPES = (torch.float32, torch.float64)
-SAME_STATE, OTHER_STATE = "The same state gives other draws.", "Another state gives the same draws."
-SECOND_CALL = "A second call gives the same draws as the first."
 
 
 def fresh_text(fresh: Fresh, count: int, characters: str) -> str:

@@ -22,19 +22,20 @@ from grader.suites.attention_probes import (
     unit_values,
 )
 from grader.suites.causal import (
+    ANY_LENGTH,
     D_OUT,
     LONG,
     Matrices,
     Parts,
     causal_scores,
+    decisive_calls,
     decisive_tokens,
     dropped_in_training,
     expect_dropping_after_softmax,
     expect_each_weight_dropped_by_itself,
     expect_hidden,
-    expect_no_look_ahead,
-    expect_steady,
-    texts_with_other_ends,
+    fresh_matrices,
+    mixing_calls,
     weights_as_outputs,
 )
 from grader.suites.causal_attention.shared import (
@@ -70,7 +71,14 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import Given, contract, kept_arguments, right_results, rule
+from grader.testing.suite import (
+    contract,
+    kept_arguments,
+    later_tokens_unseen,
+    right_results,
+    rule,
+    steady_results,
+)
 
 MATRICES = ("W_query", "W_key", "W_value")
 BIASES = [f"{name}.bias" for name in MATRICES]
@@ -92,11 +100,6 @@ def in_eval_mode(student: Student, matrices: Matrices, context_length: int, drop
     set_layers(attention, as_layers(matrices))
     attention.eval()
     return attention
-
-
-def fresh_matrices(fresh: Fresh, d_in: int = D_IN, d_out: int = D_OUT) -> Matrices:
-    """Return W_query, W_key and W_value, each (d_in, d_out), so small that softmax is not close to a maximum."""
-    return {name: fresh(d_in, d_out) / d_in**0.5 for name in MATRICES}
 
 
 @rule("W_query, W_key and W_value are nn.Linear from d_in to d_out")
@@ -127,7 +130,7 @@ def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
 def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     """With qkv_bias=True, each layer should add its bias: x @ W.T + b."""
     attention, inputs = student.queue("CausalAttention", D_IN, D_OUT, T, 0.0, qkv_bias=True), fresh(B, T, D_IN)
-    matrices, biases = fresh_matrices(fresh), {name: fresh(D_OUT) for name in BIASES}
+    matrices, biases = fresh_matrices(fresh, D_IN, D_OUT), {name: fresh(D_OUT) for name in BIASES}
     set_layers(attention, as_layers(matrices))
     attention.set(biases)
     attention.eval()
@@ -149,66 +152,12 @@ def test_scores_are_divided_by_the_square_root_of_d_out(student: Student, fresh:
     expect_scores_behind(weights, batch.expected(student, texts))
 
 
-@rule("no output depends on a later token")
-def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> None:
-    """If the last token changes, no earlier output should change; if the first one changes, the second should."""
-    inputs, matrices = texts_with_other_ends(fresh, T, D_IN), fresh_matrices(fresh)
-    outputs = expect_tensor(in_eval_mode(student, matrices, T)(inputs), (3, T, D_OUT))
-    expect_no_look_ahead(outputs, causal_attention(student, inputs, **matrices))
-
-
 @rule(LOW_SCORES)
 def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """If all visible scores are very low, later tokens should still have no weight."""
     for is_low, expect in ((False, expect_close), (True, expect_hidden)):
         inputs, matrices = decisive_tokens(fresh, 1, T, is_low=is_low)
         expect(in_eval_mode(student, matrices, T)(inputs), causal_attention(student, inputs, **matrices))
-
-
-@rule(
-    "the output is, for each token, the sum of the values of itself and all tokens before it, weighted by the "
-    "softmax of their scores"
-)
-def test_output_of_causal_attention(student: Student, fresh: Fresh) -> None:
-    """The output should be only the contexts, (B, T, d_out): causal attention of the three layers' outputs."""
-    # In the second case both widths are equal: if they differ, values without a projection have the wrong shape.
-    for d_in, d_out in ((D_IN, D_OUT), (T, T)):
-        inputs, matrices = fresh(B, T, d_in), fresh_matrices(fresh, d_in, d_out)
-        # Shorter than context_length: an answer that stores a mask of that length has to slice it correctly.
-        output = in_eval_mode(student, matrices, LONGER)(inputs)
-        expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
-
-
-@rule("each text of the batch is computed separately")
-def test_each_text_of_the_batch_on_its_own(student: Student, fresh: Fresh) -> None:
-    """In a batch of several texts each text should be computed separately."""
-    inputs, matrices = decisive_tokens(fresh, B, T)
-    # More texts than context_length, which does not limit the batch.
-    inputs = inputs.repeat(T, 1, 1)  # (B, T, d_in) -> (B · T, T, d_in)
-    output = in_eval_mode(student, matrices, T)(inputs)
-    expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
-
-
-@rule("any number of tokens up to context_length, including one")
-def test_any_number_of_tokens_up_to_context_length(student: Student, fresh: Fresh) -> None:
-    """The module should work for texts as long as context_length and for shorter ones, down to a single token."""
-    # More tokens than input or output features: a decisive text of the greatest possible length, twice. All copies of
-    # the fitting token share the weight, and their values are equal.
-    longest = 2 * D_OUT
-    for count in (longest, 3, 1):
-        inputs, matrices = decisive_tokens(fresh, 1, min(count, D_OUT))
-        inputs = inputs.repeat(1, 2, 1)[:, :count]
-        output = in_eval_mode(student, matrices, longest)(inputs)
-        expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
-
-
-@rule("the inputs may be non-contiguous, for example the result of a transpose")
-def test_inputs_with_another_memory_layout(student: Student, fresh: Fresh) -> None:
-    """The output should be correct if the inputs are non-contiguous, for example the result of a transpose."""
-    inputs, matrices = decisive_tokens(fresh, B, T)
-    view = inputs.transpose(0, 1).contiguous().transpose(0, 1)  # (T, B, d_in) -> (B, T, d_in)
-    output = in_eval_mode(student, matrices, T)(view)
-    expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
 def in_training(student: Student, fresh: Fresh, dropout: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -233,28 +182,10 @@ def test_dropout_acts_on_the_weights_after_softmax(student: Student, fresh: Fres
     expect_dropping_after_softmax(weights, outputs, p)
 
 
-@rule("in eval mode nothing is dropped")
-def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
-    """In eval mode the output should be exact, for any dropout of the module."""
-    inputs, matrices = decisive_tokens(fresh, 1, D_OUT)
-    output = expect_steady(in_eval_mode(student, matrices, D_OUT, dropout=0.5), inputs)
-    expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
-
-
-@rule("with dropout=0.0 nothing is dropped in training")
-def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
-    """With a dropout of zero the output should be exact in training too."""
-    inputs, matrices = decisive_tokens(fresh, 1, D_OUT)
-    attention = in_eval_mode(student, matrices, D_OUT, dropout=0.0)
-    attention.train()
-    output = expect_steady(attention, inputs)
-    expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
-
-
 @rule("gradients reach the inputs and the weights of the three layers, and the mask is not a parameter")
 def test_gradients_of_causal_attention(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach the inputs and all three layers, and the mask should not be a parameter."""
-    inputs, matrices = fresh(B, T, D_IN), fresh_matrices(fresh)
+    inputs, matrices = fresh(B, T, D_IN), fresh_matrices(fresh, D_IN, D_OUT)
     attention = in_eval_mode(student, matrices, T)
     for value in attention.parameters().values():
         expect_true(value.shape[-2:] != (T, T), "A parameter has the shape of the mask.")
@@ -273,17 +204,42 @@ def layered(student: Student) -> Callable[..., torch.Tensor]:
     return function
 
 
-def attending(student: Student, fresh: Fresh, count: int = T, dtype: torch.dtype = torch.float32) -> Given:
-    inputs, matrices = decisive_tokens(fresh, 1, count, dtype)
-
-    def expect(output: object) -> None:
-        expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
-
-    return Given(in_eval_mode(student, matrices, count), [inputs], expect)
-
+MIXING = mixing_calls(in_eval_mode, causal_attention, T, D_IN)
 
 test_contract = contract(
-    attending,
+    decisive_calls(in_eval_mode, causal_attention, T),
+    right_results(
+        "output_of_causal_attention",
+        "the output is, for each token, the sum of the values of itself and all tokens before it, weighted by the "
+        "softmax of their scores",
+        "The output should be only the contexts, (B, T, d_out): causal attention of the three layers' outputs.",
+        # In the second case both widths are equal: if they differ, values without a projection have the wrong shape.
+        {"length": LONGER}, {"length": LONGER, "d_in": T, "d_out": T}, ask=MIXING),
+    later_tokens_unseen(
+        "no_output_depends_on_a_later_token", "no output depends on a later token",
+        "If the last token changes, no earlier output should change; if the first one changes, the second should.",
+        {"texts": 1}, ask=MIXING),
+    # More texts than context_length, which does not limit the batch.
+    right_results(
+        "each_text_of_the_batch_on_its_own", "each text of the batch is computed separately",
+        "In a batch of several texts each text should be computed separately.", {"texts": B, "copies": T}),
+    right_results(
+        "any_number_of_tokens_up_to_context_length", "any number of tokens up to context_length, including one",
+        "The module should work for texts as long as context_length and for shorter ones, down to a single token.",
+        *ANY_LENGTH),
+    right_results(
+        "inputs_with_another_memory_layout",
+        "the inputs may be non-contiguous, for example the result of a transpose",
+        "The output should be correct if the inputs are non-contiguous, for example the result of a transpose.",
+        {"texts": B, "is_view": True}),
+    steady_results(
+        "nothing_is_dropped_in_eval_mode", "in eval mode nothing is dropped",
+        "In eval mode the output should be exact, for any dropout of the module.",
+        {"count": D_OUT, "length": D_OUT, "dropout": 0.5}),
+    steady_results(
+        "nothing_is_dropped_without_dropout", "with dropout=0.0 nothing is dropped in training",
+        "With a dropout of zero the output should be exact in training too.",
+        {"count": D_OUT, "length": D_OUT, "is_training": True}),
     right_results(
         "causal_attention_in_float64", "works in float64 after .double()",
         "After .double() the module should take float64 inputs and give the correct output.", {"dtype": torch.float64}),

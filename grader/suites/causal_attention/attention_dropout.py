@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,25 +12,29 @@ from grader.suites.causal_attention.shared import B, H, softmax_weights
 from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
-    expect_error,
     expect_tensor,
     expect_true,
     expect_values,
     oracle_gradients,
 )
 from grader.testing.draws import (
-    DrawFunction,
     Fresh,
     expect_count,
-    expect_draws_by_state,
-    expect_draws_from_a_generator,
-    expect_global_draws,
     expect_own_draws,
 )
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, alike, draws_from_generator, probe, refusal, shares
 from grader.testing.student import Student
-from grader.testing.suite import IN_BOTH_DTYPES, asking, contract, kept_arguments, right_results, rule
+from grader.testing.suite import (
+    IN_BOTH_DTYPES,
+    asking,
+    contract,
+    generator_draws,
+    kept_arguments,
+    refusals,
+    right_results,
+    rule,
+)
 
 # For p = 0.5, 400 entries are all kept, all dropped, or equal in two draws with a probability of 2^-400 each. A wrong
 # answer with one draw for each of 20 rows or columns keeps or drops all with a probability of 2^-19, so its diagnosis
@@ -131,26 +134,6 @@ def test_no_dropout_changes_nothing(student: Student, fresh: Fresh) -> None:
     expect_true(torch.allclose(result, weights.double(), RELATIVE, ABSOLUTE), "The weights are not the expected ones.")
 
 
-def expect_refusals(student: Student, fresh: Fresh, *probabilities: float) -> None:
-    weights = softmax_weights(fresh, SIDE)
-    # An answer that rejects every p, or drops nothing, does not pass.
-    expect_kept(student.attention_dropout(weights, 0.5), weights)
-    for p in probabilities:
-        expect_error(functools.partial(student.attention_dropout, weights, p))
-
-
-@rule("a negative p raises ValueError or AssertionError")
-def test_a_negative_p_is_refused(student: Student, fresh: Fresh) -> None:
-    """A p below zero is not a probability, and should raise ValueError or AssertionError."""
-    expect_refusals(student, fresh, -0.1, -2)
-
-
-@rule("p ≥ 1 raises ValueError or AssertionError")
-def test_a_p_of_one_or_more_is_refused(student: Student, fresh: Fresh) -> None:
-    """If p is one or larger, the function should raise ValueError or AssertionError."""
-    expect_refusals(student, fresh, 1.5, 1.0, 1)
-
-
 @rule("weights of any shape, with one draw for every entry")
 def test_weights_of_any_shape(student: Student, fresh: Fresh) -> None:
     """Weights may have any number of dimensions, and each element of a batch should have its own draws."""
@@ -167,45 +150,6 @@ def test_weights_of_any_shape(student: Student, fresh: Fresh) -> None:
             )
 
 
-def dropping(student: Student, fresh: Fresh) -> DrawFunction:
-    weights = softmax_weights(fresh, SIDE)
-
-    def draw(**options: object) -> torch.Tensor:
-        return expect_kept(student.attention_dropout(weights, 0.5, **options), weights)
-
-    return draw
-
-
-@rule("with a generator, every random draw comes from it and advances it")
-def test_a_generator_is_drawn_from_and_advances(student: Student, fresh: Fresh) -> None:
-    """With a generator, the call should advance only its state, and another state should drop other weights."""
-    other = "Another state of the generator drops the same weights."
-    expect_draws_from_a_generator(student, dropping(student, fresh), other)
-
-
-@rule("with the same generator state the result is the same")
-def test_the_same_generator_state_drops_the_same_weights(student: Student, fresh: Fresh) -> None:
-    """With the same generator state the same weights should be dropped, for any state of torch's global generator."""
-    expect_draws_by_state(
-        student,
-        dropping(student, fresh),
-        "The same state of the generator drops other weights.",
-        "Another state of the generator drops the same weights.",
-    )
-
-
-@rule("without a generator, torch's global generator is used, and it advances too")
-def test_without_a_generator_the_global_one_is_used(student: Student, fresh: Fresh) -> None:
-    """Without a generator, torch.manual_seed should control what is dropped, and a second call should differ."""
-    expect_global_draws(
-        student,
-        dropping(student, fresh),
-        "The same global state drops other weights.",
-        "Another global state drops the same weights.",
-        "A second call drops the same weights as the first.",
-    )
-
-
 @rule("gradients flow to the weights that are kept")
 def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
     """Each kept weight should get the gradient of its product, and each dropped weight none."""
@@ -220,12 +164,26 @@ def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
     expect_true(same, "The gradients are not the expected ones, although the shape is correct.")
 
 
+DROPPING = asking("attention_dropout", lambda fresh, p=0.5: [softmax_weights(fresh, SIDE), p],
+                  lambda _: lambda weights, _p: weights, expect_kept)  # fmt: skip
+
 test_contract = contract(
     asking("attention_dropout", lambda fresh, **dtype: [softmax_weights(fresh, SIDE, **dtype), 0.5],
            lambda _: lambda weights, _p: weights, expect_weights_kept, is_unique=False),
     right_results(
         "dropout_of_either_dtype", "float32 and float64 weights both work",
         "Some weights should be dropped and others kept, for float32 and for float64.", *IN_BOTH_DTYPES),
+    refusals(
+        "a_negative_p_is_refused", "a negative p raises ValueError or AssertionError",
+        "A p below zero is not a probability, and should raise ValueError or AssertionError.",
+        {"p": -0.1}, {"p": -2}, ask=DROPPING),
+    refusals(
+        "a_p_of_one_or_more_is_refused", "p ≥ 1 raises ValueError or AssertionError",
+        "If p is one or larger, the function should raise ValueError or AssertionError.",
+        {"p": 1.5}, {"p": 1.0}, {"p": 1}, ask=DROPPING),
+    *generator_draws(
+        "dropped weights", "a_generator_is_drawn_from_and_advances", "the_same_generator_state_drops_the_same_weights",
+        "without_a_generator_the_global_one_is_used", ask=DROPPING),
     kept_arguments(
         "dropout_leaves_the_weights_alone", "the weights are not changed",
         "Weights should be dropped in the result, and the call should not change its argument, the weights.",

@@ -17,7 +17,7 @@ from grader.suites.attention_mistakes import (
     ZEROS_HIDDEN,
 )
 from grader.suites.attention_probes import causal_at_low_scores, dropped_weights, one_hot_texts, unit_values
-from grader.suites.causal import expect_hidden, expect_no_look_ahead, texts_with_other_ends
+from grader.suites.causal import expect_hidden
 from grader.suites.multi_head_attention.shared import (
     ALL_NAMES,
     BY_WIDTH,
@@ -65,11 +65,9 @@ from grader.suites.multi_head_attention.shared import (
 from grader.testing.checks import (
     Weights,
     expect_close,
-    expect_error,
     expect_gradients,
     expect_layer,
     expect_no_bias,
-    expect_same,
     expect_tensor,
     expect_true,
     expect_values,
@@ -79,7 +77,16 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import Replacements, mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, refusal, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import rule
+from grader.testing.suite import (
+    OUTPUTS,
+    Given,
+    contract,
+    kept_arguments,
+    later_tokens_unseen,
+    refusals,
+    right_results,
+    rule,
+)
 
 
 def decisive_tokens(
@@ -200,15 +207,6 @@ def test_attention_is_scaled_in_each_head(student: Student, fresh: Fresh) -> Non
         expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
 
 
-@rule("no token sees a later one")
-def test_no_token_sees_a_later_one(student: Student, fresh: Fresh) -> None:
-    """If the last token changes, no earlier output should change; if the first one changes, the second should."""
-    weights = fresh_layers(fresh, LAYERS, D_IN, D_OUT)
-    inputs = texts_with_other_ends(fresh, T, D_IN)
-    outputs = expect_tensor(attention_with(student, weights, T)(inputs), (3, T, D_OUT))
-    expect_no_look_ahead(outputs, multi_head_attention(student, inputs, weights))
-
-
 @rule(LOW_SCORES)
 def test_no_token_weighs_a_later_one_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """If all visible scores are very low, later tokens should still have no weight."""
@@ -326,19 +324,6 @@ def test_nothing_is_dropped_after_eval(student: Student, fresh: Fresh) -> None:
     expect_true(bool(((outputs[40, 1] - inputs[40, 1, 0]).abs() > 0.01).any()), NO_ATTENTION)
 
 
-@rule("if num_heads does not divide d_out, it raises ValueError or AssertionError")
-def test_heads_that_do_not_divide_are_refused(student: Student, fresh: Fresh) -> None:
-    """If num_heads does not divide d_out, there should be a ValueError or an AssertionError, and otherwise none."""
-    inputs = fresh(B, T, D_IN)
-    steps(student)
-
-    def attend(num_heads: int) -> object:
-        return student.queue("MultiHeadAttention", D_IN, D_OUT, T, 0.0, num_heads)(inputs)
-
-    attend(H)
-    expect_error(functools.partial(attend, NOT_DIVIDING))
-
-
 @rule("gradients reach the inputs, the weights of the four layers and the bias of out_proj")
 def test_gradients_of_multi_head_attention(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach all four layers, the bias of out_proj and the inputs."""
@@ -350,22 +335,40 @@ def test_gradients_of_multi_head_attention(student: Student, fresh: Fresh) -> No
     expect_gradients(found, expected)
 
 
-@rule("works in float64 after .double()")
-def test_multi_head_attention_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the module should take float64 inputs and give the correct output."""
-    inputs, weights = decisive_tokens(fresh, B, T_DECISIVE, 1, torch.float64)
-    attention = attention_with(student, weights, T_DECISIVE, 1)
-    expect_close(attention(inputs), multi_head_attention(student, inputs, weights, 1), "The outputs")
+def call_of(student: Student, inputs: torch.Tensor, weights: Weights, heads: int = H) -> Given:
+    attention = attention_with(student, weights, inputs.shape[1], heads)
+    right = functools.partial(multi_head_attention, student, weights=weights, num_heads=heads)
+    return Given(attention, [inputs], lambda outputs: OUTPUTS(outputs, right(inputs)), right)
 
 
-@rule("the inputs are not changed")
-def test_multi_head_attention_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> None:
-    """The output should be correct, and the call should not change the inputs."""
-    inputs, weights = decisive_tokens(fresh, B, T_DECISIVE, 1)
-    attention = attention_with(student, weights, T_DECISIVE, 1)
-    output, [after] = expect_values(attention.with_arguments(inputs), 2)
-    expect_close(output, multi_head_attention(student, inputs, weights, 1), "The outputs")
-    expect_same(after, inputs, "The inputs were changed.")
+def mixing(student: Student, fresh: Fresh) -> Given:
+    return call_of(student, fresh(1, T, D_IN), fresh_layers(fresh, LAYERS, D_IN, D_OUT))
+
+
+def dividing(student: Student, fresh: Fresh, num_heads: int = H) -> Given:
+    steps(student)
+    attention = student.queue("MultiHeadAttention", D_IN, D_OUT, T, 0.0, num_heads)
+    return Given(attention, [fresh(B, T, D_IN)], lambda _: None)
+
+
+test_contract = contract(
+    lambda student, fresh, **dtype: call_of(student, *decisive_tokens(fresh, B, T_DECISIVE, 1, **dtype), 1),
+    later_tokens_unseen(
+        "no_token_sees_a_later_one", "no token sees a later one",
+        "If the last token changes, no earlier output should change; if the first one changes, the second should.",
+        ask=mixing),
+    refusals(
+        "heads_that_do_not_divide_are_refused",
+        "if num_heads does not divide d_out, it raises ValueError or AssertionError",
+        "If num_heads does not divide d_out, there should be a ValueError or an AssertionError, and otherwise none.",
+        {"num_heads": NOT_DIVIDING}, ask=dividing),
+    right_results(
+        "multi_head_attention_in_float64", "works in float64 after .double()",
+        "After .double() the module should take float64 inputs and give the correct output.", {"dtype": torch.float64}),
+    kept_arguments(
+        "multi_head_attention_leaves_the_inputs_alone", "the inputs are not changed",
+        "The output should be correct, and the call should not change the inputs.", "The inputs were changed."),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,11 +16,11 @@ from grader.suites.positional_encoding.shared import (
     T,
     encoding,
 )
-from grader.testing.checks import expect_close, expect_error, expect_tensor, expect_true
+from grader.testing.checks import expect_close, expect_tensor, expect_true
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Estimate, Property, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import rule
+from grader.testing.suite import asking, contract, refusals, rule
 
 NARROW = 4  # two hands: with so few, no mistake makes the angles too large for float32
 
@@ -80,12 +79,14 @@ def test_any_number_of_positions(student: Student) -> None:
         expect_close(found, longest[:count], "The encodings of fewer positions", 2 * WITHIN)
 
 
-@rule("an odd d_model raises ValueError or AssertionError")
-def test_an_odd_width_is_refused(student: Student) -> None:
-    """An odd d_model should raise ValueError or AssertionError, and an even one should not."""
-    expect_tensor(student.sinusoidal_encoding(T, D))
-    for width in (D - 1, 3, 1):
-        expect_error(functools.partial(student.sinusoidal_encoding, T, width), f"d_model = {width}")
+test_contract = contract(
+    asking("sinusoidal_encoding", lambda _, d_model=D: [T, d_model], lambda _: encoding,
+           lambda found, _: expect_tensor(found)),
+    refusals(
+        "an_odd_width_is_refused", "an odd d_model raises ValueError or AssertionError",
+        "An odd d_model should raise ValueError or AssertionError, and an even one should not.",
+        {"d_model": D - 1}, {"d_model": 3}, {"d_model": 1}),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ import torch
 from grader.suites.attention_mistakes import HALF
 from grader.suites.self_attention.shared import D_K, T_K, begun_with
 from grader.testing.checks import expect_number, expect_one_number, expect_true, expect_values
-from grader.testing.draws import DrawFunction, expect_draws_by_state, expect_global_draws, expect_used
+from grader.testing.draws import expect_used
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import DEVIATIONS, Draw, Estimate, Property, draws_from_generator, probe
 from grader.testing.student import Student
-from grader.testing.suite import rule
+from grader.testing.suite import asking, contract, generator_draws, rule
 
 # The tolerance of a right answer: let X = q·k for d = d_k features. Given k, X is normal with variance |k|², so
 # E X² = E|k|² = d and E X⁴ = 3 E|k|⁴ = 3 (d² + 2d). The variance of a sample variance over n pairs is about
@@ -54,13 +54,6 @@ def two_numbers(result: object) -> list[float]:
     return [expect_one_number(number) for number in expect_values(result, 2)]
 
 
-def variances(student: Student) -> DrawFunction:
-    def draw(**options: object) -> torch.Tensor:
-        return torch.tensor(two_numbers(student.dot_product_variance(D_K, T_K, **options)), dtype=torch.float64)
-
-    return draw
-
-
 @rule("the first number is the variance of q·k over `samples` pairs of standard normal vectors of length d_k, near d_k")
 def test_the_variance_of_dot_products_is_near_d_k(student: Student) -> None:
     """The first number should be the variance of q·k over all pairs, near d_k for any d_k."""
@@ -97,27 +90,12 @@ def test_a_generator_is_drawn_from_and_advances(student: Student) -> None:
     expect_true(max(plain) < 1.5 * min(plain), "With some states of the generator the first number is much larger.")
 
 
-@rule("with the same generator state the result is the same")
-def test_the_same_generator_state_gives_the_same_result(student: Student) -> None:
-    """With the same generator state the numbers should be the same, for any state of torch's global generator."""
-    expect_draws_by_state(
-        student,
-        variances(student),
-        "The same state of the generator gives other numbers.",
-        "Another state of the generator gives the same numbers.",
-    )
-
-
-@rule("without a generator, torch's global generator is used, and it advances too")
-def test_without_a_generator_the_global_one_is_used(student: Student) -> None:
-    """Without a generator, torch.manual_seed should control the numbers, and a second call should give others."""
-    expect_global_draws(
-        student,
-        variances(student),
-        "The same global state gives other numbers.",
-        "Another global state gives the same numbers.",
-        "A second call gives the same numbers as the first.",
-    )
+test_contract = contract(
+    asking("dot_product_variance", lambda _: [D_K, T_K], lambda _: lambda *_: None,
+           lambda result, _: torch.tensor(two_numbers(result), dtype=torch.float64)),
+    *generator_draws(
+        "numbers", "", "the_same_generator_state_gives_the_same_result", "without_a_generator_the_global_one_is_used"),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

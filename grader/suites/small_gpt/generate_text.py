@@ -19,15 +19,14 @@ from grader.suites.generation import (
     expect_prompt_first,
     expect_prompts_of_any_size,
     random_ids,
-    token_draws,
 )
 from grader.suites.small_gpt.shared import B, T, ids
 from grader.testing.checks import expect_close, expect_same, expect_true, expect_values
-from grader.testing.draws import Fresh, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
+from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, draws_from_generator, probe, shares
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import rule
+from grader.testing.suite import Given, contract, generator_draws, rule
 
 # More tokens than any text has: only one test is about shorter ones.
 LONG = 100
@@ -118,26 +117,18 @@ def test_prompts_of_any_size(student: Student, fresh: Fresh) -> None:
     expect_prompts_of_any_size(fresh, generating_with(student))
 
 
-SAME_STATE, OTHER_STATE = "The same state gives other draws.", "Another state gives the same draws."
-SECOND_CALL = "A second call gives the same draws as the first."
+# Two results of 6 · 6 tokens, all of them equally likely, are equal by chance once in 7^36 times.
+def drawing(student: Student, fresh: Fresh) -> Given:
+    model, idx = table_model(student, torch.zeros(V, V)), random_ids(fresh, 6, T)
+    return Given(student.generate_text, [model, idx, 6, LONG], lambda text: expect_continued(text, idx, 6))
 
 
-@rule("with a generator, every random draw comes from it and advances it")
-def test_tokens_come_from_the_generator(student: Student, fresh: Fresh) -> None:
-    """With a generator, the call should advance only its state, and another state should give other tokens."""
-    expect_draws_from_a_generator(student, token_draws(fresh, generating_with(student)), OTHER_STATE)
-
-
-@rule("with the same generator state the result is the same")
-def test_the_same_state_gives_the_same_tokens(student: Student, fresh: Fresh) -> None:
-    """With the same generator state the tokens should be the same, for any state of torch's global generator."""
-    expect_draws_by_state(student, token_draws(fresh, generating_with(student)), SAME_STATE, OTHER_STATE)
-
-
-@rule("without a generator, torch's global generator is used, and it advances too")
-def test_without_a_generator_the_global_one_gives_the_tokens(student: Student, fresh: Fresh) -> None:
-    """Without a generator, torch.manual_seed should control the tokens, and a second call should give others."""
-    expect_global_draws(student, token_draws(fresh, generating_with(student)), SAME_STATE, OTHER_STATE, SECOND_CALL)
+test_contract = contract(
+    drawing,
+    *generator_draws(
+        "tokens", "tokens_come_from_the_generator", "the_same_state_gives_the_same_tokens",
+        "without_a_generator_the_global_one_gives_the_tokens"),
+)  # fmt: skip
 
 
 @rule("after the call the model is in the same mode as before, training or eval")

@@ -22,7 +22,6 @@ from grader.suites.transformer_block.shared import (
     C,
     Constant,
     Function,
-    H,
     ModuleAndFunction,
     Norm,
     T,
@@ -53,7 +52,7 @@ from grader.testing.probes import (
     shares,
 )
 from grader.testing.student import Raised, RemoteObject, Student
-from grader.testing.suite import contract, kept_arguments, right_results, rule
+from grader.testing.suite import contract, kept_arguments, right_results, rule, steady_results
 
 
 class Skip:
@@ -302,33 +301,6 @@ def robust_block(
     return block, lambda x: transformer_block(student, x, turned, turned)
 
 
-@rule("in eval mode nothing is dropped")
-def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
-    """In eval mode the output should be exact, for any dropout of the block."""
-    block, expected = robust_block(student, fresh, dropout=0.5)
-    x = normalized_vectors(fresh, B, T, C)
-    expect_close(block(x), expected(x), "The outputs")
-
-
-@rule("with dropout=0.0 nothing is dropped in training")
-def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
-    """With a dropout of zero the output should be exact in training too."""
-    block, expected = robust_block(student, fresh)
-    block.train()
-    # 672 numbers are added: even if only a twentieth is dropped, all of them are kept in 0.95^672 = 1e-15 of all runs.
-    x = normalized_vectors(fresh, H, 12, C)
-    expect_close(block(x), expected(x), "The outputs")
-
-
-@rule("any number of texts and tokens, including one")
-def test_any_number_of_texts_and_tokens(student: Student, fresh: Fresh) -> None:
-    """Batches of one or several texts, and texts of one or several tokens, should keep their shape."""
-    block, expected = robust_block(student, fresh)
-    for texts, tokens in ((B, T), (1, T), (B, 1), (1, 1), (T, B)):
-        x = normalized_vectors(fresh, texts, tokens, C)
-        expect_close(block(x), expected(x), "The outputs")
-
-
 @rule("gradients reach x and all parameters")
 def test_gradients_of_the_block(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach x, both norms, and the parameters of attention and of feed_forward."""
@@ -355,6 +327,24 @@ def test_gradients_of_the_block(student: Student, fresh: Fresh) -> None:
 
 test_contract = contract(
     robust_calls(robust_block, normalized_vectors),
+    steady_results(
+        "nothing_is_dropped_in_eval_mode",
+        "in eval mode nothing is dropped",
+        "In eval mode the output should be exact, for any dropout of the block.",
+        {"dropout": 0.5},
+    ),
+    steady_results(
+        "nothing_is_dropped_without_dropout",
+        "with dropout=0.0 nothing is dropped in training",
+        "With a dropout of zero the output should be exact in training too.",
+        {"is_training": True},
+    ),
+    right_results(
+        "any_number_of_texts_and_tokens",
+        "any number of texts and tokens, including one",
+        "Batches of one or several texts, and texts of one or several tokens, should keep their shape.",
+        *({"texts": texts, "tokens": tokens} for texts, tokens in ((B, T), (1, T), (B, 1), (1, 1), (T, B))),
+    ),
     right_results("the_block_in_float64", FLOAT64, IN_FLOAT64.format("block"), {"dtype": torch.float64}),
     kept_arguments("the_block_leaves_x_alone", *X_UNCHANGED, "x was changed."),
 )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -122,10 +123,15 @@ def expect_x_left_alone(module: RemoteObject, x: torch.Tensor, expected: Functio
 def robust_calls(make: Callable[..., ModuleAndFunction], draw: Callable[..., torch.Tensor]) -> Asking:
     """Return a function that draws a call of a module. make: returns it, and what it should compute."""
 
-    def ask(student: Student, fresh: Fresh, **dtype: torch.dtype) -> Given:
-        module, expected = make(student, fresh, **dtype)
-        x = draw(fresh, B, T, C, **dtype)
-        return Given(module, [x], lambda output: expect_close(output, expected(x), "The outputs"))
+    def ask(
+        student: Student, fresh: Fresh, texts: int = B, tokens: int = T, is_training: bool = False, **options: Any
+    ) -> Given:
+        module, expected = make(student, fresh, **options)
+        if is_training:
+            module.train()
+        dtype = {key: value for key, value in options.items() if key == "dtype"}
+        x = draw(fresh, texts, tokens, C, **dtype)
+        return Given(module, [x], lambda output: expect_close(output, expected(x), "The outputs"), expected)
 
     return ask
 
