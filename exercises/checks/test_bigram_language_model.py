@@ -140,21 +140,6 @@ def test_encode_of(student: Student, text: str, ids: list[int]) -> None:
     expect_plain(f"the list of ids of {text!r}", student.encode(text, LETTERS), ids, INDEX)
 
 
-@pytest.mark.example("encode", rule="a character that is not in the vocabulary raises ValueError or AssertionError")
-@pytest.mark.parametrize("text", [pytest.param("dog", id="dog"), pytest.param("Cat", id="capital"),
-                                  pytest.param("tax", id="last"), pytest.param("2 cats", id="first")])  # fmt: skip
-def test_encode_refuses_an_unknown_character(student: Student, text: str) -> None:
-    """A text with a character that is not in the vocabulary raises a ValueError."""
-    unknown = next(character for character in text if character not in VOCABULARY)
-    expect_error(f"the text `{text}`", student.encode, text, VOCABULARY, idea=f"`{unknown}` is not in the vocabulary")
-
-
-@pytest.mark.example("encode", rule="vocabulary is not changed")
-def test_encode_keeps_the_vocabulary(student: Student) -> None:
-    """After the call, the vocabulary is the same as before."""
-    expect_arguments_kept(student.encode, text="cat", vocabulary=VOCABULARY)
-
-
 @pytest.mark.example("decode")
 def test_decode(student: Student) -> None:
     """Three ids become the text `cat`."""
@@ -177,33 +162,6 @@ def test_decode(student: Student) -> None:
 def test_decode_of(student: Student, ids: list[int], text: str) -> None:
     """Each id gives one character, spaces at the ends too, and nothing comes between them."""
     expect_plain(f"the text of {ids}", student.decode(ids, LETTERS), text, CHARACTER)
-
-
-@pytest.mark.example("decode", rule="an id of V or more raises ValueError or AssertionError")
-@pytest.mark.parametrize("wrong", [pytest.param(8, id="too_large"), pytest.param(30, id="much_too_large")])
-def test_decode_refuses_an_id_that_is_too_large(student: Student, wrong: int) -> None:
-    """An id without a character in the vocabulary raises a ValueError."""
-    expect_refused_id(student, wrong)
-
-
-@pytest.mark.example("decode", rule="a negative id raises ValueError or AssertionError too")
-@pytest.mark.parametrize("wrong", [pytest.param(-1, id="negative"), pytest.param(-8, id="minus_V"),
-                                   pytest.param(-30, id="very_negative")])  # fmt: skip
-def test_decode_refuses_a_negative_id(student: Student, wrong: int) -> None:
-    """Ids do not count from the end: a negative id raises a ValueError."""
-    expect_refused_id(student, wrong)
-
-
-def expect_refused_id(student: Student, wrong: int) -> None:
-    idea = f"8 characters have the ids 0 to 7, and {wrong} is not one of them"
-    for ids in ([3, wrong], [wrong, 3], [3, wrong, 3]):
-        expect_error(f"{wrong} in the ids {ids}", student.decode, ids, VOCABULARY, idea=idea)
-
-
-@pytest.mark.example("decode", rule="ids and vocabulary are not changed")
-def test_decode_keeps_its_arguments(student: Student) -> None:
-    """After the call, ids and vocabulary are the same as before."""
-    expect_arguments_kept(student.decode, ids=CAT, vocabulary=VOCABULARY)
 
 
 # -- sample_batch ----------------------------------------------------------------------------------------------------
@@ -329,24 +287,6 @@ def test_sample_batch_gives_integers(student: Student) -> None:
         expect_integers(name, ids)
 
 
-@pytest.mark.example(
-    "sample_batch",
-    rule=[
-        "with a generator, every random draw comes from it and advances it",
-        "with the same generator state the result is the same",
-        "without a generator, torch's global generator is used, and it advances too",
-    ],
-)
-def test_sample_batch_draws_from_the_generator(student: Student) -> None:
-    """All starts are drawn from the generator, or from torch's global one if none is given."""
-
-    def draw(**options: Any) -> torch.Tensor:
-        idx, _ = expect_results("sample_batch", student.sample_batch(DATA, 1, 40, **options), ("idx", "targets"))
-        return tensor_of("idx", idx, (40, 1), "(B, T)")
-
-    expect_generator_used(student, draw)
-
-
 # -- flatten_for_cross_entropy ---------------------------------------------------------------------------------------
 
 PREDICTIONS = {"logits": numbers(2, 3, 4), "targets": torch.tensor([[1, 0, 3], [2, 1, 0]])}
@@ -392,21 +332,6 @@ def test_flatten_for_cross_entropy_of_predictions(student: Student, B: int, T: i
     expect_solution("the sorted targets", ids, shape="(B · T,)", idea="all targets are there, each once")
     idea = f"{OWN_TARGET}, here sorted by target"
     expect_solution("the rows of the logits", rows, shape="(B · T, V)", idea=idea)
-
-
-@pytest.mark.example(
-    "flatten_for_cross_entropy", rule="logits and targets may be non-contiguous, for example the result of a transpose"
-)
-def test_flatten_for_cross_entropy_of_transposed_tensors(student: Student) -> None:
-    """Transposed tensors have the same numbers in another order in memory, and give the same result."""
-    logits, targets = PREDICTIONS.values()
-    expect_any_layout(student.flatten_for_cross_entropy, logits=logits, targets=targets)
-
-
-@pytest.mark.example("flatten_for_cross_entropy", rule="gradients flow to the logits")
-def test_gradients_of_flatten_for_cross_entropy(student: Student) -> None:
-    """The flat logits depend on the logits, and so do their gradients."""
-    expect_gradients_fit(student.flatten_for_cross_entropy, **PREDICTIONS)
 
 
 # -- cross_entropy ---------------------------------------------------------------------------------------------------
@@ -637,21 +562,6 @@ def test_a_head_of_widths(student: Student, n_embd: int, head_size: int) -> None
     expect_solution("the output", output, shape="(B, T, head_size)", idea=ATTENDED)
 
 
-@pytest.mark.example("Head", rule="no output depends on a later token")
-def test_a_head_does_not_look_ahead(student: Student) -> None:
-    """If only the last token changes, all outputs before it stay the same."""
-    head, inputs = head_of(student, layer_weights()), numbers(1, 6, 3)
-    before = tensor_of("the output", head(inputs), (1, 6, 5), "(B, T, head_size)")
-    inputs[:, -1] += 1
-    expect_values(
-        "the output of the tokens before the last",
-        tensor_of("the output", head(inputs), (1, 6, 5), "(B, T, head_size)")[:, :-1],
-        before[:, :-1],
-        shape="(B, T - 1, head_size)",
-        idea="only the last token was changed, and they do not see it",
-    )
-
-
 @pytest.mark.example(
     "Head", rule="a later token has no weight, even if all visible scores are as low as -10,000 after scaling"
 )
@@ -665,14 +575,6 @@ def test_a_head_hides_later_tokens_beside_very_low_scores(student: Student) -> N
     if not output[0, 0].isnan().any():
         idea = "the later token has no weight: hide it with minus infinity, or with a number far below all scores"
         expect_values("the output of the first token", output[0, 0], torch.tensor([3.0]), shape="(1,)", idea=idea)
-
-
-@pytest.mark.example("Head", rule="each text of the batch is computed separately")
-def test_a_head_computes_each_text_separately(student: Student) -> None:
-    """A batch may have more texts than block_size, and each text gives the same as alone."""
-    head, inputs = head_of(student, layer_weights(), block_size=4), numbers(6, 3, 3)
-    expect_solution("the output", head(inputs), shape="(B, T, head_size)", idea=ATTENDED)
-    expect_each_alone(head, inputs=inputs)
 
 
 @pytest.mark.example("Head", rule="any number of tokens up to block_size, including one")
@@ -755,23 +657,6 @@ def test_a_head_drops_each_weight_independently(student: Student) -> None:
         expect_count(alike, 0.75**2 + 0.25**2, reason)
 
 
-@pytest.mark.example("Head", rule="in eval mode nothing is dropped")
-def test_a_head_in_eval_mode(student: Student) -> None:
-    """In eval mode the output is exact, whatever dropout is."""
-    output = head_of(student, layer_weights(), dropout=0.5)(numbers(4, 6, 3))
-    idea = "in eval mode nothing is dropped"
-    expect_solution("the output in eval mode", output, shape="(B, T, head_size)", idea=idea)
-
-
-@pytest.mark.example("Head", rule="with dropout=0.0 nothing is dropped in training")
-def test_a_head_in_training_without_dropout(student: Student) -> None:
-    """With dropout=0.0 the output is exact in training too."""
-    head = head_of(student, layer_weights())
-    set_training(head, True)
-    idea = "with dropout=0.0 nothing is dropped"
-    expect_solution("the output in training", head(numbers(4, 6, 3)), shape="(B, T, head_size)", idea=idea)
-
-
 @pytest.mark.example(
     "Head", rule="gradients reach the inputs and the weights of the three layers, and the mask is not a parameter"
 )
@@ -792,18 +677,6 @@ def test_gradients_of_a_head(student: Student) -> None:
         f"the mask should not be an nn.Parameter, yours is one, {', '.join(masks)}: it would be changed in training. "
         "Keep it with register_buffer.",
     )
-
-
-@pytest.mark.example("Head", rule="works in float64 after .double()")
-def test_a_head_in_float64(student: Student) -> None:
-    """After .double() the head gives the same output for float64 inputs."""
-    expect_float64(head_of(student, layer_weights()), keeps=False, inputs=numbers(2, 4, 3))
-
-
-@pytest.mark.example("Head", rule="the inputs are not changed")
-def test_a_head_keeps_its_inputs(student: Student) -> None:
-    """After the call, the inputs are the same as before."""
-    expect_arguments_kept(head_of(student, layer_weights()), inputs=numbers(2, 4, 3))
 
 
 # -- BigramLanguageModel: forward ------------------------------------------------------------------------------------

@@ -256,21 +256,6 @@ def test_attention_dropout_with_p_zero(student: Student) -> None:
     expect_values("weights", weights, CAUSAL_WEIGHTS[:3], shape="of the weights", idea="if p is 0 nothing changes")
 
 
-@pytest.mark.example("attention_dropout", rule="a negative p raises ValueError or AssertionError")
-@pytest.mark.parametrize("p", [pytest.param(-0.25, id="fraction"), pytest.param(-1, id="whole_number")])
-def test_attention_dropout_refuses_a_negative(student: Student, p: float) -> None:
-    """A probability is never below 0, so a negative p raises ValueError or AssertionError."""
-    expect_error(f"`p = {p}`", student.attention_dropout, positive(3, 4), p, idea="no probability is below 0")
-
-
-@pytest.mark.example("attention_dropout", rule="p ≥ 1 raises ValueError or AssertionError")
-@pytest.mark.parametrize("p", [pytest.param(1.0, id="one"), pytest.param(1.2, id="more"), pytest.param(2, id="two")])
-def test_attention_dropout_refuses_a_p_of(student: Student, p: float) -> None:
-    """With a p of 1 or more nothing would be kept, so it raises ValueError or AssertionError."""
-    idea = "the kept weights would be divided by zero or by a negative number"
-    expect_error(f"`p = {p}`", student.attention_dropout, positive(3, 4), p, idea=idea)
-
-
 @pytest.mark.example("attention_dropout", rule="weights of any shape, with one draw for every entry")
 @pytest.mark.parametrize(
     "shape",
@@ -288,27 +273,6 @@ def test_attention_dropout_of_a(student: Student, shape: tuple[int, ...]) -> Non
     first, *others = kept.reshape(-1, *shape[-2:])  # (…, 8, 9) -> (n, 8, 9)
     alike = [torch.equal(first, other) for other in others]
     expect_true(not any(alike), "two matrices of a batch drop the same weights: draw with the shape of the weights.")
-
-
-@pytest.mark.example(
-    "attention_dropout",
-    rule=["with a generator, every random draw comes from it and advances it",
-          "with the same generator state the result is the same",
-          "without a generator, torch's global generator is used, and it advances too"],
-)  # fmt: skip
-def test_attention_dropout_draws_from_the_generator(student: Student) -> None:
-    """The state of the generator decides what is dropped, and without one the state of torch's global generator."""
-
-    def draw(**options: Any) -> torch.Tensor:
-        return expect_tensor("the result", student.attention_dropout(positive(9, 8), 0.5, **options), (9, 8), "(T, T)")
-
-    expect_generator_used(student, draw)
-
-
-@pytest.mark.example("attention_dropout", rule="the weights are not changed")
-def test_attention_dropout_keeps_the_weights(student: Student) -> None:
-    """After the call, the weights are the same as before."""
-    expect_arguments_kept(student.attention_dropout, weights=positive(9, 8), p=0.5)
 
 
 @pytest.mark.example("attention_dropout", rule="gradients flow to the weights that are kept")
@@ -423,16 +387,6 @@ def test_weights_of_causal_attention(student: Student) -> None:
     expect_solution("the output", output, shape="(B, T, d_out)", idea=idea)
 
 
-@pytest.mark.example("CausalAttention", rule="no output depends on a later token")
-def test_no_output_depends_on_a_later_token(student: Student) -> None:
-    """If the last two tokens of a text change, the outputs of the tokens before them are the same."""
-    attention = attention_with(student, layer_weights(5, 6), 8)
-    changed = torch.cat([TEXTS[:, :2], TEXTS[:, 2:] + 3], dim=1)  # (3, 4, 5)
-    before, after = (expect_tensor("the output", attention(x), (3, 4, 6), "(B, T, d_out)") for x in (TEXTS, changed))
-    idea = "only the last two tokens have changed, and a token sees itself and the past"
-    expect_values("the output of the first two tokens", after[:, :2], before[:, :2], shape="(B, 2, d_out)", idea=idea)
-
-
 @pytest.mark.example("CausalAttention", rule=LOW_SCORES)
 def test_causal_attention_with_very_low_scores(student: Student) -> None:
     """Each score is 200 times -150, divided by √9. The visible tokens share the weight equally."""
@@ -456,12 +410,6 @@ def test_output_of_causal_attention_for_widths_that_are(student: Student, d_in: 
     """The output has the shape (B, T, d_out), also if d_out is equal to d_in."""
     output = attention_with(student, layer_weights(d_in, d_out), 8)(TEXTS)
     expect_solution("the output", output, shape="(B, T, d_out)", idea=ATTENTION)
-
-
-@pytest.mark.example("CausalAttention", rule="each text of the batch is computed separately")
-def test_each_text_is_computed_separately(student: Student) -> None:
-    """A text has the same output alone as in a batch, which may hold more texts than context_length."""
-    expect_each_alone(attention_with(student, layer_weights(5, 6), 4), inputs=numbers(7, 4, 5))
 
 
 @pytest.mark.example("CausalAttention", rule="any number of tokens up to context_length, including one")
@@ -488,12 +436,6 @@ def test_biases_of_causal_attention(student: Student) -> None:
     set_training(attention, False)
     idea = "queries, keys and values each have their bias: call the layer, which adds it"
     expect_solution("the output", attention(TEXTS[:1]), shape="(B, T, d_out)", idea=idea)
-
-
-@pytest.mark.example("CausalAttention", rule="the inputs may be non-contiguous, for example the result of a transpose")
-def test_causal_attention_of_transposed_inputs(student: Student) -> None:
-    """Transposed inputs have the same numbers in another order in memory, and give the same output."""
-    expect_any_layout(attention_with(student, layer_weights(5, 6), 8), inputs=TEXTS)
 
 
 def outputs_in_training(student: Student, dropout: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -547,32 +489,6 @@ def test_causal_attention_drops_weights_after_softmax(student: Student) -> None:
     expect_values("the outputs in training", outputs, expected, shape="(2, B, T, d_out)", idea=idea)
 
 
-@pytest.mark.example("CausalAttention", rule="in eval mode nothing is dropped")
-def test_causal_attention_drops_nothing_in_eval_mode(student: Student) -> None:
-    """In eval mode the output is that of a module without dropout, also after training."""
-    attention = attention_with(student, layer_weights(5, 6), 8, dropout=0.5)
-    set_training(attention, True)
-    attention(TEXTS)
-    set_training(attention, False)
-    idea = "in eval mode all weights are used"
-    expect_solution("the output", attention(TEXTS), shape="(B, T, d_out)", idea=idea)
-
-
-@pytest.mark.example("CausalAttention", rule="with dropout=0.0 nothing is dropped in training")
-def test_causal_attention_without_dropout_in_training(student: Student) -> None:
-    """With dropout=0.0 the output in training is the same as in eval mode."""
-    attention = attention_with(student, layer_weights(5, 6), 8, dropout=0.0)
-    set_training(attention, True)
-    # Only six weights, as in the test of p = 0.
-    expect_solution("the output", attention(TEXTS[:1, :3]), shape="(B, T, d_out)", idea="no weight is dropped")
-
-
-@pytest.mark.example("CausalAttention", rule="the inputs are not changed")
-def test_causal_attention_keeps_the_inputs(student: Student) -> None:
-    """After the call, the inputs are the same as before."""
-    expect_arguments_kept(attention_with(student, layer_weights(5, 6), 8), inputs=TEXTS)
-
-
 @pytest.mark.example(
     "CausalAttention",
     rule="gradients reach the inputs and the weights of the three layers, and the mask is not a parameter",
@@ -584,12 +500,6 @@ def test_gradients_of_causal_attention(student: Student) -> None:
     for name, parameter in attention.parameters().items():
         sentence = f"{name} should not be a parameter, because a mask does not learn: use register_buffer."
         expect_true(parameter.shape[-2:] != (8, 8), sentence)
-
-
-@pytest.mark.example("CausalAttention", rule="works in float64 after .double()")
-def test_causal_attention_in_float64(student: Student) -> None:
-    """A module in float64 gives the same output for float64 inputs as before for float32 ones."""
-    expect_float64(attention_with(student, layer_weights(5, 6), 8), keeps=False, inputs=TEXTS)
 
 
 # -- properties of several exercises, from contracts.json ------------------------------------------------------------

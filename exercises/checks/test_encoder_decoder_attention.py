@@ -488,27 +488,6 @@ def test_cross_attention_of_queries_and_tokens(student: Student, queries: int, t
     expect_solution("the output", output, shape="(B, T_q, d_out)", idea=ATTENTION)
 
 
-@pytest.mark.example("CrossAttention", rule="x, context and padding_mask are not changed")
-def test_cross_attention_keeps_its_arguments(student: Student) -> None:
-    """After the call, x, context and padding_mask are the same as before."""
-    attention = attention_with(student, layer_weights(4, 7, 6))
-    expect_arguments_kept(attention, **texts(), padding_mask=padding_at(5, (3,), (0, 2)))
-
-
-@pytest.mark.example("CrossAttention", rule="gradients reach x, context and the weights of the three layers")
-def test_gradients_of_cross_attention(student: Student) -> None:
-    """The output depends on both texts and on the three weights, and so do its gradients."""
-    attention, mask = attention_with(student, layer_weights(4, 7, 6)), padding_at(5, (3,), (0, 2))
-    expect_gradients_fit(attention, [f"{name}.weight" for name in LAYERS], **texts(), padding_mask=mask)
-
-
-@pytest.mark.example("CrossAttention", rule="works in float64 after .double()")
-def test_cross_attention_in_float64(student: Student) -> None:
-    """A module in float64 gives the same output for float64 texts as before for float32 ones."""
-    attention, mask = attention_with(student, layer_weights(4, 7, 6)), padding_at(5, (3,), (0, 2))
-    expect_float64(attention, keeps=False, **texts(), padding_mask=mask)
-
-
 # -- properties of several exercises, from contracts.json ------------------------------------------------------------
 
 test_contract = contract_tests(__file__)

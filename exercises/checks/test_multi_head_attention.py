@@ -92,12 +92,6 @@ def test_unroll_heads_refuses_what_does_not_divide(student: Student) -> None:
     expect_indivisible_refused(student.unroll_heads)
 
 
-@pytest.mark.example("unroll_heads", rule="gradients flow to x")
-def test_gradients_of_unroll_heads(student: Student) -> None:
-    """Each number of the result is a number of x, and so is its gradient."""
-    expect_gradients_fit(student.unroll_heads, x=numbers(2, 3, 8), num_heads=4)
-
-
 @pytest.mark.example("group_by_head")
 def test_group_by_head(student: Student) -> None:
     """The rows of head 0 come first, one for each token, and then the rows of head 1."""
@@ -124,12 +118,6 @@ def test_group_by_head_of(student: Student, shape: tuple[int, ...]) -> None:
     expect_solution(name, student.group_by_head(numbers(*shape)), shape="(B, H, T, head_dim)", idea=GROUPED)
 
 
-@pytest.mark.example("group_by_head", rule="gradients flow to x")
-def test_gradients_of_group_by_head(student: Student) -> None:
-    """Each number of the result is a number of x, and so is its gradient."""
-    expect_gradients_fit(student.group_by_head, x=numbers(2, 4, 3, 5))
-
-
 @pytest.mark.example("split_heads")
 def test_split_heads(student: Student) -> None:
     """Split queries are unrolled first, and then grouped by head."""
@@ -150,12 +138,6 @@ def test_split_heads_for(student: Student, num_heads: int) -> None:
 def test_split_heads_refuses_what_does_not_divide(student: Student) -> None:
     """Four heads cannot share six features equally, so they raise ValueError or AssertionError."""
     expect_indivisible_refused(student.split_heads)
-
-
-@pytest.mark.example("split_heads", rule="gradients flow to x")
-def test_gradients_of_split_heads(student: Student) -> None:
-    """Each number of the result is a number of x, and so is its gradient."""
-    expect_gradients_fit(student.split_heads, x=numbers(2, 3, 8), num_heads=4)
 
 
 @pytest.mark.example("merge_heads")
@@ -194,12 +176,6 @@ def test_merge_heads_of_a_transposed_x(student: Student) -> None:
     swapped = numbers(2, 4, 3, 5).transpose(1, 2)  # in memory the tokens come before the heads, as after split_heads
     idea = "the order in memory changes nothing"
     expect_solution("the result for a transposed x", student.merge_heads(swapped), shape="(B, T, d_out)", idea=idea)
-
-
-@pytest.mark.example("merge_heads", rule="gradients flow to x")
-def test_gradients_of_merge_heads(student: Student) -> None:
-    """Each number of the result is a number of x, and so is its gradient."""
-    expect_gradients_fit(student.merge_heads, x=numbers(2, 3, 4, 5))
 
 
 # -- head_scores -----------------------------------------------------------------------------------------------------
@@ -269,18 +245,6 @@ def test_head_scores_of_transposed_arguments(student: Student) -> None:
     expect_solution("the scores of transposed arguments", yours, shape="(B, H, T, T)", idea=idea)
 
 
-@pytest.mark.example("head_scores", rule="queries and keys are not changed")
-def test_head_scores_keep_their_arguments(student: Student) -> None:
-    """After the call, queries and keys are the same as before."""
-    expect_arguments_kept(student.head_scores, **queries_and_keys())
-
-
-@pytest.mark.example("head_scores", rule="gradients flow to both")
-def test_gradients_of_head_scores(student: Student) -> None:
-    """The scores depend on queries and keys, and so do their gradients."""
-    expect_gradients_fit(student.head_scores, **queries_and_keys())
-
-
 # -- head_weights ----------------------------------------------------------------------------------------------------
 
 WEIGHED = "softmax of scores / √head_dim over the keys, and no weight for a later token"
@@ -346,18 +310,6 @@ def expect_no_later_weight(weights: torch.Tensor) -> None:
         "instead of -10,000."
     )
     expect_true(not bool((weights.triu(1) > 1e-6).any()), sentence)
-
-
-@pytest.mark.example("head_weights", rule="the scores are not changed")
-def test_head_weights_keep_the_scores(student: Student) -> None:
-    """After the call, the scores are the same as before."""
-    expect_arguments_kept(student.head_weights, scores=numbers(1, 2, 4, 4), head_dim=5)
-
-
-@pytest.mark.example("head_weights", rule="gradients flow to the scores")
-def test_gradients_of_head_weights(student: Student) -> None:
-    """Each score changes the weights of its row, and so do its gradients."""
-    expect_gradients_fit(student.head_weights, scores=numbers(1, 2, 4, 4), head_dim=5)
 
 
 # -- dropout of weights, in both modules -----------------------------------------------------------------------------
@@ -572,24 +524,6 @@ def test_dropout_of_the_wrapper(student: Student) -> None:
         expect_weights_dropped(wrapper)
 
 
-@pytest.mark.example("MultiHeadAttentionWrapper", rule="the inputs are not changed")
-def test_wrapper_keeps_the_inputs(student: Student) -> None:
-    """After the call, the inputs are the same as before."""
-    expect_arguments_kept(set_wrapper(student), inputs=numbers(2, 3, 4))
-
-
-@pytest.mark.example("MultiHeadAttentionWrapper", rule="gradients reach the inputs and the weights of all heads")
-def test_gradients_of_the_wrapper(student: Student) -> None:
-    """The output depends on the inputs and on all weights of all heads, and so do its gradients."""
-    expect_gradients_fit(set_wrapper(student), parameters=list(head_values(3, 4, 2)), inputs=numbers(2, 3, 4) / 2)
-
-
-@pytest.mark.example("MultiHeadAttentionWrapper", rule="works in float64 after .double()")
-def test_wrapper_in_float64(student: Student) -> None:
-    """After .double() the wrapper gives the same output for float64 inputs."""
-    expect_float64(set_wrapper(student), keeps=False, inputs=numbers(2, 3, 4))
-
-
 # -- two_dimensional_output ------------------------------------------------------------------------------------------
 
 
@@ -743,18 +677,6 @@ def test_multi_head_attention_with(student: Student, d_in: int, d_out: int, num_
     expect_solution(f"the output of {num_heads} heads", yours, shape="(B, T, d_out)", idea=ATTENDED)
 
 
-@pytest.mark.example("MultiHeadAttention", rule="no token sees a later one")
-def test_multi_head_attention_sees_no_later_token(student: Student) -> None:
-    """If the last of four tokens changes, the outputs of the first three stay the same, and the last one changes."""
-    attention, inputs = set_attention(student), numbers(2, 4, 5)
-    changed = torch.cat([inputs[:, :3], numbers(2, 1, 5, seed=1)], dim=1)
-    before, after = (expect_shape("the output", attention(one), (2, 4, 8)).float() for one in (inputs, changed))
-    idea = "with another last token the earlier ones keep their outputs"
-    expect_values("the output of the first three tokens", after[:, :3], before[:, :3], shape="(B, 3, d_out)", idea=idea)
-    sentence = "If the last token changes, its own output should change, yours is the same."
-    expect_true(not torch.allclose(after[:, 3], before[:, 3]), sentence)
-
-
 @pytest.mark.example("MultiHeadAttention", rule=LOW_SCORES)
 def test_multi_head_attention_with_very_low_scores(student: Student) -> None:
     """All scores are -10,000 after scaling. A later token has no weight, although its score is not lower."""
@@ -830,26 +752,6 @@ def test_multi_head_attention_refuses_what_does_not_divide(student: Student) -> 
         return expect_module("MultiHeadAttention", made)(x)
 
     expect_indivisible_refused(call)
-
-
-@pytest.mark.example("MultiHeadAttention", rule="the inputs are not changed")
-def test_multi_head_attention_keeps_the_inputs(student: Student) -> None:
-    """After the call, the inputs are the same as before."""
-    expect_arguments_kept(set_attention(student), inputs=numbers(2, 3, 5))
-
-
-@pytest.mark.example(
-    "MultiHeadAttention", rule="gradients reach the inputs, the weights of the four layers and the bias of out_proj"
-)
-def test_gradients_of_multi_head_attention(student: Student) -> None:
-    """The output depends on the inputs and on the parameters of all layers, and so do its gradients."""
-    expect_gradients_fit(set_attention(student), parameters=PARAMETERS, inputs=numbers(2, 3, 5) / 2)
-
-
-@pytest.mark.example("MultiHeadAttention", rule="works in float64 after .double()")
-def test_multi_head_attention_in_float64(student: Student) -> None:
-    """After .double() the module gives the same output for float64 inputs."""
-    expect_float64(set_attention(student), keeps=False, inputs=numbers(2, 3, 5))
 
 
 # -- stack_heads -----------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from grader.testing.contracts import (
     expect_gradients_fit,
 )
 from grader.testing.student import Raised, Student
+from grader.testing.visible_contracts import contract_tests
 
 # -- linear_as_matmul ------------------------------------------------------------------------------------------------
 
@@ -83,24 +84,6 @@ def test_linear_as_matmul_of_rows(student: Student, rows: int) -> None:
     result = student.linear_as_matmul(numbers(rows, 3), numbers(3, 6), numbers(6))
     idea = "each row of x is multiplied by the weight, and then the bias is added"
     expect_solution("the result", result, shape="(m, k)", idea=idea)
-
-
-@pytest.mark.example("linear_as_matmul", rule="float32 and float64 arguments both work")
-def test_linear_as_matmul_in_float64(student: Student) -> None:
-    """Float64 arguments give the same result as float32 ones."""
-    expect_float64(student.linear_as_matmul, keeps=False, **LINEAR)
-
-
-@pytest.mark.example("linear_as_matmul", rule="the arguments are not changed")
-def test_linear_as_matmul_keeps_its_arguments(student: Student) -> None:
-    """After the call, x, the weight and the bias are the same as before."""
-    expect_arguments_kept(student.linear_as_matmul, **LINEAR)
-
-
-@pytest.mark.example("linear_as_matmul", rule="gradients flow to x, to the weight and to the bias")
-def test_gradients_of_linear_as_matmul(student: Student) -> None:
-    """The result depends on all three arguments, and so do its gradients."""
-    expect_gradients_fit(student.linear_as_matmul, **LINEAR)
 
 
 # -- sinusoidal_encoding ---------------------------------------------------------------------------------------------
@@ -192,14 +175,6 @@ def test_sinusoidal_encoding_of_positions(student: Student, num_positions: int) 
     expect_solution("the last row", encoding[-1], shape="(d_model,)", idea=idea)
 
 
-@pytest.mark.example("sinusoidal_encoding", rule="an odd d_model raises ValueError or AssertionError")
-@pytest.mark.parametrize("d_model", [pytest.param(1, id="1"), pytest.param(5, id="5"), pytest.param(11, id="11")])
-def test_sinusoidal_encoding_refuses_an_odd_width_of(student: Student, d_model: int) -> None:
-    """An odd number of columns cannot form pairs, so it raises ValueError or AssertionError."""
-    idea = f"{d_model} columns do not make pairs"
-    expect_error(f"`d_model = {d_model}`", student.sinusoidal_encoding, 4, d_model, idea=idea)
-
-
 # -- add_positions ---------------------------------------------------------------------------------------------------
 
 ADDED = "row t of the encoding is added to token t of each sequence"
@@ -248,25 +223,6 @@ def test_add_positions_refuses_an_odd_width_of(student: Student, d: int) -> None
     fail(f"{refused}, because {d} features do not make pairs. Yours raises no error.")
 
 
-@pytest.mark.example("add_positions", rule="the result keeps the dtype of x, float32 or float64")
-def test_add_positions_keeps_the_dtype(student: Student) -> None:
-    """The result is float32 for float32, and float64, with the same numbers, for float64."""
-    expect_float64(student.add_positions, x=numbers(2, 3, 6))
+# -- properties of several exercises, from contracts.json ------------------------------------------------------------
 
-
-@pytest.mark.example("add_positions", rule="x may be non-contiguous, for example the result of a transpose")
-def test_add_positions_to_a_transposed_x(student: Student) -> None:
-    """A transposed x has the same numbers in another order in memory, and gives the same result."""
-    expect_any_layout(student.add_positions, x=numbers(2, 3, 6))
-
-
-@pytest.mark.example("add_positions", rule="x is not changed")
-def test_add_positions_keeps_x(student: Student) -> None:
-    """After the call, x is the same as before."""
-    expect_arguments_kept(student.add_positions, x=numbers(2, 3, 6))
-
-
-@pytest.mark.example("add_positions", rule="gradients flow to x")
-def test_gradients_of_add_positions(student: Student) -> None:
-    """Each number of x changes its own number of the result."""
-    expect_gradients_fit(student.add_positions, x=numbers(2, 3, 6))
+test_contract = contract_tests(__file__)

@@ -83,12 +83,6 @@ def test_project_qkv_of_tokens(student: Student, tokens: int) -> None:
 PROJECTED = dict(zip(("inputs", *NAMES), (numbers(4, 3), *matrices(3, 2)), strict=True))
 
 
-@pytest.mark.example("project_qkv", rule="float32 and float64 arguments both work")
-def test_project_qkv_in_float64(student: Student) -> None:
-    """Float64 arguments give the same projections as float32 ones."""
-    expect_float64(student.project_qkv, keeps=False, **PROJECTED)
-
-
 # -- scaled_dot_product_attention ------------------------------------------------------------------------------------
 
 SCALED = "softmax of queries · keysᵀ / √d_k over the keys, one row for each query"
@@ -240,24 +234,6 @@ def test_self_attention_v1_of_tokens(student: Student, tokens: int) -> None:
     expect_solution(f"the output for T = {tokens}", output, shape="(T, d_out)", idea=ATTENDED)
 
 
-@pytest.mark.example("SelfAttention_v1", rule="gradients reach all three parameters and the inputs")
-def test_gradients_of_self_attention_v1(student: Student) -> None:
-    """The output depends on the inputs and on all three matrices, and so do its gradients."""
-    expect_gradients_fit(attention_v1(student), parameters=NAMES, inputs=numbers(4, 3))
-
-
-@pytest.mark.example("SelfAttention_v1", rule="works in float64 after .double()")
-def test_self_attention_v1_in_float64(student: Student) -> None:
-    """After .double() the module gives the same outputs for float64 inputs."""
-    expect_float64(attention_v1(student), keeps=False, inputs=numbers(4, 3))
-
-
-@pytest.mark.example("SelfAttention_v1", rule="the inputs are not changed")
-def test_self_attention_v1_keeps_its_inputs(student: Student) -> None:
-    """After the call, the inputs are the same as before."""
-    expect_arguments_kept(attention_v1(student), inputs=numbers(4, 3))
-
-
 @pytest.mark.example(
     "SelfAttention_v2",
     rule=[
@@ -317,25 +293,6 @@ def test_self_attention_v2_adds_the_bias_of(student: Student, name: str) -> None
     attention.set({f"{one}.bias": torch.zeros(2) for one in NAMES} | {f"{name}.bias": torch.tensor([1.5, -0.5])})
     idea = f"{name}(inputs) is inputs @ {name}.weight.T + {name}.bias"
     expect_solution(f"the output with a bias in {name}", attention(numbers(4, 3)), shape="(T, d_out)", idea=idea)
-
-
-@pytest.mark.example("SelfAttention_v2", rule="gradients reach the inputs and the weights of the three layers")
-def test_gradients_of_self_attention_v2(student: Student) -> None:
-    """The output depends on the inputs and on all three weights, and so do its gradients."""
-    weights = [f"{name}.weight" for name in NAMES]
-    expect_gradients_fit(attention_v2(student), parameters=weights, inputs=numbers(4, 3))
-
-
-@pytest.mark.example("SelfAttention_v2", rule="works in float64 after .double()")
-def test_self_attention_v2_in_float64(student: Student) -> None:
-    """After .double() the module gives the same outputs for float64 inputs."""
-    expect_float64(attention_v2(student), keeps=False, inputs=numbers(4, 3))
-
-
-@pytest.mark.example("SelfAttention_v2", rule="the inputs are not changed")
-def test_self_attention_v2_keeps_its_inputs(student: Student) -> None:
-    """After the call, the inputs are the same as before."""
-    expect_arguments_kept(attention_v2(student), inputs=numbers(4, 3))
 
 
 # -- transfer_weights ------------------------------------------------------------------------------------------------
@@ -501,19 +458,6 @@ def test_dot_product_variance_over_few_pairs(student: Student) -> None:
         "measure it over `samples` pairs, drawn in this call."
     )
     expect_true(spread > 1, sentence)
-
-
-@pytest.mark.example(
-    "dot_product_variance",
-    rule=[
-        "with a generator, every random draw comes from it and advances it",
-        "with the same generator state the result is the same",
-        "without a generator, torch's global generator is used, and it advances too",
-    ],
-)
-def test_dot_product_variance_draws_from_the_generator(student: Student) -> None:
-    """All vectors are drawn from the generator, or from torch's global one if none is given."""
-    expect_generator_used(student, lambda **options: torch.tensor(variances(student, 6, 9, **options)))
 
 
 # -- properties of several exercises, from contracts.json ------------------------------------------------------------

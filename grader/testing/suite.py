@@ -298,7 +298,7 @@ def right_results(
     *draws: Mapping[str, Any],
     ask: Asking | None = None,
     keeps_dtype: bool = False,
-    visible: str = "",
+    visible: str | None = None,
 ) -> Part:
     """Declare that results are right.
 
@@ -309,7 +309,8 @@ def right_results(
         draws: What the function that draws a call is given each time, such as a size or a dtype; by default nothing.
         ask: Draws the calls; by default that of the contract.
         keeps_dtype: Whether each result should have the dtype of its draw.
-        visible: What the visible counterpart checks: "layout" or "alone"; by default "float64" if a draw has a dtype.
+        visible: What the visible counterpart checks: "layout", "alone" or "" for nothing; by default "float64" if a
+            draw has a dtype.
     """
 
     def check(shared: Asking, student: Student, fresh: Fresh) -> None:
@@ -319,7 +320,8 @@ def right_results(
                 for one in result if isinstance(result, tuple | list) else (result,):
                     expect_dtype(one, draw["dtype"])
 
-    visible = visible or ("float64" if any("dtype" in draw for draw in draws) else "")
+    if visible is None:
+        visible = "float64" if any("dtype" in draw for draw in draws) else ""
     return Part(name, words, sentence, check, visible, _line(), keeps_dtype)
 
 

@@ -184,5 +184,7 @@ def _named(values: Mapping[str, Any]) -> str:
 
 
 def _joined(result: Any) -> torch.Tensor:
-    """Return all numbers of a result in one tensor."""
-    return torch.cat([one.flatten().double() for one in tensors_of(result)])
+    """Return all numbers of a result in one tensor, also if they are not in tensors."""
+    parts = result if isinstance(result, tuple | list) else (result,)
+    found = tensors_of([torch.tensor(one) if isinstance(one, int | float) else one for one in parts])
+    return torch.cat([one.flatten().double() for one in found])

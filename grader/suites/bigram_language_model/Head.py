@@ -39,11 +39,12 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
 from grader.testing.suite import (
+    Example,
     contract,
     kept_arguments,
     later_tokens_unseen,
@@ -192,7 +193,8 @@ test_contract = contract(
     # More texts than block_size, which limits only the tokens.
     right_results(
         "each_text_on_its_own", "each text of the batch is computed separately",
-        "In a batch of several texts each text should be computed separately.", {"texts": B, "copies": T}),
+        "In a batch of several texts each text should be computed separately.",
+        {"texts": B, "copies": T}, visible="alone"),
     right_results(
         "any_number_of_tokens_up_to_block_size", "any number of tokens up to block_size, including one",
         "A head should work for texts as long as block_size and for shorter ones, down to a single token.",
@@ -209,6 +211,9 @@ test_contract = contract(
     kept_arguments(
         "the_head_leaves_the_inputs_alone", "the inputs are not changed",
         "The output should be correct, and the call should not change the inputs.", "The inputs were changed."),
+    example=Example({"inputs": numbers(4, 3, 3)}, made={"n_embd": 3, "head_size": 5, "block_size": 3, "dropout": 0.0},
+                    parameters={f"{name}.weight": numbers(5, 3, seed=seed) / 2
+                                for seed, name in enumerate(LAYERS.values())}),
 )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import asking, contract, refusals, rule
+from grader.testing.suite import Example, asking, contract, refusals, rule
 
 
 def ids_of(ids: object, text: str) -> list[object]:
@@ -74,7 +74,10 @@ test_contract = contract(
         "unknown_characters_are_refused",
         "a character that is not in the vocabulary raises ValueError or AssertionError",
         "If a character is not in the vocabulary, there should be a ValueError or an AssertionError.",
-        {"text": "{}z"}, {"text": "b{}"}, {"text": "{0}A{0}"}),
+        {"text": "{}z"}, {"text": "b{}"}, {"text": "{0}A{0}"},
+        shown=({"text": "dog"}, {"text": "Cat"}, {"text": "tax"}, {"text": "2 cats"}),
+        because="a character of it is not in the vocabulary"),
+    example=Example({"text": "cat", "vocabulary": ["\n", *" acehst"]}, also={"kept": "vocabulary is not changed"}),
 )  # fmt: skip
 
 

@@ -100,7 +100,9 @@ test_contract = contract(
     kept_arguments(
         "flattening_leaves_its_arguments_alone", "logits and targets are not changed",
         "The flat tensors should be correct, and the call should not change logits or targets.", *CHANGED_FLAT),
-    example=Example({"logits": numbers(2, 3, 4), "targets": torch.tensor([[1, 0, 3], [2, 1, 0]])}),
+    example=Example({"logits": numbers(2, 3, 4), "targets": torch.tensor([[1, 0, 3], [2, 1, 0]])},
+                    also={"gradients": "gradients flow to the logits",
+                          "layout": "logits and targets may be non-contiguous, for example the result of a transpose"}),
 )  # fmt: skip
 
 

@@ -175,7 +175,8 @@ test_contract = contract(
     kept_arguments(
         "the_data_is_left_alone", "data is not changed",
         "The result should be tokens of the data, and the call should not change the data.", "The data was changed."),
-    example=Example({"data": torch.arange(20, 30), "block_size": 4, "batch_size": 3}),
+    # So many rows that two draws are never the same.
+    example=Example({"data": torch.arange(20, 30), "block_size": 1, "batch_size": 40}),
 )  # fmt: skip
 
 

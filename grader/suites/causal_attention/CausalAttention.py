@@ -67,11 +67,12 @@ from grader.testing.checks import (
     oracle_gradients,
     set_layers,
 )
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
 from grader.testing.suite import (
+    Example,
     contract,
     kept_arguments,
     later_tokens_unseen,
@@ -222,7 +223,8 @@ test_contract = contract(
     # More texts than context_length, which does not limit the batch.
     right_results(
         "each_text_of_the_batch_on_its_own", "each text of the batch is computed separately",
-        "In a batch of several texts each text should be computed separately.", {"texts": B, "copies": T}),
+        "In a batch of several texts each text should be computed separately.",
+        {"texts": B, "copies": T}, visible="alone"),
     right_results(
         "any_number_of_tokens_up_to_context_length", "any number of tokens up to context_length, including one",
         "The module should work for texts as long as context_length and for shorter ones, down to a single token.",
@@ -231,7 +233,7 @@ test_contract = contract(
         "inputs_with_another_memory_layout",
         "the inputs may be non-contiguous, for example the result of a transpose",
         "The output should be correct if the inputs are non-contiguous, for example the result of a transpose.",
-        {"texts": B, "is_view": True}),
+        {"texts": B, "is_view": True}, visible="layout"),
     steady_results(
         "nothing_is_dropped_in_eval_mode", "in eval mode nothing is dropped",
         "In eval mode the output should be exact, for any dropout of the module.",
@@ -246,6 +248,8 @@ test_contract = contract(
     kept_arguments(
         "causal_attention_leaves_the_inputs_alone", "the inputs are not changed",
         "The output should be correct, and the call should not change the inputs.", "The inputs were changed."),
+    example=Example({"inputs": numbers(5, 4, 5)}, made={"d_in": 5, "d_out": 6, "context_length": 4, "dropout": 0.0},
+                    parameters={f"{name}.weight": numbers(6, 5, seed=seed) / 4 for seed, name in enumerate(MATRICES)}),
 )  # fmt: skip
 
 

@@ -17,16 +17,13 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.testing.draws import (
-    Fresh,
-    expect_count,
-    expect_own_draws,
-)
+from grader.testing.draws import Fresh, expect_count, expect_own_draws, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, alike, draws_from_generator, probe, refusal, shares
 from grader.testing.student import Student
 from grader.testing.suite import (
     IN_BOTH_DTYPES,
+    Example,
     asking,
     contract,
     generator_draws,
@@ -172,15 +169,18 @@ test_contract = contract(
            lambda _: lambda weights, _p: weights, expect_weights_kept, is_unique=False),
     right_results(
         "dropout_of_either_dtype", "float32 and float64 weights both work",
-        "Some weights should be dropped and others kept, for float32 and for float64.", *IN_BOTH_DTYPES),
+        "Some weights should be dropped and others kept, for float32 and for float64.", *IN_BOTH_DTYPES, visible=""),
     refusals(
         "a_negative_p_is_refused", "a negative p raises ValueError or AssertionError",
         "A p below zero is not a probability, and should raise ValueError or AssertionError.",
-        {"p": -0.1}, {"p": -2}, ask=DROPPING),
+        {"p": -0.1}, {"p": -2}, ask=DROPPING,
+        shown=({"p": -0.25}, {"p": -1}), because="no probability is below 0"),
     refusals(
         "a_p_of_one_or_more_is_refused", "p ≥ 1 raises ValueError or AssertionError",
         "If p is one or larger, the function should raise ValueError or AssertionError.",
-        {"p": 1.5}, {"p": 1.0}, {"p": 1}, ask=DROPPING),
+        {"p": 1.5}, {"p": 1.0}, {"p": 1}, ask=DROPPING,
+        shown=({"p": 1.0}, {"p": 1.2}, {"p": 2}),
+        because="the kept weights would be divided by zero or by a negative number"),
     *generator_draws(
         "dropped weights", "a_generator_is_drawn_from_and_advances", "the_same_generator_state_drops_the_same_weights",
         "without_a_generator_the_global_one_is_used", ask=DROPPING),
@@ -188,6 +188,7 @@ test_contract = contract(
         "dropout_leaves_the_weights_alone", "the weights are not changed",
         "Weights should be dropped in the result, and the call should not change its argument, the weights.",
         "The argument, the weights, was changed."),
+    example=Example({"weights": numbers(9, 8) + 2.5, "p": 0.5}),
 )  # fmt: skip
 
 

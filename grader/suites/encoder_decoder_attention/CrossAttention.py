@@ -23,11 +23,11 @@ from grader.testing.checks import (
     oracle_gradients,
     set_layers,
 )
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, layers, probe, set_drawn_layers
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import rule
+from grader.testing.suite import Example, rule
 
 # D_OUT is not 4, whose half is its square root. A batch has no more tokens than features.
 T_Q, T_K, D_OUT, D_QUERY, D_CONTEXT = 4, 6, 7, 12, 13
@@ -365,6 +365,17 @@ def test_cross_attention_leaves_its_arguments_alone(student: Student, fresh: Fre
     expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
     for name, argument, before in zip(("x", "context", "padding_mask"), after, (x, context, padding_mask), strict=True):
         expect_same(argument, before, f"{name} was changed.")
+
+
+EXAMPLE = Example(
+    {"x": numbers(2, 3, 4, seed=5), "context": numbers(2, 5, 7, seed=6),
+     "padding_mask": torch.tensor([[0, 0, 0, 1, 0], [1, 0, 1, 0, 0]]).bool()},
+    made={"d_query": 4, "d_context": 7, "d_out": 6},
+    parameters={f"{name}.weight": numbers(6, 4 if name == "W_query" else 7, seed=seed) / 4
+                for seed, name in enumerate(MATRICES)},
+    also={"kept": "x, context and padding_mask are not changed",
+          "gradients": "gradients reach x, context and the weights of the three layers",
+          "float64": "works in float64 after .double()"})  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -73,12 +73,13 @@ from grader.testing.checks import (
     expect_values,
     set_layers,
 )
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import Replacements, mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, refusal, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
 from grader.testing.suite import (
     OUTPUTS,
+    Example,
     Given,
     contract,
     kept_arguments,
@@ -368,6 +369,12 @@ test_contract = contract(
     kept_arguments(
         "multi_head_attention_leaves_the_inputs_alone", "the inputs are not changed",
         "The output should be correct, and the call should not change the inputs.", "The inputs were changed."),
+    example=Example({"inputs": numbers(2, 4, 5) / 2},
+                    made={"d_in": 5, "d_out": 8, "context_length": 11, "dropout": 0.0, "num_heads": 2},
+                    parameters={**{f"{name}.weight": numbers(8, 5, seed=seed) for seed, name in enumerate(LAYERS)},
+                                "out_proj.weight": numbers(8, 8, seed=3), "out_proj.bias": numbers(8, seed=4)},
+                    also={"gradients": "gradients reach the inputs, the weights of the four layers and the bias of "
+                                       "out_proj"}),
 )  # fmt: skip
 
 

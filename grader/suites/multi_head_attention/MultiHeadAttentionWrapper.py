@@ -44,11 +44,11 @@ from grader.testing.checks import (
     no_parameter,
     set_layers,
 )
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import rule
+from grader.testing.suite import Example, rule
 
 
 def wrapper_made(student: Student, heads: int, dropout: float = 0.0, d_in: int = D_IN, **options: bool) -> RemoteObject:
@@ -205,6 +205,14 @@ def test_the_wrapper_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> 
     output, [after] = expect_values(wrapper.with_arguments(inputs), 2)
     expect_close(output, side_by_side(student, inputs, weights), "The outputs")
     expect_same(after, inputs, "The inputs were changed.")
+
+
+EXAMPLE = Example({"inputs": numbers(2, 3, 4) / 2},
+                  made={"d_in": 4, "d_out": 2, "context_length": 8, "dropout": 0.0, "num_heads": 3},
+                  parameters={f"{name}.weight": numbers(2, 4, seed=seed) for seed, name in enumerate(head_layers(3))},
+                  also={"gradients": "gradients reach the inputs and the weights of all heads",
+                        "float64": "works in float64 after .double()",
+                        "kept": "the inputs are not changed"})  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

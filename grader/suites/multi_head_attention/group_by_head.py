@@ -46,7 +46,7 @@ test_contract = contract(
     kept_arguments(
         "grouping_leaves_x_alone", "x is not changed",
         "The result should be grouped by head, and the call should not change x.", "x was changed."),
-    example=Example({"x": numbers(2, 4, 3, 5)}),
+    example=Example({"x": numbers(2, 4, 3, 5)}, also={"gradients": "gradients flow to x"}),
 )  # fmt: skip
 
 

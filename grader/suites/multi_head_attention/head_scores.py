@@ -19,10 +19,10 @@ from grader.suites.multi_head_attention.shared import (
     dot_products,
 )
 from grader.testing.checks import expect_close, expect_same, expect_tensor, expect_true, expect_values
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.student import Student
-from grader.testing.suite import asking, contract, right_gradients, rule
+from grader.testing.suite import Example, asking, contract, right_gradients, rule
 
 
 @rule("each score is the dot product of a query with a key of the same head, not yet scaled")
@@ -69,6 +69,8 @@ test_contract = contract(
     right_gradients(
         "gradients_of_scores", "gradients flow to both",
         "Gradients of the scores should flow to the queries and to the keys."),
+    example=Example({"queries": numbers(2, 3, 4, 5), "keys": numbers(2, 3, 4, 5, seed=1)},
+                    also={"kept": "queries and keys are not changed"}),
 )  # fmt: skip
 
 

@@ -42,11 +42,11 @@ from grader.suites.multi_head_attention.shared import (
     weighing,
 )
 from grader.testing.checks import expect_close, expect_same, expect_tensor, expect_true, expect_values
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, probe
 from grader.testing.student import Student
-from grader.testing.suite import asking, contract, right_gradients, rule
+from grader.testing.suite import Example, asking, contract, right_gradients, rule
 
 
 @rule("no token gives weight to a later one")
@@ -105,6 +105,7 @@ test_contract = contract(
     # The scores of the future are up to 10,000 ahead.
     probe=lambda fresh, b=B, h=H, t=T, d=HEAD_DIM: [
         fresh(b, h, t, t) + 10.0 ** fresh.order(5)[0] * torch.ones(t, t).triu(1), d],
+    example=Example({"scores": numbers(1, 2, 4, 4), "head_dim": 5}, also={"kept": "the scores are not changed"}),
 )  # fmt: skip
 
 

@@ -48,7 +48,7 @@ test_contract = contract(
     kept_arguments(
         "merging_leaves_x_alone", "x is not changed", "The result should be merged, and the call should not change x.",
         "x was changed."),
-    example=Example({"x": numbers(2, 3, 4, 5)}),
+    example=Example({"x": numbers(2, 3, 4, 5)}, also={"gradients": "gradients flow to x"}),
 )  # fmt: skip
 
 

@@ -68,7 +68,7 @@ test_contract = contract(
     kept_arguments(
         "splitting_leaves_x_alone", "x is not changed",
         "The result should be split into heads, and the call should not change x.", "x was changed."),
-    example=Example({"x": numbers(2, 3, 8), "num_heads": 4}),
+    example=Example({"x": numbers(2, 3, 8), "num_heads": 4}, also={"gradients": "gradients flow to x"}),
 )  # fmt: skip
 
 

@@ -29,11 +29,11 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import rule
+from grader.testing.suite import Example, rule
 
 
 def encoding_of(student: Student) -> Function:
@@ -120,6 +120,12 @@ def test_adding_positions_leaves_x_alone(student: Student, fresh: Fresh) -> None
     result, [after] = expect_values(student.add_positions.with_arguments(x), 2)
     expect_positions(student, result, x)
     expect_same(after, x, "x was changed.")
+
+
+EXAMPLE = Example({"x": numbers(2, 3, 6)}, keeps_dtype=True,
+                  also={"float64": "the result keeps the dtype of x, float32 or float64",
+                        "layout": "x may be non-contiguous, for example the result of a transpose",
+                        "kept": "x is not changed", "gradients": "gradients flow to x"})  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

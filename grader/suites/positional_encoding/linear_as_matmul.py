@@ -17,11 +17,11 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, probe
 from grader.testing.student import Student
-from grader.testing.suite import rule
+from grader.testing.suite import Example, rule
 
 # All different, so that mixed-up dimensions show. T and D are even: only the tests about odd widths use an odd width.
 M, N, K = 7, 5, 4
@@ -95,6 +95,11 @@ def test_the_linear_layer_leaves_its_arguments_alone(student: Student, fresh: Fr
     expect_close(found - found[0], expected - expected[0], "The differences between rows")
     for argument, before in zip(after, arguments, strict=True):
         expect_same(argument, before, "An argument was changed.")
+
+
+EXAMPLE = Example({"x": numbers(4, 3), "weight": numbers(3, 5), "bias": numbers(5)},
+                  also={"float64": "float32 and float64 arguments both work", "kept": "the arguments are not changed",
+                        "gradients": "gradients flow to x, to the weight and to the bias"})  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from grader.testing.checks import expect_close, expect_tensor, expect_true
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Estimate, Property, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import asking, contract, refusals, rule
+from grader.testing.suite import Example, asking, contract, refusals, rule
 
 NARROW = 4  # two hands: with so few, no mistake makes the angles too large for float32
 
@@ -85,7 +85,9 @@ test_contract = contract(
     refusals(
         "an_odd_width_is_refused", "an odd d_model raises ValueError or AssertionError",
         "An odd d_model should raise ValueError or AssertionError, and an even one should not.",
-        {"d_model": D - 1}, {"d_model": 3}, {"d_model": 1}),
+        {"d_model": D - 1}, {"d_model": 3}, {"d_model": 1},
+        shown=({"d_model": 1}, {"d_model": 5}, {"d_model": 11}), because="these columns do not make pairs"),
+    example=Example({"num_positions": 4, "d_model": 8}),
 )  # fmt: skip
 
 

@@ -32,11 +32,11 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, has_parameters, probe, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import contract, kept_arguments, right_results, rule
+from grader.testing.suite import Example, contract, kept_arguments, right_results, rule
 
 
 @rule("W_query, W_key and W_value are nn.Parameter of shape (d_in, d_out)")
@@ -92,6 +92,9 @@ test_contract = contract(
     kept_arguments(
         "three_matrices_leave_the_inputs_alone", "the inputs are not changed",
         "The output should be correct, and the call should not change the inputs.", "The inputs were changed."),
+    example=Example({"inputs": numbers(4, 3)}, made={"d_in": 3, "d_out": 2},
+                    parameters={name: numbers(3, 2, seed=seed) for seed, name in enumerate(MATRICES, 1)},
+                    also={"gradients": "gradients reach all three parameters and the inputs"}),
 )  # fmt: skip
 
 

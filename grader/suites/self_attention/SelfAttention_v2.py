@@ -36,11 +36,11 @@ from grader.testing.checks import (
     oracle_gradients,
     set_layers,
 )
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, layers, probe, set_drawn_layers
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import contract, kept_arguments, right_results, rule
+from grader.testing.suite import Example, contract, kept_arguments, right_results, rule
 
 BIASES = [f"{name}.bias" for name in MATRICES]
 
@@ -140,6 +140,9 @@ test_contract = contract(
     kept_arguments(
         "three_layers_leave_the_inputs_alone", "the inputs are not changed",
         "The output should be correct, and the call should not change the inputs.", "The inputs were changed."),
+    example=Example({"inputs": numbers(4, 3)}, made={"d_in": 3, "d_out": 2},
+                    parameters={f"{name}.weight": numbers(2, 3, seed=seed) for seed, name in enumerate(MATRICES, 1)},
+                    also={"gradients": "gradients reach the inputs and the weights of the three layers"}),
 )  # fmt: skip
 
 

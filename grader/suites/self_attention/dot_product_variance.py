@@ -15,7 +15,7 @@ from grader.testing.draws import expect_used
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import DEVIATIONS, Draw, Estimate, Property, draws_from_generator, probe
 from grader.testing.student import Student
-from grader.testing.suite import asking, contract, generator_draws, rule
+from grader.testing.suite import Example, asking, contract, generator_draws, rule
 
 # The tolerance of a right answer: let X = q·k for d = d_k features. Given k, X is normal with variance |k|², so
 # E X² = E|k|² = d and E X⁴ = 3 E|k|⁴ = 3 (d² + 2d). The variance of a sample variance over n pairs is about
@@ -95,6 +95,8 @@ test_contract = contract(
            lambda result, _: torch.tensor(two_numbers(result), dtype=torch.float64)),
     *generator_draws(
         "numbers", "", "the_same_generator_state_gives_the_same_result", "without_a_generator_the_global_one_is_used"),
+    example=Example({"d_k": 6, "samples": 9},
+                    also={"generator": "with a generator, every random draw comes from it and advances it"}),
 )  # fmt: skip
 
 

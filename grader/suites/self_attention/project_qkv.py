@@ -75,7 +75,8 @@ test_contract = contract(
         "The projections should be correct, and the call should not change the inputs or the matrices.",
         "An argument was changed."),
     example=Example({"inputs": numbers(4, 3),
-                     **{name: numbers(3, 2, seed=seed) for seed, name in enumerate(MATRICES, 1)}}),
+                     **{name: numbers(3, 2, seed=seed) for seed, name in enumerate(MATRICES, 1)}},
+                    also={"float64": "float32 and float64 arguments both work"}),
 )  # fmt: skip
 
 

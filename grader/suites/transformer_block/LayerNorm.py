@@ -35,11 +35,11 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.testing.draws import Fresh
+from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, has_parameters, probe, set_to
 from grader.testing.student import Failure, RemoteObject, Student
-from grader.testing.suite import rule
+from grader.testing.suite import Example, rule
 
 
 def set_parameters(norm: RemoteObject, values: Weights) -> Weights:
@@ -208,6 +208,12 @@ def test_layer_norm_leaves_x_alone(student: Student, fresh: Fresh) -> None:
     output, [after] = expect_values(plain_norm(student).with_arguments(x), 2)
     expect_variances_near_one(expect_tensor(output, x.shape))
     expect_same(after, x, "x was changed.")
+
+
+EXAMPLE = Example({"x": numbers(2, 3, 5)}, keeps_dtype=True, made={"emb_dim": 5},
+                  also={"kept": "x is not changed",
+                        "float64": "the dtype is kept: float32 stays float32 and, after .double(), float64 stays "
+                                   "float64"})  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
