@@ -325,11 +325,16 @@ def right_results(
     return Part(name, words, sentence, check, visible, _line(), keeps_dtype)
 
 
-def right_gradients(name: str, words: str, sentence: str, ask: Asking | None = None) -> Part:
-    """Declare that gradients flow to the float arguments, which come first, and to the parameters of a module."""
+def right_gradients(
+    name: str, words: str, sentence: str, draw: Mapping[str, Any] | None = None, ask: Asking | None = None
+) -> Part:
+    """Declare that gradients flow to the float arguments, which come first, and to the parameters of a module.
+
+    draw: what the function that draws the call is given.
+    """
 
     def check(shared: Asking, student: Student, fresh: Fresh) -> None:
-        given = (ask or shared)(student, fresh)
+        given = (ask or shared)(student, fresh, **(draw or {}))
         _, found = given.call.gradients(*given.arguments)
         floats = list(filter(is_float, given.arguments))
         assert given.right
@@ -340,14 +345,22 @@ def right_gradients(name: str, words: str, sentence: str, ask: Asking | None = N
     return Part(name, words, sentence, check, "gradients", _line(), general=ask)
 
 
-def kept_arguments(name: str, words: str, sentence: str, *changed: str, ask: Asking | None = None) -> Part:
+def kept_arguments(
+    name: str,
+    words: str,
+    sentence: str,
+    *changed: str,
+    draw: Mapping[str, Any] | None = None,
+    ask: Asking | None = None,
+) -> Part:
     """Declare that results are right and all tensors are the same after the call as before.
 
-    changed: what a student reads if one differs: one text for all tensors, or one for each.
+    changed: what a student reads if one differs: one text for all tensors, or one for each. draw: what the function
+    that draws the call is given.
     """
 
     def check(shared: Asking, student: Student, fresh: Fresh) -> None:
-        given = (ask or shared)(student, fresh)
+        given = (ask or shared)(student, fresh, **(draw or {}))
         result, after = given.call.with_arguments(*given.arguments)
         given.expect(result)
         both = zip(after, given.arguments, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -14,20 +14,25 @@ from grader.suites.encoder_decoder_attention.shared import B, Function, Pair, co
 from grader.testing.checks import (
     as_layers,
     expect_close,
-    expect_gradients,
-    expect_same,
     expect_tensor,
     expect_true,
-    expect_values,
     no_parameter,
-    oracle_gradients,
     set_layers,
 )
 from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, layers, probe, set_drawn_layers
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import Example, rule
+from grader.testing.suite import (
+    Asking,
+    Example,
+    asking_module,
+    contract,
+    kept_arguments,
+    right_gradients,
+    right_results,
+    rule,
+)
 
 # D_OUT is not 4, whose half is its square root. A batch has no more tokens than features.
 T_Q, T_K, D_OUT, D_QUERY, D_CONTEXT = 4, 6, 7, 12, 13
@@ -124,7 +129,11 @@ def texts_with(fresh: Fresh, products: list[torch.Tensor], dtype: torch.dtype = 
 
 
 def decisive_texts(
-    fresh: Fresh, batch: int, queries_count: int, keys_count: int, dtype: torch.dtype = torch.float32
+    fresh: Fresh,
+    batch: int = 1,
+    queries_count: int = T_Q,
+    keys_count: int = T_K,
+    dtype: torch.dtype = torch.float32,
 ) -> Arguments:
     """Arguments where one key gets all the weight of each query."""
     steps = steps_back(fresh, queries_count)
@@ -303,14 +312,6 @@ def test_each_element_of_the_batch_has_its_own_padding(student: Student, fresh: 
     expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
 
 
-@rule("each element of the batch is computed separately, with its own padding")
-def test_each_element_of_the_batch_on_its_own(student: Student, fresh: Fresh) -> None:
-    """In a batch, the queries of each element should attend only to its own context."""
-    x, context, matrices = decisive_texts(fresh, B, T_Q, T_K)
-    output = attention_with(student, matrices)(x, context)
-    expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
-
-
 @rule("without a mask, or with a mask that is all False, nothing is padding")
 def test_nothing_is_padding_without_a_mask(student: Student, fresh: Fresh) -> None:
     """Without a mask, or with a mask that is all False, queries should attend to the whole context."""
@@ -321,61 +322,58 @@ def test_nothing_is_padding_without_a_mask(student: Student, fresh: Fresh) -> No
     expect_close(attention(x, context, padding_at((), ())), expected, "The outputs with a mask that is all False")
 
 
-@rule("any number of queries and of tokens in the context, including one")
-def test_any_number_of_queries_and_keys(student: Student, fresh: Fresh) -> None:
-    """There may be any number of queries and of tokens in the context, also a single one."""
-    for queries_count, keys_count in ((1, T_K), (T_Q, 1), (D_OUT, 3)):
-        x, context, matrices = decisive_texts(fresh, 1, queries_count, keys_count)
-        output = attention_with(student, matrices)(x, context)
-        expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
+def layered(student: Student) -> Callable[..., torch.Tensor]:
+    """Return cross-attention as a function of weights as linear layers store them, (d_out, d_in)."""
+
+    def function(
+        x: torch.Tensor, context: torch.Tensor, mask: torch.Tensor | None = None, **weights: torch.Tensor
+    ) -> torch.Tensor:
+        matrices = {name: weights[f"{name}_weight"].mT for name in MATRICES}
+        return cross_attention(student, x, context, **matrices, padding_mask=mask)
+
+    return function
 
 
-@rule("gradients reach x, context and the weights of the three layers")
-def test_gradients_of_cross_attention(student: Student, fresh: Fresh) -> None:
-    """Gradients of the output should reach x, the weights of all layers, and all of context except padding."""
-    x, context, matrices = texts(fresh)
-    padding_mask = padding_at((1, 4), (1, 4))
-    _, found = expect_values(attention_with(student, matrices).gradients(x, context, padding_mask), 2)
+def attending(draw: Callable[..., Arguments]) -> Asking:
+    """Return a function that draws a call of a module. draw: returns x, context and the matrices."""
 
-    def layered(x: torch.Tensor, context: torch.Tensor, **weights: torch.Tensor) -> torch.Tensor:
-        """Take the weights in the shape that linear layers keep, (d_out, d_in)."""
-        turned = {name: weights[f"{name}_weight"].mT for name in MATRICES}
-        return cross_attention(student, x, context, **turned, padding_mask=padding_mask)
+    def with_mask(fresh: Fresh, padding: Sequence[tuple[int, ...]] = (), **named: Any) -> Any:
+        x, context, matrices = draw(fresh, **named)
+        made = [len(matrices["W_query"]), *matrices["W_key"].shape]
+        return made, as_layers(matrices), [x, context, *([padding_at(*padding)] if padding else [])]
 
-    # These are the weights that were set, not those that the module reports.
-    weights = {f"{name}.weight": matrix.mT for name, matrix in matrices.items()}
-    expect_gradients(found, oracle_gradients(layered, [x, context], weights))
+    return asking_module("CrossAttention", with_mask, layered, set_layers)
 
 
-@rule("works in float64 after .double()")
-def test_cross_attention_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the module should take float64 texts and give the correct output."""
-    x, context, matrices = decisive_texts(fresh, 1, T_Q, T_K, torch.float64)
-    output = attention_with(student, matrices, torch.float64)(x, context)
-    expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
-
-
-@rule("x, context and padding_mask are not changed")
-def test_cross_attention_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The output should be correct, and the call should not change x, context or padding_mask."""
-    x, context, matrices = decisive_texts(fresh, 1, T_Q, T_K)
-    padding_mask = padding_at((3, 5))  # the keys there fit no query, hidden or not
-    attention = attention_with(student, matrices)
-    output, after = expect_values(attention.with_arguments(x, context, padding_mask), 2)
-    expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
-    for name, argument, before in zip(("x", "context", "padding_mask"), after, (x, context, padding_mask), strict=True):
-        expect_same(argument, before, f"{name} was changed.")
-
-
-EXAMPLE = Example(
-    {"x": numbers(2, 3, 4, seed=5), "context": numbers(2, 5, 7, seed=6),
-     "padding_mask": torch.tensor([[0, 0, 0, 1, 0], [1, 0, 1, 0, 0]]).bool()},
-    made={"d_query": 4, "d_context": 7, "d_out": 6},
-    parameters={f"{name}.weight": numbers(6, 4 if name == "W_query" else 7, seed=seed) / 4
-                for seed, name in enumerate(MATRICES)},
-    also={"kept": "x, context and padding_mask are not changed",
-          "gradients": "gradients reach x, context and the weights of the three layers",
-          "float64": "works in float64 after .double()"})  # fmt: skip
+test_contract = contract(
+    attending(decisive_texts),
+    right_results(
+        "each_element_of_the_batch_on_its_own",
+        "each element of the batch is computed separately, with its own padding",
+        "In a batch, the queries of each element should attend only to its own context.", {"batch": B}),
+    right_results(
+        "any_number_of_queries_and_keys", "any number of queries and of tokens in the context, including one",
+        "There may be any number of queries and of tokens in the context, also a single one.",
+        {"queries_count": 1}, {"keys_count": 1}, {"queries_count": D_OUT, "keys_count": 3}),
+    right_gradients(
+        "gradients_of_cross_attention", "gradients reach x, context and the weights of the three layers",
+        "Gradients of the output should reach x, the weights of all layers, and all of context except padding.",
+        {"padding": ((1, 4), (1, 4))}, ask=attending(texts)),
+    right_results(
+        "cross_attention_in_float64", "works in float64 after .double()",
+        "After .double() the module should take float64 texts and give the correct output.", {"dtype": torch.float64}),
+    # The keys there fit no query, hidden or not.
+    kept_arguments(
+        "cross_attention_leaves_its_arguments_alone", "x, context and padding_mask are not changed",
+        "The output should be correct, and the call should not change x, context or padding_mask.",
+        "x was changed.", "context was changed.", "padding_mask was changed.", draw={"padding": ((3, 5),)}),
+    example=Example(
+        {"x": numbers(2, 3, 4, seed=5), "context": numbers(2, 5, 7, seed=6),
+         "padding_mask": torch.tensor([[0, 0, 0, 1, 0], [1, 0, 1, 0, 0]]).bool()},
+        made={"d_query": 4, "d_context": 7, "d_out": 6},
+        parameters={f"{name}.weight": numbers(6, 4 if name == "W_query" else 7, seed=seed) / 4
+                    for seed, name in enumerate(MATRICES)}),
+)  # fmt: skip
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
