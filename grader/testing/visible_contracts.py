@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import torch
 
+from grader.testing.checks import expect_true
 from grader.testing.contracts import (
     expect_any_layout,
     expect_arguments_kept,
@@ -187,4 +188,5 @@ def _joined(result: Any) -> torch.Tensor:
     """Return all numbers of a result in one tensor, also if they are not in tensors."""
     parts = result if isinstance(result, tuple | list) else (result,)
     found = tensors_of([torch.tensor(one) if isinstance(one, int | float) else one for one in parts])
+    expect_true(bool(found), "The result is empty.")
     return torch.cat([one.flatten().double() for one in found])
