@@ -377,6 +377,7 @@ def refusals(
     sentence: str,
     *draws: Mapping[str, Any],
     ask: Asking | None = None,
+    tries_all: bool = False,
     shown: Sequence[Mapping[str, Any]] = (),
     because: str = "",
 ) -> Part:
@@ -391,6 +392,7 @@ def refusals(
         sentence: What a student reads if it fails.
         draws: What the function that draws a call is given each time.
         ask: Draws the calls; by default that of the contract.
+        tries_all: Whether a call is made after one that is not refused, because the diagnosis needs its result too.
         shown: For the visible counterpart: each time the arguments of the example, or of its class, that are others.
         because: Why these are refused, as a clause.
     """
@@ -405,7 +407,9 @@ def refusals(
                 expect_error(lambda draw=draw: _result((ask or shared)(student, fresh, **draw)), where)  # type: ignore[misc]
             except CheckFailed as failure:
                 failures.append(failure)
-        if failures:  # only after all calls: a diagnosis needs the results of each of them
+                if not tries_all:
+                    break
+        if failures:
             raise failures[0]
 
     visible = {"changed": shown, "because": because}

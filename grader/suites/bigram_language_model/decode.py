@@ -66,12 +66,12 @@ test_contract = contract(
     refusals(
         "ids_that_are_too_large_are_refused", "an id of V or more raises ValueError or AssertionError",
         "For V characters, an id of V or more should raise a ValueError or an AssertionError.",
-        {"last": [9]}, {"first": [9]}, {"last": [4]},
+        {"last": [9]}, {"first": [9]}, {"last": [4]}, tries_all=True,
         shown=({"ids": [3, 8]}, {"ids": [8, 3]}, {"ids": [3, 30, 3]}), because="8 characters have the ids 0 to 7"),
     refusals(
         "negative_ids_are_refused", "a negative id raises ValueError or AssertionError too",
         "A negative id should raise a ValueError or an AssertionError, because ids do not count from the end.",
-        {"last": [-9]}, {"first": [-1]}, {"last": [-1]},
+        {"last": [-9]}, {"first": [-1]}, {"last": [-1]}, tries_all=True,
         shown=({"ids": [3, -1]}, {"ids": [-8, 3]}, {"ids": [3, -30, 3]}), because="8 characters have the ids 0 to 7"),
     example=Example({"ids": [3, 2, 7], "vocabulary": ["\n", *" acehst"]},
                     also={"kept": "ids and vocabulary are not changed"}),
