@@ -30,11 +30,19 @@ SOFTMAX_TWICE = (
     "Softmax is applied twice. The second softmax gets only numbers between zero and one: its weights are nearly "
     "equal, and the hidden zeros get weight again."
 )
+SUMS_IN_A_ROW = (
+    "The softmax by hand divides by the sums of other rows: `sum` removed the dimension. With `keepdim=True` each row "
+    "is divided by its own sum."
+)
 TEN_THOUSAND = (
     "The future is hidden by a number such as -10,000. Other scores may be as low, and then the future has weight. "
     "Minus infinity, or a number as low as -1e9, is below all scores."
 )
 TWENTIETH = "The exponent is `.05`, so the divisor is nearly one. A square root is the power `0.5`."
+VALUES_AS_KEYS = (
+    "The queries are compared with the values, as if these were keys. A key is what a token is found by, and has its "
+    "own weights."
+)
 ZEROS_HIDDEN = (
     "A visible score of exactly zero is hidden too, because the code hides all zeros, for example after `tril` or a "
     "product with a mask. Zero is a normal score: choose what to hide by its position."

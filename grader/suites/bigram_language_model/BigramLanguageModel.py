@@ -254,6 +254,10 @@ MISCONCEPTIONS = [
         replace("return logits, None", "return logits").replace("logits, _ =", "logits ="),
         "Without targets, only the logits are returned. forward always returns two results: logits, and the loss or "
         "None. Otherwise a caller who unpacks two results gets an error or wrong tensors."),
+    mistake("loss_before_logits",
+        replace("logits, None", "None, logits")
+        .replace(f"logits, {LOSS}", f"{LOSS}, logits")
+        .replace("logits, _ =", "_, logits ="), "The loss comes before the logits. forward returns the logits first."),
     mistake("targets_required", replace("targets: torch.Tensor | None = None", "targets"),
         "A call without targets ends in an error, because they have no default. They are optional: keep the default "
         "of the stub, None."),
@@ -270,6 +274,10 @@ MISCONCEPTIONS = [
     mistake("calls_with_targets_fail", replace("targets is None", "not targets"),
         "Every call with targets ends in an error. If it is about a bool value: `if targets:` does not work for a "
         "tensor, compare with None. If it is about shapes: the loss takes flat logits (B · T, V) and flat targets."),
+    mistake("loss_without_softmax",
+        replace(LOSS, "nn.functional.nll_loss(*flatten_for_cross_entropy(logits, targets))"),
+        "The loss uses the logits as if they were logarithms of probabilities: the softmax is missing. The negative "
+        "log-likelihood of PyTorch does not contain it, cross-entropy does."),
     mistake("predictions_torn_by_view",
         replace(LOSS, "nn.functional.cross_entropy(logits.reshape(len(idx), -1, idx.shape[1]), targets)"),
         "`view` and `reshape` only cut the rows at other positions: `logits.view(B, V, T)` mixes the predictions. If "
@@ -285,6 +293,9 @@ MISCONCEPTIONS = [
     mistake("softmax_over_the_texts", replace("dim=-1", "dim=0"),
         "Softmax runs over the texts (dim=0), so the probabilities of one text depend on the others. They should sum "
         "to one over the V kinds: dim=-1."),
+    mistake("softmax_over_the_tokens", replace("logits[:, -1], dim=-1)", "logits, dim=1)[:, -1]"),
+        "Softmax runs over the tokens of the prompt (dim=1), before the last one is chosen. The probabilities should "
+        "sum to one over the V kinds: dim=-1."),
     mistake("softmax_forgotten_in_model", replace("torch.softmax(logits[:, -1], dim=-1)", "logits[:, -1]"),
         "The logits are used for the draw directly. They are not probabilities, and some are negative: apply softmax "
         "first."),

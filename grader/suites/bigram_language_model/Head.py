@@ -220,6 +220,7 @@ test_contract = contract(
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
 MASKED = "scores.masked_fill(self.future[:num_tokens, :num_tokens], -torch.inf)"
+SOFTMAX_LINE = "torch.softmax(scores, dim=-1)"
 SOFTMAX = "torch.softmax(scores, dim=-1)"
 NOT_DROPPED = replace(f"self.dropout({SOFTMAX})", SOFTMAX)
 
@@ -242,6 +243,9 @@ MISCONCEPTIONS = [
     mistake("multiplied_by_the_root", replace("/ head_size", "* head_size"),
         "The scores are multiplied by the root of head_size. Wider heads have larger dot products, so make them "
         "smaller: `* head_size**-0.5`, with a minus, or divide."),
+    mistake("scaled_after_softmax", replace(" / head_size**0.5", "").replace("dim=-1)", "dim=-1) / head_size**0.5"),
+        "The weights are divided after the softmax. Then they no longer sum to one, and their ratios stay the same. "
+        "Scale the scores, before softmax."),
     mistake("keys_reshaped", replace("keys.transpose(-2, -1)", "keys.reshape(len(keys), head_size, num_tokens)"),
         "`view` and `reshape` keep the order of the numbers and only cut the rows at other positions, so the keys "
         "are mixed up. `transpose` swaps two dimensions."),
@@ -258,6 +262,9 @@ MISCONCEPTIONS = [
     mistake("past_hidden", replace("triu(diagonal=1)", "tril(diagonal=-1)"),
         "The mask is inverted: the past is hidden and the future is visible. The future is to the right of the "
         "diagonal."),
+    mistake("past_and_present_hidden", replace("triu(diagonal=1)", "tril()"),
+        "The mask is inverted, and the diagonal is hidden too. A token sees itself and its past. The last token of a "
+        "text of block_size tokens sees nothing here, so its weights are not numbers."),
     mistake("diagonal_hidden_too", replace("diagonal=1", "diagonal=0"),
         "The diagonal is hidden too. A token sees itself, and the first token sees nothing else: its row would be "
         "all minus infinity, and its weights not numbers."),
@@ -267,6 +274,10 @@ MISCONCEPTIONS = [
     mistake("masked_after_softmax", replace(MASKED, "scores").replace("dim=-1)", "dim=-1).tril()"),
         "The future is set to zero after the softmax, so it is still in the sum inside softmax, and the weights of "
         "the past do not sum to one. Hide it before."),
+    mistake("zero_times_infinity_in_head",
+        replace(MASKED, "scores + self.future[:num_tokens, :num_tokens] * -torch.inf"),
+        "All outputs are NaN: a mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN, "
+        "or the mask hides everything. Fill only the future's entries: `masked_fill`, or `torch.where`."),
     mistake("mask_not_cut", replace("[:num_tokens, :num_tokens]", ""),
         "Only texts of exactly block_size tokens work. That is the longest text allowed. Read T, the number of "
         "tokens, from the inputs, and use the upper left corner of the mask, `self.mask[:T, :T]`."),
@@ -281,6 +292,9 @@ MISCONCEPTIONS = [
     mistake("minus_ten_thousand_in_head", replace("-torch.inf", "-1e4"),
         "The future is hidden by a number such as -10,000. Other scores may be as low, and then the future has "
         "weight. Minus infinity, or a number as low as -1e9, is below all scores."),
+    mistake("past_averaged", replace("head_size**0.5", "head_size**0.5 * 0"),
+        "The past is averaged: all visible tokens have the same weight, whatever queries and keys are. That was the "
+        "running mean; here the dot products decide."),
     mistake("softmax_over_the_queries", replace("dim=-1", "dim=1"),
         "Softmax runs over the queries. The weights of each query should sum to one over the keys: dim=-1."),
     mistake("softmax_over_the_queries_scaled_by_n_embd",
@@ -288,6 +302,9 @@ MISCONCEPTIONS = [
         "Softmax runs over the queries, and the scores are divided by √n_embd. The weights of each query should sum "
         "to one over the keys, dim=-1, and the width of queries and keys is head_size. Such a softmax shows each "
         "token its future, whatever the mask is."),
+    mistake("softmax_taken_twice_in_head", replace(SOFTMAX_LINE, f"torch.softmax({SOFTMAX_LINE}, dim=-1)"),
+        "Softmax is applied twice. The second one gets weights, and the zeros of the future among them: the "
+        "exponential of zero is one, so the future is visible again."),
     mistake("softmax_forgotten_in_head", replace(SOFTMAX, "scores"),
         "The masked scores are used as weights directly, and minus infinity makes every sum infinite. Apply softmax "
         "first: it makes them positive, and zero for the future."),
@@ -315,6 +332,9 @@ MISCONCEPTIONS = [
     mistake("dropout_on_the_outputs", NOT_DROPPED.replace("weights @ values", "self.dropout(weights @ values)"),
         "Dropout acts on the outputs. A transformer does that too, later. But in a head the weights are dropped, "
         "before they are multiplied with the values."),
+    mistake("dropout_on_weights_and_outputs", replace("weights @ values", "self.dropout(weights @ values)"),
+        "Dropout acts twice, on the weights and again on the values or the outputs. In a head only the weights are "
+        "dropped."),
     mistake("rows_renormalized_after_dropout",
         replace("weights @ values", "weights / weights.sum(-1, keepdim=True) @ values"),
         "After dropout the rows are divided by their sum again. They should sum to one only on average: divide the "
@@ -333,13 +353,27 @@ MISCONCEPTIONS = [
         .replace("self.value", "self.W_value", times=2),
         "query, key and value are not found: the layers have other names, one layer does the work of all three, or "
         "`super().__init__()` was not called first. Code that loads weights uses these names."),
+    mistake("layers_the_other_way_round", replace("Linear(n_embd, head_size", "Linear(head_size, n_embd", times=3),
+        "The arguments of nn.Linear are the input width first and the output width second: nn.Linear(n_embd, "
+        "head_size)."),
     mistake("other_arguments_in_head",
         replace("n_embd: int, head_size: int, block_size: int, dropout: float", "head_size: int"),
         "The head cannot be made, because a call got other arguments than it takes. Head takes n_embd, head_size, "
         "block_size and dropout, none of them a global of a notebook: keep the arguments of the stub."),
+    mistake("one_layer_in_use", replace("self.key(x), self.value(x)", "self.query(x), self.query(x)"),
+        "One layer is used in all three roles, and the other two are never used. Query, key and value are learned "
+        "separately."),
     mistake("keys_ask_the_queries", replace("self.query(x), self.key(x)", "self.key(x), self.query(x)"),
         "Queries and keys are swapped. Row i of the scores belongs to query i and contains its dot products with "
         "every key."),
+    mistake("key_layer_unused", replace("self.key(x)", "self.query(x)"),
+        "key is made but never used: queries are compared with queries. Compare each query with the keys, key(x)."),
+    mistake("query_layer_unused", replace("self.query(x), self.key(x)", "self.key(x), self.key(x)"),
+        "query is made but never used: keys are compared with keys. Compare each query, query(x), with the keys."),
+    mistake("keys_and_values_exchanged", replace("self.key(x), self.value(x)", "self.value(x), self.key(x)"),
+        "Keys and values are swapped: queries are compared with the values, and the weights mix the keys."),
+    mistake("keys_handed_over", replace("self.value(x)", "self.key(x)"),
+        "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
     mistake("value_layer_unused", replace("self.value(x)", "x"),
         "value is made but never used: the weights mix the inputs themselves. Mix the values, value(x)."),
     mistake("gradients_switched_off", replace("weights @ values", "(weights @ values).detach()"),

@@ -96,6 +96,7 @@ test_contract = contract(
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
 SHIFTED = "logits - logits.amax(dim=-1, keepdim=True)"
+LOSSES_LINE = "shifted.exp().sum(dim=-1).log() - of_targets"
 OF_ROWS = "shifted.exp().sum(dim=-1).log() - of_targets"
 OF_PROBABILITIES = replace(SHIFTED, "torch.softmax(logits, dim=-1)")
 
@@ -113,6 +114,9 @@ MISCONCEPTIONS = [
     mistake("softmax_over_the_rows", replace(SHIFTED, "logits.log_softmax(dim=0)").replace(OF_ROWS, "-of_targets"),
         "Softmax runs over the predictions instead of the kinds. The V numbers of one row should become "
         "probabilities: dim=-1."),
+    mistake("softmax_over_all_logits", replace("shifted.exp().sum(dim=-1)", "shifted.exp().sum()"),
+        "The sum in the softmax runs over all rows together. Each row is a prediction of its own, and its "
+        "probabilities sum to one: sum over the last dimension."),
     mistake("softmax_forgotten", replace(SHIFTED, "logits").replace(OF_ROWS, "-of_targets"),
         "The logits are used as if they were logarithms of probabilities. They can be any numbers; apply softmax "
         "first."),
@@ -122,6 +126,9 @@ MISCONCEPTIONS = [
     mistake("logarithm_forgotten", OF_PROBABILITIES.replace(OF_ROWS, "-of_targets"),
         "The probabilities themselves are averaged, without a logarithm. With the logarithm, a sure but wrong "
         "prediction gets a very large loss."),
+    mistake("logarithm_of_the_mean", replace(f"({LOSSES_LINE}).mean()", f"-(-({LOSSES_LINE})).exp().mean().log()"),
+        "The probabilities are averaged first, and then the logarithm of the mean is taken. Take the logarithm of "
+        "each row first, and average the logarithms."),
     mistake("logarithm_of_a_softmax", OF_PROBABILITIES.replace(OF_ROWS, "-of_targets.log()"),
         "For large logits a probability is rounded to zero, and its logarithm is infinite. Do not take the logarithm "
         "of a softmax: simplify it on paper, ln Σ exp(z - m) - (z_y - m)."),
@@ -135,6 +142,10 @@ MISCONCEPTIONS = [
         OF_PROBABILITIES.replace(OF_ROWS, "-of_targets.clamp(min=1e-30).log()"),
         "The logarithm is forced to stay finite, for example by adding a small number, so the loss is wrong: with "
         "logits of 1000 and -1000 it should be 2000. First simplify the logarithm of the softmax on paper."),
+    mistake("largest_logit_of_each_column",
+        replace("logits.amax(dim=-1, keepdim=True)", "logits.amax(dim=0, keepdim=True)"),
+        "The largest logit of each column is subtracted, which changes the probabilities. Only a number that is the "
+        "same for a whole row cancels: subtract the largest logit of each row."),
     mistake("largest_logit_subtracted_once", replace("shifted.gather", "logits.gather"),
         "The largest logit is subtracted in the sum, but not from the target's own logit. It cancels only if it is "
         "subtracted from both."),
@@ -149,6 +160,8 @@ MISCONCEPTIONS = [
                 "(shifted @ nn.functional.one_hot(targets, logits.shape[-1]).float().T).diagonal()"),
         "The code makes a float32 matrix, which does not match float64 logits. Make it like the logits: "
         "`dtype=logits.dtype`."),
+    mistake("logits_changed_in_place", replace("shifted = logits - ", "shifted = logits\n    shifted -= "),
+        "The caller's logits were changed: `-=` changes the tensor itself. Write `logits = logits - …`."),
 ]  # fmt: skip
 
 

@@ -120,6 +120,8 @@ MISCONCEPTIONS = [
     mistake("spaces_in_between", replace('"".join', '" ".join'),
         "There is something between the characters that is not in the ids. Join them with nothing between them: "
         "`''.join(…)`."),
+    mistake("zero_refused", replace("0 <= number", "0 < number"),
+        "The id 0 raises an error. It is the index of the first character of the vocabulary."),
     mistake("no_ids_refused", replace("for number in ids:", "for number in ids or [-1]:"),
         "An empty list of ids raises an error. encode gives it for an empty text, so the result should be an empty "
         "text."),

@@ -49,6 +49,11 @@ MISCONCEPTIONS = [
     mistake("features_averaged_too", replace("mean(dim=0)", "mean().expand(x.shape[2])"),
         "The mean runs over the features too, so all features of a token become equal. Average only over the tokens: "
         "`mean(dim=0)` of a text's past."),
+    mistake("texts_averaged_too", replace("text[: token + 1].mean(dim=0)", "x[:, : token + 1].mean(dim=(0, 1))"),
+        "The mean runs over the texts of the batch too. The texts are independent: average the tokens of each text "
+        "separately."),
+    mistake("last_token_forgotten", replace("mean(dim=0)", "mean(dim=0) * (token + 1 < len(text))"),
+        "The loop stops before the last token, and its mean stays zero. `range(T)` goes through all T tokens."),
     mistake("no_gradients_by_loop", replace("in x]", "in x.detach()]"),
         "Gradients stop at the means, for example because of `.detach()`, `.item()`, or numbers taken out of the "
         "tensor. The layers that made the tokens learn only through them."),

@@ -16,6 +16,7 @@ from grader.suites.bigram_language_model.shared import (
     LEFT_ALONE,
     LENGTHS,
     MEAN,
+    NEXT_TOO,
     PAST_LEFT_OUT,
     PRESENT_LEFT_OUT,
     SUMMED,
@@ -43,12 +44,15 @@ MISCONCEPTIONS = [
     mistake("future_averaged_by_matmul", replace(".tril()", ""), FUTURE_TOO),
     mistake("past_left_out_by_matmul", replace("tril()", "triu()"), PAST_LEFT_OUT),
     mistake("present_left_out_by_matmul", replace("tril()", "tril(diagonal=-1)"), PRESENT_LEFT_OUT),
+    mistake("next_token_averaged_by_matmul", replace("tril()", "tril(diagonal=1)"), NEXT_TOO),
     mistake("summed_by_matmul", replace(" / seen.sum(dim=-1, keepdim=True)", ""), SUMMED),
     mistake("divided_by_all_by_matmul", replace("seen.sum(dim=-1, keepdim=True)", "num_tokens"), DIVIDED_BY_ALL),
     mistake("columns_sum_to_one_by_matmul", replace("dim=-1", "dim=0"), COLUMNS),
     mistake("sums_without_keepdim", replace(", keepdim=True", ""),
         "Without `keepdim=True` the sums lie along the columns, and each weight is divided by the sum of another "
         "row. Keep the sums as a column, (T, 1)."),
+    mistake("divided_by_the_sum_of_all_weights", replace("sum(dim=-1, keepdim=True)", "sum()"),
+        "All weights are divided by one number, the sum of the whole matrix. Each row needs its own sum."),
     mistake("float32_weights_by_matmul", replace(", dtype=x.dtype", ""), FLOAT32),
     mistake("x_changed_by_matmul", replace("return weights @ x", "x[:] = weights @ x\n    return x"), CHANGED),
 ]  # fmt: skip

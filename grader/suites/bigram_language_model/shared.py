@@ -171,6 +171,10 @@ PRESENT_LEFT_OUT = (
     "The token itself is not part of its mean, and the first token has nothing to average. Include the token: token t "
     "averages t + 1 tokens."
 )
+NEXT_TOO = (
+    "The next token is averaged too: one position too far. A model should predict the next token, so it must not see "
+    "it."
+)
 SUMMED = "The past is added up and not divided. A mean is the sum divided by the number of tokens, t + 1 for token t."
 DIVIDED_BY_ALL = (
     "Every sum is divided by the number of all tokens of the text. Token t averages t + 1 tokens, so the divisor grows "

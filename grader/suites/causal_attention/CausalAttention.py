@@ -11,6 +11,9 @@ import torch
 from grader.suites.attention_mistakes import (
     HALF,
     ONLY_FUTURE_SEEN,
+    SCALED_LATE,
+    SOFTMAX_TWICE,
+    SUMS_IN_A_ROW,
     TEN_THOUSAND,
     ZEROS_HIDDEN,
 )
@@ -46,6 +49,7 @@ from grader.suites.causal_attention.shared import (
     NEXT_SEEN,
     NO_ROOT,
     SELF_HIDDEN,
+    SELF_LOWERED,
     THROWN_AWAY,
     UNSCALED,
     UPSIDE_DOWN,
@@ -251,6 +255,7 @@ test_contract = contract(
     example=Example({"inputs": numbers(5, 4, 5)}, made={"d_in": 5, "d_out": 6, "context_length": 4, "dropout": 0.0},
                     parameters={f"{name}.weight": numbers(6, 5, seed=seed) / 4 for seed, name in enumerate(MATRICES)}),
 )  # fmt: skip
+MASKED_SOFTMAX_IN_MODULE = "torch.softmax(masked / d_out**0.5, dim=-1)"
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
@@ -262,6 +267,8 @@ MISCONCEPTIONS = [
     mistake("divided_by_width_itself_in_module", replace("**0.5", ""), NO_ROOT),
     mistake("scaled_by_d_in", replace("d_out**0.5", "self.W_query.in_features**0.5"),
         "The scores are divided by √d_in. The dot products are between projected tokens, and their width is d_out."),
+    mistake("scaled_after_softmax_in_module", replace("masked / d_out**0.5, dim=-1)", "masked, dim=-1) / d_out**0.5"),
+        SCALED_LATE),
     mistake("batch_turned_round_or_float_mask",
         replace("causal_mask(context_length)", "causal_mask(context_length).float()"),
         "Every call ends in an error. In `queries @ keys.T`, `.T` also moves the batch: use `keys.transpose(-2, "
@@ -283,6 +290,9 @@ MISCONCEPTIONS = [
         replace("self.mask[:num_tokens, :num_tokens]", "torch.ones_like(scores).triu(2).bool()"), NEXT_SEEN),
     mistake("masked_after_softmax_in_module",
         replace("masked / d_out**0.5, dim=-1)", "scores / d_out**0.5, dim=-1).tril()"), MASKED_LATE),
+    mistake("zero_times_infinity_in_module", replace(".masked_fill(", " + ").replace(", -torch.inf)", " * -torch.inf"),
+        "All outputs are NaN: a mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN, "
+        "or the mask hides everything. Fill only the future's entries: `masked_fill`, or `torch.where`."),
     mistake("mask_not_cut", replace("[:num_tokens, :num_tokens]", ""),
         "Only texts of exactly context_length tokens work. That is the longest text allowed. Read T, the number of "
         "tokens, from the inputs, and use the upper left corner of the mask, of shape (T, T)."),
@@ -292,11 +302,26 @@ MISCONCEPTIONS = [
         .replace(":num_tokens],", ":num_tokens].bool(),"),
         "The mask is an nn.Parameter, so an optimiser would change it. It should not learn: store it with "
         "`register_buffer`, or make it in `forward`."),
+    mistake("diagonal_lowered_in_module",
+        replace("self.mask[:num_tokens, :num_tokens], -torch.inf", "torch.ones_like(scores).triu().bool(), -1e9"),
+        SELF_LOWERED),
     mistake("only_the_future_seen_in_module", replace("self.mask[", "~self.mask["), ONLY_FUTURE_SEEN),
+    mistake("only_the_future_seen_beside_low_numbers_in_module",
+        replace("self.mask[", "~self.mask[").replace(", -torch.inf)", ", -1e9)"), ONLY_FUTURE_SEEN),
+    mistake("weights_masked_with_minus_infinity_in_module",
+        replace("scores.masked_fill", "torch.softmax(scores / d_out**0.5, dim=-1).masked_fill")
+        .replace(MASKED_SOFTMAX_IN_MODULE, "masked"),
+        "The mask came after softmax, so the weights of the future are minus infinity. Mask the scores, and then "
+        "apply softmax, which makes zeros of minus infinity."),
     mistake("softmax_over_queries_in_module", replace("dim=-1", "dim=1"), WRONG_DIM),
     mistake("softmax_forgotten_in_module", replace("torch.softmax(masked / d_out**0.5, dim=-1)", "masked / d_out**0.5"),
         "The masked scores are used as weights directly, and minus infinity makes every sum infinite. Apply softmax "
         "first: it makes them positive, and zero for the future."),
+    mistake("softmax_twice_in_module", replace(MASKED_SOFTMAX_IN_MODULE, f"{MASKED_SOFTMAX_IN_MODULE}.softmax(-1)"),
+        SOFTMAX_TWICE),
+    mistake("sums_without_keepdim_in_module",
+        replace(MASKED_SOFTMAX_IN_MODULE,
+                "torch.exp(masked / d_out**0.5) / torch.exp(masked / d_out**0.5).sum(dim=-1)"), SUMS_IN_A_ROW),
     mistake("one_text_without_a_batch", replace("shape[-2:]", "shape"),
         "The code expects inputs without a batch, or with one dimension more. The inputs are (B, T, d_in), and the "
         "number of tokens is the second dimension."),
@@ -330,6 +355,10 @@ MISCONCEPTIONS = [
         replace("weights @ values", "weights / (1 - self.dropout.p) @ values"),
         "The weights are divided by 1 - dropout once more, in eval mode too. nn.Dropout already does it, and only in "
         "training. Use its result without any change."),
+    mistake("rows_renormalized_after_dropout",
+        replace("weights @ values", "weights / weights.sum(-1, keepdim=True) @ values"),
+        "After dropout the rows are divided by their sum again. They should sum to one only on average: divide the "
+        "kept weights by 1 - dropout, and do nothing else."),
     mistake("survivors_not_scaled_in_module",
         replace("weights @ values", "weights * (1 - self.dropout.p if self.training else 1) @ values"),
         "Weights are dropped, but the kept weights are not scaled. Divide them by 1 - dropout, so that the average "
@@ -339,6 +368,8 @@ MISCONCEPTIONS = [
         .replace("= self.W_", "= inputs @ self.W_", 3).replace("(inputs)", "", 3),
         "The three are matrices made by hand, as in the first version of self-attention. Here each should be an "
         "nn.Linear, which has its own weight."),
+    mistake("layers_the_other_way_round", replace("nn.Linear(d_in, d_out, ", "nn.Linear(d_out, d_in, ", 3),
+        "The arguments of nn.Linear are the input width first and the output width second: nn.Linear(d_in, d_out)."),
     mistake("layers_under_other_names",
         replace("W_query", "W_q", 2).replace("W_key", "W_k", 2).replace("W_value", "W_v", 2),
         "The new module has no layers W_query, W_key and W_value. They may have other names, be in an nn.ModuleList, "
@@ -352,9 +383,26 @@ MISCONCEPTIONS = [
         "The layers always have a bias, because that is the default of nn.Linear. Pass qkv_bias on: bias=qkv_bias."),
     mistake("bias_never", replace("bias=qkv_bias", "bias=False", 3),
         "The layers never have a bias. The caller chooses qkv_bias, so pass it on: bias=qkv_bias."),
+    mistake("one_layer_in_use", replace("W_key(", "W_query(").replace("W_value(", "W_query("),
+        "W_query is used for queries, keys and values, and the other two layers are never used. Each role has its "
+        "own weights to learn."),
     mistake("keys_ask_the_queries", replace("queries @ keys", "keys @ queries"),
         "Queries and keys are swapped. Row i of the scores belongs to query i and contains its dot products with "
         "every key."),
+    mistake("key_layer_unused", replace("W_key(", "W_query("),
+        "W_key is made but never used: queries are compared with queries. Compare each query with the keys, inputs @ "
+        "W_key."),
+    mistake("keys_ask_each_other", replace("queries @ keys", "keys @ keys"),
+        "The queries are made but never used: keys are compared with keys. Compare each query with every key."),
+    mistake("inputs_compared", replace("queries @ keys", "inputs @ inputs"),
+        "The inputs are compared with each other, as in unit 1. Here the dot products are between queries and keys, "
+        "which are made from the inputs."),
+    mistake("keys_and_values_swapped",
+        replace("queries @ keys", "queries @ values").replace("weights @ values", "weights @ keys"),
+        "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the "
+        "tokens that find it."),
+    mistake("keys_handed_over", replace("W_value(", "W_key("),
+        "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
     mistake("value_layer_unused", replace("self.W_value(inputs)", "inputs"),
         "W_value is made but never used: the weights mix the inputs themselves. Mix the values, W_value(inputs)."),
     mistake("gradients_switched_off", replace("(inputs)", "(inputs).detach()", 3),

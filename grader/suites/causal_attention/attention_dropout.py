@@ -214,6 +214,9 @@ MISCONCEPTIONS = [
     mistake("whole_rows", replace("weights.shape", "(*weights.shape[:-1], 1)"),
         "Whole rows are kept or dropped: there is one draw for a row. Then a token sees everything or nothing. Draw "
         "for each weight, with the shape of the weights."),
+    mistake("whole_columns", replace("weights.shape", "(*weights.shape[:-2], 1, weights.shape[-1])[-weights.dim():]"),
+        "Whole columns are kept or dropped: there is one draw for a token, for all rows. Draw for each weight, with "
+        "the shape of the weights."),
     mistake("one_draw_for_all", replace("weights.shape", "1"),
         "There is one draw for all weights, so all of them or none are dropped. Draw for each weight: `torch.rand` "
         "with the shape of the weights."),

@@ -11,6 +11,8 @@ from grader.suites.attention_mistakes import (
     HALF,
     ONLY_FUTURE_SEEN,
     SCALED_LATE,
+    SOFTMAX_TWICE,
+    SUMS_IN_A_ROW,
     TEN_THOUSAND,
     ZEROS_HIDDEN,
 )
@@ -140,6 +142,7 @@ test_contract = contract(
     # The scores of the future are up to 10,000 ahead.
     probe=lambda fresh, t=T, d_k=D_K: [fresh(t, t) + 10.0 ** fresh.order(5)[0] * torch.ones(t, t).triu(1), d_k],
 )  # fmt: skip
+MASKED_SOFTMAX = "torch.softmax(masked / d_k**0.5, dim=-1)"
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
@@ -175,6 +178,9 @@ MISCONCEPTIONS = [
     mistake("zero_times_infinity", replace(".masked_fill(", " + ").replace("), -torch.inf)", ") * -torch.inf"),
         "The result is NaN, as if a mask of zeros and ones were multiplied by infinity: zero times infinity is NaN. "
         "Fill only the masked entries: `masked_fill`, or `torch.where`."),
+    mistake("plus_infinity", replace(", -torch.inf)", ", torch.inf)"),
+        "The future is set to plus infinity, which gives NaN after softmax. The exponential of minus infinity is "
+        "zero: use minus infinity."),
     mistake("scores_masked_in_place", replace("masked_fill", "masked_fill_"),
         "The caller's scores were changed. `masked_fill_` with an underscore changes the tensor itself; without it, "
         "it returns a new one."),
@@ -187,6 +193,10 @@ MISCONCEPTIONS = [
                 "    masked[seen] = scores[seen]"),
         "The code makes a float32 tensor, which does not match float64 scores. Make it like the scores: "
         "`torch.full_like`, or `dtype=scores.dtype`."),
+    mistake("softmax_twice", replace(MASKED_SOFTMAX, f"{MASKED_SOFTMAX}.softmax(-1)"), SOFTMAX_TWICE),
+    mistake("sums_without_keepdim",
+        replace(MASKED_SOFTMAX, "torch.exp(masked / d_k**0.5) / torch.exp(masked / d_k**0.5).sum(dim=-1)"),
+        SUMS_IN_A_ROW),
     mistake("diagonal_lowered",
         replace("causal_mask(scores.shape[-1]), -torch.inf", "torch.ones_like(scores).triu().bool(), -1e9"),
         "The diagonal is hidden too, so a token does not see itself. The first token sees nothing: all its scores are "

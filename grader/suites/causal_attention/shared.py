@@ -53,6 +53,10 @@ NO_ROOT = (
     "The scores are divided by the width itself, or twice by its root, which is the same. Their standard deviation is "
     "the square root of the width: divide once by this root to bring it to 1."
 )
+SELF_LOWERED = (
+    "The diagonal is hidden too, so a token does not see itself. The first token sees nothing: all its scores are "
+    "equally low, and softmax spreads its weight over the future too."
+)
 THROWN_AWAY = (
     "The future is still visible, as if nothing hid it. `masked_fill` without an underscore returns a new tensor: use "
     "its result."

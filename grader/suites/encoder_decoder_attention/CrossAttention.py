@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from grader.suites.attention_mistakes import VALUES_AS_KEYS, ZEROS_HIDDEN
 from grader.suites.attention_probes import is_seen, one_hot_at_low_scores
 from grader.suites.causal import AHEAD, LOW, expect_hidden, fitting_tokens, steps_back
 from grader.suites.encoder_decoder_attention.shared import B, Function, Pair, context_of, products_of, softmax_of
@@ -392,24 +393,58 @@ MISCONCEPTIONS = [
         "root to bring it to 1."),
     mistake("scaled_after_softmax", replace(" / keys.shape[-1] ** 0.5, dim=-1)", ", dim=-1) / keys.shape[-1] ** 0.5"),
         "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."),
+    mistake("queries_from_context", replace("W_query(x)", "W_query(context)"),
+        "The queries come from context. They should come from the text that is being written: queries from x, and "
+        "one output for each token of x."),
+    mistake("keys_from_x", replace("W_key(context)", "W_key(x)"),
+        "The keys come from x, so the written text is compared with itself. Each query should find the tokens of "
+        "context that fit it: keys from context."),
+    mistake("values_from_x", replace("W_value(context)", "W_value(x)"),
+        "The values come from x. The output should contain information from the other text: values from context, "
+        "like the keys."),
+    mistake("context_never_looked_at", replace("(context)", "(x)", 2),
+        "This is self-attention: queries, keys and values all come from x, and context is never used. Keys and "
+        "values should come from context."),
     mistake("x_and_context_exchanged", replace("x: torch.Tensor, context:", "context: torch.Tensor, x:"),
         "x and context are swapped: queries come from context, keys and values from x. Queries should come from the "
         "text that is being written, x."),
     mistake("keys_handed_over", replace("W_value(context)", "W_key(context)"),
         "W_value is made but never used, and the weights mix the keys. Keys are only compared with queries. The "
         "weights should mix the values."),
+    mistake("context_mixed_unprojected", replace("self.W_value(context)", "context"),
+        "W_value is made but never used: the weights mix the context itself. Mix the values, W_value(context)."),
+    mistake("keys_and_values_exchanged",
+        replace("keys = self.W_key", "keys = self.W_value").replace("values = self.W_value", "values = self.W_key"),
+        "W_key and W_value are swapped: queries are compared with the values, and the weights mix the keys."),
+    mistake("values_as_keys", replace("keys = self.W_key", "keys = self.W_value"), VALUES_AS_KEYS),
     mistake("keys_ask_the_queries", replace("queries @ keys", "keys @ queries"),
         "Queries and keys are swapped in the scores. Row i should belong to query i and contain its dot products "
         "with every key: queries @ transposed keys."),
     mistake("causal_mask_applied", replace("(scores", "((scores + torch.full_like(scores, -torch.inf).triu(1))"),
         "A causal mask hides later tokens of context. The decoder must not see the future of its own text, but the "
         "other text is already complete."),
+    mistake("causal_mask_of_the_length_of_x",
+        replace("(scores", "((scores + torch.full((x.shape[1], x.shape[1]), -torch.inf).triu(1))"),
+        "A causal mask (T_q, T_q) hides later tokens, and fits only a context as long as x. There is no causal mask "
+        "here: the other text is already complete."),
     mistake("softmax_over_the_queries", replace("dim=-1", "dim=1"),
         "Softmax runs over the queries: the columns sum to one, not the rows. The weights of each query should sum "
         "to one over the context, which lies along the last dimension."),
+    mistake("softmax_over_the_batch", replace("dim=-1", "dim=0"),
+        "Softmax runs over the batch (dim=0), but elements of a batch are independent. The tokens of context lie "
+        "along the last dimension, -1."),
+    mistake("softmax_over_everything",
+        replace("(scores", "(scores.flatten(1)").replace("dim=-1)", "dim=-1).view_as(scores)"),
+        "Softmax runs over all scores of a text at once, so all queries together share one sum. Each query has its "
+        "own weights: apply softmax over the last dimension."),
     mistake("softmax_forgotten", replace("torch.softmax(scores", "(scores").replace(", dim=-1", ""),
         "The scores are used as weights directly. Apply softmax first: it makes them positive, with the sum one, and "
         "zero if the score is minus infinity."),
+    mistake("softmax_taken_twice_in_cross_attention",
+        replace("torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)",
+                "torch.softmax(torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1), dim=-1)"),
+        "Softmax is applied twice. The second one gets numbers between 0 and 1, so its weights are nearly equal, and "
+        "padding, with a zero, gets weight again."),
     mistake("mask_without_effect", replace("scores = scores.masked_fill", "scores.masked_fill"),
         "The mask has no effect: it is not used, or the masked tensor is not used. `masked_fill` without an "
         "underscore returns a new tensor. Use its result."),
@@ -442,12 +477,18 @@ MISCONCEPTIONS = [
         replace(HIDDEN_LINE, "return self(x, context * ~padding_mask.unsqueeze(2))"),
         "The padding in context is set to zero, and nothing more. A key of zeros has the score 0, and its "
         "exponential is one: it still gets weight. Hide its scores."),
+    mistake("zero_scores_hidden_with_the_padding",
+        replace(HIDDEN_LINE, "scores = scores * ~padding_mask.unsqueeze(1)\n"
+                        "            scores = scores.masked_fill(scores == 0, -torch.inf)"), ZEROS_HIDDEN),
     mistake("scores_of_padding_set_to_minus_ten_thousand", replace("-torch.inf", "-1e4"),
         "Padding is hidden by a number such as -10,000. Other scores may be as low, and then padding has weight. "
         "Minus infinity, or a number as low as -1e9, is below all of them."),
     mistake("zero_times_infinity", replace(HIDDEN_LINE, "scores = scores + padding_mask.unsqueeze(1) * -torch.inf"),
         "The result is NaN, as if a mask of zeros and ones were multiplied by infinity: zero times infinity is NaN. "
         "Fill only the masked entries: `masked_fill`, or `torch.where`."),
+    mistake("plus_infinity", replace("-torch.inf", "torch.inf"),
+        "The scores of the padding are set to plus infinity, which gives NaN after softmax. The exponential of minus "
+        "infinity is zero: use minus infinity."),
     mistake("padding_of_the_first_element", replace("padding_mask.unsqueeze", "padding_mask[:1].unsqueeze"),
         "All elements of the batch use the padding of the first one. Texts have different lengths, so each has its "
         "own row of the mask."),
@@ -476,8 +517,13 @@ MISCONCEPTIONS = [
         "text of one token loses its tokens."),
     mistake("layers_with_bias", replace(", bias=False", "", 3),
         "A layer has a bias, because that is the default of nn.Linear. Use bias=False in all three."),
+    mistake("widths_exchanged", replace("d_query: int, d_context:", "d_context: int, d_query:"),
+        "d_query and d_context are swapped. x has d_query features and becomes queries; context has d_context, and "
+        "becomes keys and values."),
     mistake("all_layers_from_d_query", replace("(d_context", "(d_query", 2),
         "All three layers take d_query features. Keys and values come from context, which has d_context."),
+    mistake("all_layers_from_d_context", replace("(d_query", "(d_context"),
+        "All three layers take d_context features. Queries come from x, which has d_query."),
     mistake("layers_the_other_way_round",
         replace("d_query, d_out", "d_out, d_query").replace("d_context, d_out", "d_out, d_context", 2),
         "The arguments of nn.Linear are the input width first and the output width second: nn.Linear(d_query, d_out)."),
@@ -491,6 +537,9 @@ MISCONCEPTIONS = [
         "The three are matrices made by hand. Here each should be an nn.Linear, which has its own weight."),
     mistake("both_results", replace("weights @ values", "weights @ values, weights"),
         "The module returns outputs and weights. The next layer needs one tensor: return only the outputs."),
+    mistake("weights_instead_of_outputs", replace("weights @ values", "weights"),
+        "The module returns the attention weights. They say how important each token is. The output is the sum of "
+        "the values, each times its weight."),
     mistake("gradients_switched_off", replace("weights @ values", "(weights @ values).detach()"),
         "The gradients are cut off, for example by `torch.no_grad()`, `.detach()` or `.data`, so neither the layers "
         "nor anything below them can learn."),

@@ -181,9 +181,17 @@ MISCONCEPTIONS = [
         "weighted sum of the encoder states themselves, (h,)."),
     mistake("context_as_a_row", replace("return context", "return context[None]"),
         "The context still has a dimension of size one. For one state of the decoder it should be one vector, (h,)."),
+    mistake("decoder_state_added", replace("return context", "return context + decoder_state"),
+        "The decoder's state was added to the context. The decoder does that itself, later. The context should only "
+        "contain the encoder states."),
     mistake("weights_first", replace("context, weights", "weights, context"),
         "The two results are in the wrong order. Return the context first, then the weights, as everywhere in this "
         "course."),
+    mistake("context_alone", replace("context, weights", "context"),
+        "Only the context is returned. Return the weights too: they show where the decoder looked."),
+    mistake("scores_in_the_place_of_weights", replace("context, weights", "context, scores"),
+        "The context is correct, but the scores are returned instead of the weights. The weights are the softmax of "
+        "the scores."),
     mistake("lonely_weight_squeezed", replace("context, weights", "context, weights.squeeze()"),
         "`squeeze()` removes every dimension of size one, so the weight of a single encoder state is not a vector "
         "any more."),

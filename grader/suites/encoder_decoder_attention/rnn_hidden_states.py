@@ -122,9 +122,17 @@ MISCONCEPTIONS = [
     mistake("tanh_of_the_token_only", replace("state @ W_h + bias)", "bias) + state @ W_h"),
         "The tanh is taken only of the token's part, and the part of the state before is added outside. Take the "
         "tanh of the whole sum. Otherwise the state can grow without limit."),
+    mistake("next_state_from_the_sum_before_tanh",
+        replace("torch.tanh(token @ W_x + state @ W_h + bias)", "token @ W_x + state @ W_h + bias")
+        .replace("append(state)", "append(torch.tanh(state))"),
+        "Each step continues from the sum before its tanh; only the returned states are after tanh. Continue from "
+        "the state itself."),
     mistake("relu_for_tanh", replace("tanh", "relu"),
         "ReLU is used instead of tanh. ReLU removes negative numbers and has no upper limit; tanh keeps both signs, "
         "and every number between -1 and 1."),
+    mistake("sigmoid_for_tanh", replace("tanh", "sigmoid"),
+        "The sigmoid is used instead of tanh. Its results are between 0 and 1, so no number of the state can be "
+        "negative. Those of tanh are between -1 and 1."),
     mistake("bias_forgotten", replace(" + bias", ""), "The bias is not in the sum. Add it to the sum at every step."),
     mistake("W_h_transposed", replace("state @ W_h", "W_h @ state"),
         "W_h is transposed. It is square, so there is no error. But row i belongs to number i of the state before, "
@@ -156,6 +164,11 @@ MISCONCEPTIONS = [
         .replace("states.append(state)", "states[place] = state\n        state = states[place]"),
         "The states are written into one tensor, row by row, and each is computed from the row before. Gradients "
         "need the tensor as it was at each step, but it has changed: collect the states in a list, and stack them."),
+    mistake("list_of_states", replace("torch.stack(states)", "states"),
+        "The result is a Python list of states. The next step needs one tensor: `torch.stack` makes (T, h) of it."),
+    mistake("states_added_up", replace("state = torch.tanh", "state = state + torch.tanh"),
+        "Each step's result is added to the state before. Here the new state replaces the old one. The old state is "
+        "already in the sum, through W_h."),
     mistake("lonely_state_squeezed", replace("stack(states)", "stack(states).squeeze()"),
         "A text of a single token raises an error, or loses a dimension: `squeeze()` removes every dimension of size "
         "one. The result is (T, h) for any T."),

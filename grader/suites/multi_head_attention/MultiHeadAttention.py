@@ -11,20 +11,25 @@ import torch
 from grader.suites.attention_mistakes import (
     FIFTH,
     NO_SOFTMAX,
+    ONLY_FUTURE_SEEN,
     SCALED_LATE,
     SOFTMAX_OVER_QUERIES,
+    SOFTMAX_TWICE,
     TEN_THOUSAND,
+    VALUES_AS_KEYS,
     ZEROS_HIDDEN,
 )
 from grader.suites.attention_probes import causal_at_low_scores, dropped_weights, one_hot_texts, unit_values
 from grader.suites.causal import expect_hidden
 from grader.suites.multi_head_attention.shared import (
     ALL_NAMES,
+    BY_TOKENS,
     BY_WIDTH,
     CONTEXT,
     D_IN,
     D_OUT,
     D_WIDE,
+    DEALT_IN_TURN,
     DIAGONAL_HIDDEN,
     EXCHANGED,
     FITTING,
@@ -37,6 +42,7 @@ from grader.suites.multi_head_attention.shared import (
     LOW_SCORES,
     MIXED_BY_RESHAPE,
     NAMES,
+    NEXT_VISIBLE,
     NO_ERROR,
     NO_ROOT,
     NOT_DIVIDING,
@@ -47,6 +53,7 @@ from grader.suites.multi_head_attention.shared import (
     SOFTMAX_OVER_HEADS,
     T_DECISIVE,
     UNSCALED,
+    WEIGHTS_MASKED,
     ZERO_AFTER_SOFTMAX,
     ZERO_BEFORE_SOFTMAX,
     B,
@@ -336,6 +343,12 @@ def test_gradients_of_multi_head_attention(student: Student, fresh: Fresh) -> No
     expect_gradients(found, expected)
 
 
+ONE_PROJECTION = (
+    "One projection is used for queries, keys and values, and the other two are never used. Each role has its own "
+    "weights to learn."
+)
+
+
 def call_of(student: Student, inputs: torch.Tensor, weights: Weights, heads: int = H) -> Given:
     attention = attention_with(student, weights, inputs.shape[1], heads)
     right = functools.partial(multi_head_attention, student, weights=weights, num_heads=heads)
@@ -391,13 +404,20 @@ def masked_by(mask: str) -> Replacements:
 
 MISCONCEPTIONS = [
     mistake("scaled_by_d_out", replace("self.head_dim)", "self.out_proj.in_features)"), BY_WIDTH),
+    mistake("scaled_by_number_of_tokens_in_the_module", replace("head_weights", "scaled_by_number_of_tokens"),
+        BY_TOKENS),
     mistake("scaling_forgotten_in_the_module", replace("head_weights", "scaling_forgotten"), UNSCALED),
     mistake("divided_by_head_dim_itself_in_the_module", replace("head_weights", "divided_by_head_dim_itself"), NO_ROOT),
     mistake("half_instead_of_root_in_the_module", replace("head_weights", "half_instead_of_root"), HALF),
     mistake("scaled_after_softmax_in_the_module", replace("head_weights", "scaled_after_softmax"), SCALED_LATE),
     mistake("future_visible_in_the_module", replace("head_weights", "future_visible"), FUTURE_VISIBLE),
     mistake("past_hidden_in_the_module", replace("head_weights", "past_hidden"), PAST_HIDDEN),
+    mistake("only_the_future_seen_in_the_module", replace("head_weights", "only_the_future_seen"), ONLY_FUTURE_SEEN),
+    mistake("softmax_twice_in_the_module", replace("head_weights", "softmax_twice"), SOFTMAX_TWICE),
+    mistake("weights_masked_with_minus_infinity_in_the_module",
+        replace("head_weights", "weights_masked_with_minus_infinity"), WEIGHTS_MASKED),
     mistake("diagonal_hidden_in_the_module", replace("head_weights", "diagonal_hidden"), DIAGONAL_HIDDEN),
+    mistake("next_token_visible_in_the_module", replace("head_weights", "next_token_visible"), NEXT_VISIBLE),
     mistake("future_zero_before_softmax_in_the_module", replace("head_weights", "future_zero_before_softmax"),
         ZERO_BEFORE_SOFTMAX),
     mistake("future_zero_after_softmax_in_the_module", replace("head_weights", "future_zero_after_softmax"),
@@ -411,6 +431,9 @@ MISCONCEPTIONS = [
     mistake("softmax_forgotten_in_the_module", replace("head_weights", "softmax_forgotten"), NO_SOFTMAX),
     mistake("split_by_reshape_alone_in_the_module", replace("split_heads", "split_by_reshape_alone", 3),
         MIXED_BY_RESHAPE),
+    mistake("features_dealt_in_turn_in_the_module",
+        replace("split_heads", "features_dealt_in_turn_in_split", 3).replace("merge_heads", "features_shuffled"),
+        DEALT_IN_TURN),
     mistake("heads_and_features_exchanged_in_the_module",
         replace("split_heads", "heads_and_features_exchanged_in_split", 3), EXCHANGED),
     mistake("heads_never_split", replace("self.num_heads)", "1)", 3),
@@ -420,7 +443,14 @@ MISCONCEPTIONS = [
         replace("split_heads", "unroll_heads", 3).replace("merge_heads(contexts)", "contexts.flatten(2)"),
         "The heads are not in front of the tokens, so the heads of each token attend to each other, and tokens do "
         "not. Transpose to (B, H, T, head_dim) before the scores."),
+    mistake("heads_masked_as_tokens",
+        masked_by("torch.ones(inputs.shape[1], inputs.shape[1])")
+        .replace("split_heads", "unroll_heads", 3).replace("merge_heads(contexts)", "contexts.flatten(2)"),
+        "The heads are not in front of the tokens, so the scores are between the heads of a token, and the mask for "
+        "tokens does not match. Transpose to (B, H, T, head_dim) before the scores."),
     mistake("heads_not_transposed_back", replace("merge_heads", "not_transposed_back"), NOT_TRANSPOSED_BACK),
+    mistake("features_shuffled_in_the_module", replace("merge_heads", "features_shuffled"),
+        "The heads' features are interleaved before out_proj. Put the heads next to each other, head 0 first."),
     mistake("keys_ask_the_queries_in_the_module", replace("queries, keys)", "keys, queries)"),
         "Queries and keys are swapped. The rows of the scores should belong to queries; otherwise the mask hides the "
         "wrong scores."),
@@ -428,6 +458,12 @@ MISCONCEPTIONS = [
         "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the "
         "tokens that find it."),
     mistake("minus_ten_thousand_in_module", replace("head_weights(", "minus_ten_thousand("), TEN_THOUSAND),
+    mistake("keys_handed_over", replace("@ values", "@ keys"),
+        "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
+    mistake("one_projection_in_use", replace("queries, keys)", "queries, queries)").replace("@ values", "@ queries"),
+        ONE_PROJECTION),
+    mistake("key_projection_unused", replace("queries, keys)", "queries, queries)"),
+        "The keys are made but never used: queries are compared with queries. Compare each query with the keys."),
     mistake("out_proj_forgotten", replace("self.out_proj = nn.Linear(d_out, d_out)", "").replace("self.out_proj(", "("),
         "There is no out_proj, so the results of the heads are never combined. Add a last layer from d_out to d_out."),
     mistake("bias_always", replace("bias=qkv_bias", "bias=True", 3),
@@ -466,6 +502,9 @@ MISCONCEPTIONS = [
         "single token."),
     mistake("inputs_changed_in_place_in_the_module",
         replace("return ", "inputs -= inputs.mean(dim=-1, keepdim=True)\n        return "), INPUTS_CHANGED),
+    mistake("values_as_keys", replace("queries, keys)", "queries, values)"), VALUES_AS_KEYS),
+    mistake("query_projection_unused", replace("queries, keys)", "keys, keys)"),
+        "The queries are made but never used: keys are compared with keys. Compare each query with the keys."),
     mistake("fifth_power_in_the_module", replace("head_weights", "fifth_power"), FIFTH),
     mistake("zero_scores_hidden_in_the_module", replace("head_weights", "zero_scores_hidden"), ZEROS_HIDDEN),
     mistake("shapes_or_dtypes_do_not_match", replace("head_scores(queries, keys)", "queries @ keys"),
@@ -475,6 +514,9 @@ MISCONCEPTIONS = [
         replace("merge_heads(contexts)", "contexts.transpose(1, 2).view(*inputs.shape[:2], -1)"),
         "`view` fails after a transpose, because the numbers are no longer contiguous. Use `reshape`, or "
         "`contiguous()` before it."),
+    mistake("mixed_by_the_columns", replace("self.dropout(weights)", "self.dropout(weights).mT"),
+        "The contexts use the columns of the weights. The weights of a query are its row: do not transpose them "
+        "before the product with the values."),
     mistake("kept_weights_of_another_size", replace("merge_heads(contexts)", "self.dropout(merge_heads(contexts))"),
         "In training the kept weights are not divided by 1 - dropout and nothing more. Often the weights, the "
         "values, the contexts or the output are dropped or divided once more. Only the weights pass through dropout, "

@@ -10,6 +10,7 @@ import torch
 from grader.suites.attention_mistakes import (
     FIFTH,
     NO_SOFTMAX,
+    ONLY_FUTURE_SEEN,
     SCALED_LATE,
     SOFTMAX_OVER_QUERIES,
     SOFTMAX_TWICE,
@@ -20,6 +21,7 @@ from grader.suites.attention_probes import is_seen
 from grader.suites.causal import expect_hidden, future
 from grader.suites.multi_head_attention.shared import (
     ALL_ONE,
+    BY_TOKENS,
     DETACHED,
     DIAGONAL_HIDDEN,
     FUTURE_VISIBLE,
@@ -32,6 +34,7 @@ from grader.suites.multi_head_attention.shared import (
     SOFTMAX_OVER_HEADS,
     T_DECISIVE,
     UNSCALED,
+    WEIGHTS_MASKED,
     ZERO_AFTER_SOFTMAX,
     ZERO_BEFORE_SOFTMAX,
     B,
@@ -135,8 +138,11 @@ MISCONCEPTIONS = [
     mistake("zero_scores_hidden", replace("scores.masked_fill(future", "scores.tril().masked_fill(scores.tril() == 0"),
         ZEROS_HIDDEN),
     mistake("minus_ten_thousand", replace("-torch.inf", "-1e4"), TEN_THOUSAND),
+    mistake("scaled_by_number_of_tokens", replace("head_dim**0.5", "num_tokens**0.5"), BY_TOKENS),
     mistake("softmax_over_queries", replace("dim=-1", "dim=-2"), SOFTMAX_OVER_QUERIES),
     mistake("softmax_over_heads", replace("dim=-1", "dim=1"), SOFTMAX_OVER_HEADS),
+    mistake("softmax_over_the_batch", replace("dim=-1", "dim=0"),
+        "Softmax runs over the batch, so independent sequences compete. The keys lie along the last dimension, -1."),
     mistake("softmax_forgotten",
         replace("torch.softmax(masked / head_dim**0.5, dim=-1)", "(scores / head_dim**0.5).tril()"), NO_SOFTMAX),
     mistake("mask_or_sums_do_not_fit", replace("num_tokens, num_tokens", "scores.shape[1], scores.shape[1]"),
@@ -148,6 +154,10 @@ MISCONCEPTIONS = [
         "tensor itself; `masked_fill` and `/` return a new one."),
     mistake("fifth_power", replace("head_dim**0.5", "head_dim**5"), FIFTH),
     mistake("softmax_twice", replace("dim=-1)", "dim=-1).softmax(-1)"), SOFTMAX_TWICE),
+    mistake("weights_masked_with_minus_infinity",
+        replace("scores.masked_fill", "torch.softmax(scores / head_dim**0.5, -1).masked_fill")
+        .replace("torch.softmax(masked / head_dim**0.5, dim=-1)", "masked"), WEIGHTS_MASKED),
+    mistake("only_the_future_seen", replace("masked_fill(future", "masked_fill(~future"), ONLY_FUTURE_SEEN),
 ]  # fmt: skip
 
 

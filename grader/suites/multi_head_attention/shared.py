@@ -291,12 +291,20 @@ NO_ROOT = (
     "The scores are divided by head_dim itself, or twice by its root, which is the same. Their standard deviation is "
     "√head_dim: divide once by √head_dim to bring it to 1."
 )
+WEIGHTS_MASKED = (
+    "The mask came after softmax, so the weights of the future are minus infinity. Mask the scores, and then apply "
+    "softmax, which makes zeros of minus infinity."
+)
 WITH_A_SLASH = (
     "The width of a head is a float, because `/` always gives one. Sizes are whole numbers: divide with `//`."
 )
 HALF = (
     "Python evaluates `/` and `*` from left to right: `/ head_dim*0.5` divides by head_dim and then multiplies by 0.5. "
     "A square root is a power, written with `**`."
+)
+BY_TOKENS = (
+    "The scores are divided by the root of the number of tokens. A dot product sums over a head's features, so it "
+    "grows with their number, head_dim."
 )
 BY_WIDTH = (
     "The scores are divided by √d_out, the width of all heads together. Each dot product sums only head_dim features: "

@@ -12,6 +12,7 @@ from grader.suites.multi_head_attention.shared import (
     ANY_LAYOUT,
     CHANGED,
     D_OUT,
+    DEALT_IN_TURN,
     DETACHED,
     EXCHANGED,
     GRADIENTS,
@@ -88,6 +89,7 @@ MISCONCEPTIONS = [
     mistake("unrolled_only", replace("group_by_head", ""),
         "The features are unrolled, but the heads are still inside each token: (B, T, H, head_dim). The second step "
         "is missing: group by head."),
+    mistake("features_dealt_in_turn_in_split", replace("unroll_heads", "features_dealt_in_turn"), DEALT_IN_TURN),
     mistake("heads_and_features_exchanged_in_split", replace("unroll_heads", "heads_and_features_exchanged"),
         EXCHANGED),
     mistake("check_left_to_reshape_in_split", replace("unroll_heads", "check_left_to_reshape"), LEFT_TO_RESHAPE),

@@ -206,6 +206,10 @@ MISCONCEPTIONS = [
     mistake("last_head_stacked_first", replace("for part in parts]", "for part in reversed(parts)]", 2),
         "The last head comes first. MultiHeadAttention takes the first head_dim features for head 0, so its rows "
         "come first."),
+    mistake("rows_shuffled",
+        replace("torch.cat(", "torch.stack(", 2).replace("in parts])", "in parts], dim=1).flatten(0, 1)", 2),
+        "The heads' rows are interleaved: the first of each head, then the second of each. Keep the rows of each "
+        "head together."),
     mistake("stacked_transposed",
         replace("whole.weight.copy_(", "whole.weight.data = (")
         .replace("part.weight for part in parts])", "part.weight for part in parts]).T"),

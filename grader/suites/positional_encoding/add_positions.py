@@ -156,6 +156,8 @@ MISCONCEPTIONS = [
     mistake("rows_for_sequences", replace("(num_tokens, d)", "(len(x), d)"),
         "The encoding has as many rows as there are sequences. It needs one row for each token: T is `x.shape[1]`, "
         "because the batch comes first."),
+    mistake("features_counted", replace("(num_tokens, d)", "(d, num_tokens).T"),
+        "The features were counted instead of the tokens. In (B, T, d) the tokens are dim 1 and the features dim 2."),
     mistake("made_float32", replace("return x", "return x.float()").replace(".to(x.dtype)", ".float()"),
         "The result is always float32. It should have the dtype of x: convert the encoding, `.to(x.dtype)`, and not "
         "x."),

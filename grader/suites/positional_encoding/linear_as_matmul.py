@@ -131,6 +131,9 @@ MISCONCEPTIONS = [
     mistake("result_without_gradients", replace("x @ weight + bias", "(x @ weight + bias).detach()"),
         "The result was made from plain numbers, for example by `.item()`, `.tolist()` or `.detach()`, so no "
         "gradient flows back. Use tensors in every step."),
+    mistake("weight_without_gradients", replace("@ weight", "@ weight.detach()"),
+        "No gradient reaches the weight: does `.detach()`, `.data` or a new `nn.Parameter` cut it off? A layer "
+        "learns its weight and its bias: use both directly."),
 ]  # fmt: skip
 
 

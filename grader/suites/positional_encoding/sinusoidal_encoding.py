@@ -128,14 +128,25 @@ MISCONCEPTIONS = [
     mistake("exponents_up_to_one", replace("two_i / d_model", "two_i / max(d_model - 2, 1)"),
         "The exponents go from 0 to 1, as in some libraries: i / (d_model/2 - 1). In the formula here the exponent "
         "is 2i / d_model, and the last one stays below 1."),
+    mistake("exponents_floored", replace("two_i / d_model", "two_i // d_model"),
+        "All hands are equally fast, as if every exponent were 0. `//` divides integers and drops the remainder; `/` "
+        "keeps it."),
     mistake("power_before_both_divisions", replace("(two_i / d_model)", "two_i.double() / d_model"),
         "Python evaluates powers before division: `10000**x / d` is (10000**x) / d. Put the exponent in brackets."),
     mistake("multiplied_by_the_powers", replace("positions /", "positions *"),
         "The positions are multiplied by the powers of 10000, so each hand is faster than the one before. Divide by "
         "the powers: each hand should be slower."),
+    mistake("powers_of_e", replace("10000 ** (two_i / d_model)", "torch.exp(two_i / d_model)"),
+        "The powers are of e and not of 10000, so all hands turn almost equally fast. If you compute powers with "
+        "`exp`, multiply the exponent by the natural logarithm of 10000."),
     mistake("sines_alone", replace("torch.cos", "torch.sin"),
         "Every column is a sine. A sine alone does not show the position of the hand, because two angles have the "
         "same sine. The odd columns should be cosines."),
+    mistake("by_rows_instead_of_columns",
+        replace("torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)",
+                "torch.where(positions % 2 == 0, torch.sin(angles), torch.cos(angles)).repeat_interleave(2, dim=1)"),
+        "Even positions have sines and odd positions have cosines. It should depend on the column: every position "
+        "has sines in the even columns and cosines in the odd ones."),
     mistake("encoding_of_integers", replace(".flatten(-2)", ".flatten(-2).long()"),
         "The entries are integers: most sines and cosines became 0. They were put into a tensor of an integer dtype, "
         "such as one made from `arange`. Use floats."),

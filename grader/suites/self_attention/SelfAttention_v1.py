@@ -9,11 +9,14 @@ from typing import Any
 import torch
 import torch.nn as nn
 
+from grader.suites.attention_mistakes import NO_SOFTMAX
 from grader.suites.self_attention.shared import (
     D_IN,
     D_OUT,
     D_WIDE,
     IN_BOTH_MODULES,
+    KEYS_HANDED_OVER,
+    KEYS_UNUSED,
     MATRICES,
     NAMES,
     WIDTHS,
@@ -23,6 +26,7 @@ from grader.suites.self_attention.shared import (
     fresh_matrices,
     output_of,
     self_attention,
+    weighed,
 )
 from grader.testing.checks import (
     expect_close,
@@ -103,6 +107,9 @@ test_contract = contract(
 FROM_MATRICES = "project_qkv(inputs, self.W_query, self.W_key, self.W_value)"
 
 MISCONCEPTIONS = [
+    mistake("softmax_forgotten_in_v1", weighed("queries @ keys.mT / keys.shape[-1] ** 0.5"), NO_SOFTMAX),
+    mistake("keys_handed_over_in_v1", replace("attention(queries, keys, values)", "attention(queries, keys, keys)"),
+        KEYS_HANDED_OVER),
     *(mistake(f"{name}_in_v1", change, sentence) for name, change, sentence in IN_BOTH_MODULES),
     mistake("plain_tensors", replace("nn.Parameter(torch.rand(d_in, d_out))", "torch.rand(d_in, d_out)", times=3),
         "The new module has no parameters. Optimisers, `state_dict()` and `.double()` do not find plain tensors, "
@@ -130,6 +137,10 @@ MISCONCEPTIONS = [
         replace(FROM_MATRICES, "project_qkv(inputs, *(torch.rand_like(self.W_query) for _ in range(3)))"),
         "Two calls with the same inputs give different outputs: `forward` draws random numbers, perhaps the "
         "matrices. Draw them once, in `__init__`, so that training can change them."),
+    mistake("one_matrix_in_use", replace("self.W_key, self.W_value)", "self.W_query, self.W_query)"),
+        "One matrix is used for queries, keys and values, and the other two are never used. Each role has its own "
+        "weights to learn."),
+    mistake("key_matrix_unused", replace("self.W_key, self.W_value)", "self.W_query, self.W_value)"), KEYS_UNUSED),
     mistake("inputs_made_float32_in_v1", replace("project_qkv(inputs,", "project_qkv(inputs.float(),"),
         "The inputs are made float32, so they do not match float64 parameters. Keep the dtype of the inputs."),
     mistake("inputs_transposed_in_place_in_v1", replace("project_qkv(inputs,", "project_qkv(inputs.t_().T,"),

@@ -8,11 +8,14 @@ from typing import Any
 
 import torch
 
+from grader.suites.attention_mistakes import NO_SOFTMAX
 from grader.suites.self_attention.shared import (
     D_IN,
     D_OUT,
     D_WIDE,
     IN_BOTH_MODULES,
+    KEYS_HANDED_OVER,
+    KEYS_UNUSED,
     MATRICES,
     NAMES,
     WIDTHS,
@@ -23,6 +26,7 @@ from grader.suites.self_attention.shared import (
     fresh_matrices,
     output_of,
     self_attention,
+    weighed,
 )
 from grader.testing.checks import (
     as_layers,
@@ -151,6 +155,9 @@ test_contract = contract(
 LAYER = "nn.Linear(d_in, d_out, bias=qkv_bias)"
 
 MISCONCEPTIONS = [
+    mistake("softmax_forgotten_in_v2", weighed("queries @ keys.mT / keys.shape[-1] ** 0.5"), NO_SOFTMAX),
+    mistake("keys_handed_over_in_v2", replace("attention(queries, keys, values)", "attention(queries, keys, keys)"),
+        KEYS_HANDED_OVER),
     *(mistake(f"{name}_in_v2", change, sentence) for name, change, sentence in IN_BOTH_MODULES),
     mistake("matrices_in_the_second_version",
         replace(LAYER, "nn.Parameter(torch.rand(d_in, d_out))", times=3)
@@ -174,6 +181,11 @@ MISCONCEPTIONS = [
         "The layers always have a bias, because that is the default of nn.Linear. Pass qkv_bias on: bias=qkv_bias."),
     mistake("bias_never", replace("bias=qkv_bias", "bias=False", times=3),
         "The layers never have a bias. The caller chooses qkv_bias, so pass it on: bias=qkv_bias."),
+    mistake("one_layer_in_use",
+        replace("self.W_key(inputs)", "self.W_query(inputs)").replace("self.W_value(inputs)", "self.W_query(inputs)"),
+        "W_query is used for queries, keys and values, and the other two layers are never used. Each role has its "
+        "own weights to learn."),
+    mistake("key_layer_unused", replace("self.W_key(inputs)", "self.W_query(inputs)"), KEYS_UNUSED),
     mistake("inputs_made_float32_in_v2", replace("(inputs)", "(inputs.float())", times=3),
         "The inputs are made float32, so they do not match float64 layers. Keep the dtype of the inputs."),
     mistake("inputs_changed_in_place",

@@ -123,6 +123,9 @@ MISCONCEPTIONS = [
     mistake("scaled_first",
         replace("dot_products.var().item(), scaled.var().item()", "scaled.var().item(), dot_products.var().item()"),
         "The order is wrong: the scaled variance came first. Return the plain variance first, then the scaled one."),
+    mistake("vectors_with_themselves", replace("queries * keys", "queries * queries"),
+        "The variance is twice too large: it is the variance of q·q, or of a sum of the entries of both vectors. "
+        "Draw the keys separately, and multiply each entry of q by its entry of k."),
     mistake("sum_of_squares", replace(".var().item()", ".var().item() * (samples - 1)", times=2),
         "The squares are added up but not divided by their number. A variance is a mean of squares."),
     mistake("uniform_entries", replace("randn(samples", "rand(samples", times=2),
@@ -134,6 +137,9 @@ MISCONCEPTIONS = [
     mistake("products_never_summed", replace(".sum(dim=-1)", ""),
         "This is the variance of single numbers: of entries, or of products of two entries. A dot product sums such "
         "products over the d_k features. Multiply and sum first, then measure."),
+    mistake("summed_over_the_samples", replace("sum(dim=-1)", "sum(dim=0)"),
+        "The sum runs over the samples and gives one number for each feature. Sum over the features, the last "
+        "dimension, so that each pair has its dot product."),
     mistake("generator_ignored", replace(", generator=generator", "", times=2),
         "The generator is not used. Pass it on to every draw: `torch.randn(…, generator=generator)`."),
     mistake("generator_for_the_queries_only",

@@ -7,13 +7,9 @@ from collections.abc import Callable
 
 import torch
 
-from grader.suites.attention_mistakes import (
-    HALF,
-    NO_SOFTMAX,
-    SOFTMAX_OVER_QUERIES,
-    TWENTIETH,
-)
+from grader.suites.attention_mistakes import HALF, NO_SOFTMAX, SOFTMAX_OVER_QUERIES, SUMS_IN_A_ROW, TWENTIETH
 from grader.suites.self_attention.shared import (
+    BY_TOKENS,
     D_K,
     D_V,
     KEYS_HANDED_OVER,
@@ -167,6 +163,10 @@ MISCONCEPTIONS = [
     mistake("twentieth_root", replace("d_k**0.5", "d_k**.05"), TWENTIETH),
     mistake("scaling_forgotten", replace(" / d_k**0.5", ""), UNSCALED),
     mistake("divided_by_d_k_itself", replace("d_k**0.5", "d_k"), NO_ROOT),
+    mistake("scaled_by_number_of_tokens", replace("queries.shape[-1]", "keys.shape[-2]"), BY_TOKENS),
+    mistake("scaled_by_first_dimension", replace("queries.shape[-1]", "keys.shape[0]"),
+        "The divisor comes from the first dimension. That is the tokens, or the batch if there is one. d_k is the "
+        "last dimension: `keys.shape[-1]`."),
     mistake("scaled_after_softmax", replace(" / d_k**0.5", "").replace(SOFTMAX, f"{SOFTMAX} / d_k**0.5"), SCALED_LATE),
     mistake("softmax_over_queries", replace("dim=-1", "dim=-2"), SOFTMAX_OVER_QUERIES),
     mistake("softmax_over_dimension_0", replace("dim=-1", "dim=0"),
@@ -194,6 +194,8 @@ MISCONCEPTIONS = [
         "necessary. Matmul needs neither of them."),
     mistake("keys_handed_over", replace("weights @ values", "weights @ keys"), KEYS_HANDED_OVER),
     mistake("keys_ask_the_queries", replace("queries @ keys.transpose", "keys @ queries.transpose"), ROLES_SWAPPED),
+    mistake("queries_ask_each_other", replace("queries @ keys.transpose", "queries @ queries.transpose"),
+        "The queries are compared with one another. Compare each query with the keys: queries @ transposed keys."),
     mistake("lonely_query_squeezed",
         replace("return contexts, weights", "return contexts.squeeze(), weights.squeeze()"),
         "`squeeze()` removes every dimension of size one, so a single query loses its row. Name the dimension, or do "
@@ -210,10 +212,24 @@ MISCONCEPTIONS = [
         "The order is wrong: the weights came first. Return the pair (contexts, weights)."),
     mistake("contexts_alone", replace("return contexts, weights", "return contexts"),
         "The function returned only the contexts. Return the weights too: (contexts, weights)."),
+    mistake("scaled_by_dimension_1", replace("queries.shape[-1]", "keys.shape[1]"),
+        "The divisor comes from dimension 1. These are the features only if there is no batch. Count from the end: "
+        "the features are the last dimension."),
+    mistake("contexts_scaled", replace(" / d_k**0.5", "").replace("weights @ values", "weights @ values / d_k**0.5"),
+        "The contexts are divided by √d_k, and the scores are not. Scaling is for the scores: it keeps softmax from "
+        "giving all the weight to one key."),
+    mistake("softmax_without_dim", replace(SOFTMAX, "torch.softmax(scores, dim=0 if scores.dim() == 3 else 1)"),
+        "Softmax does not know along which dimension the keys lie. Without `dim`, PyTorch warns and guesses one, "
+        "which depends on the number of dimensions. Name the last one."),
+    mistake("sums_without_keepdim", replace(SOFTMAX, "torch.exp(scores) / torch.exp(scores).sum(dim=-1)"),
+        SUMS_IN_A_ROW),
     mistake("shape_of_a_batch_unpacked", replace("d_k = queries.shape[-1]", "_, _, d_k = queries.shape"),
         "The shape is unpacked into three names, which works only with exactly one leading dimension. Take only the "
         "size that you need, counted from the end."),
     mistake("shapes_do_not_match", replace("keys.transpose(-2, -1)", "keys"), SHAPES),
+    mistake("mixed_by_the_scores", replace("weights @ values", "scores @ values"),
+        "The contexts are computed with the scores, and softmax is only returned beside them. Mix the values with "
+        "the weights."),
 ]  # fmt: skip
 
 

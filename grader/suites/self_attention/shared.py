@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import torch
 
-from grader.suites.attention_mistakes import HALF, SOFTMAX_OVER_QUERIES
+from grader.suites.attention_mistakes import HALF, SOFTMAX_OVER_QUERIES, SUMS_IN_A_ROW
 from grader.testing.checks import expect_close, expect_true
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import Replacements, replace
@@ -157,14 +157,31 @@ NO_ROOT = (
     "The scores are divided by d_k itself, or twice by its root, which is the same. Their standard deviation is √d_k: "
     "divide once by √d_k to bring it to 1."
 )
+MULTIPLIED = "The scores are multiplied by √d_k, so large scores become even larger. Divide by √d_k."
+SOFTMAX_TWICE = (
+    "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
+    "nearly equal."
+)
 SHAPES = (
     "The shapes do not match in a product. Write down the shape of each factor. The scores need the transposed keys on "
     "the right, and then the weights, (T_q, T_k), are on the left of the values."
+)
+KEYS_WITH_KEYS = "The queries are made but never used: keys are compared with keys. Compare each query with every key."
+INPUTS_COMPARED = (
+    "The inputs are compared with each other, as in unit 1. Here the dot products are between queries and keys, which "
+    "are made from the inputs."
+)
+BY_TOKENS = (
+    "The scores are divided by the root of the number of tokens. A dot product sums over features, so it grows with "
+    "the number of features, d_k."
 )
 SCALED_LATE = "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."
 KEYS_HANDED_OVER = "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."
 ROLES_SWAPPED = (
     "Queries and keys are swapped. Row i of the scores belongs to query i and contains its dot products with every key."
+)
+KEYS_UNUSED = (
+    "W_key is made but never used: queries are compared with queries. Compare each query with the keys, inputs @ W_key."
 )
 
 
@@ -196,6 +213,13 @@ IN_BOTH_MODULES = [
     ("scaled_by_d_in", weighed("(queries @ keys.mT / inputs.shape[-1] ** 0.5).softmax(-1)"),
         "The scores are divided by √d_in. The dot products are between projected tokens, and their width is d_out."),
     ("softmax_over_queries", weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(0)"), SOFTMAX_OVER_QUERIES),
+    ("multiplied_by_root", weighed("(queries @ keys.mT * keys.shape[-1] ** 0.5).softmax(-1)"), MULTIPLIED),
+    ("softmax_twice", weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1).softmax(-1)"), SOFTMAX_TWICE),
+    ("sums_without_keepdim",
+        weighed("(lambda powers: powers / powers.sum(-1))(torch.exp(queries @ keys.mT / keys.shape[-1] ** 0.5))"),
+        SUMS_IN_A_ROW),
+    ("keys_ask_each_other", weighed("(keys @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1)"), KEYS_WITH_KEYS),
+    ("inputs_compared", weighed("(inputs @ inputs.mT / keys.shape[-1] ** 0.5).softmax(-1)"), INPUTS_COMPARED),
     ("future_hidden",
         weighed("(queries @ keys.mT / keys.shape[-1] ** 0.5"
                 " + torch.full_like(queries @ keys.mT, -torch.inf).triu(1)).softmax(-1)"),

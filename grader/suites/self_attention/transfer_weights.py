@@ -233,6 +233,9 @@ MISCONCEPTIONS = [
     mistake("bias_judged_by_its_sum", replace("bias.any()", "bias.sum() != 0"),
         "A bias counts as zero if its numbers cancel, or if only some of them are zero. It is zero only if each of "
         "its numbers is."),
+    mistake("only_positive_biases_found", replace("bias.any()", "bias.sum() > 0"),
+        "A bias counts as zero if it is negative, or if its numbers cancel. It is zero only if each of its numbers "
+        "is: test whether any of them is not zero, `bias.any()`."),
     mistake("truth_of_a_bias_asked", replace("bias.any()", "bias"),
         "A bias ends in an error about its truth value, even a bias of zeros. A tensor of several numbers is neither "
         "true nor false, so `if` cannot check it as a whole."),

@@ -90,6 +90,9 @@ MISCONCEPTIONS = [
     mistake("products_of_each_feature", replace("inputs @ query", "query * inputs"),
         "The products were not added up, so each token has a row and not a number. A dot product sums over the "
         "features: the last dimension."),
+    mistake("summed_over_the_tokens", replace("inputs @ query", "(query * inputs).sum(dim=0)"),
+        "The sum runs over the tokens and gives one number for each feature. A score belongs to a token, so sum over "
+        "the features: `dim=-1`."),
     mistake("multiplied_with_the_columns", replace("inputs @ query", "query @ inputs"),
         "`query @ inputs` multiplies the query with the columns of the inputs. Tokens are rows: put the inputs on "
         "the left, or transpose them."),

@@ -96,6 +96,8 @@ MISCONCEPTIONS = [
         "The weighted inputs were averaged. The weights already sum to one: add up the rows, and do not divide again."),
     mistake("last_row_only", replace("weights @ inputs", "weights[-1] * inputs[-1]"),
         "Each weighted row replaces the one before, so only the last one is left. Add each row to the context."),
+    mistake("weights_softened_again", replace("weights @", "torch.softmax(weights, dim=0) @"),
+        "The weights went through softmax again. They are already weights. A second softmax makes them nearly equal."),
     mistake("weights_normalised_again", replace("weights @", "weights / weights.sum() @"),
         "The weights were divided by their sum again. Use them without any change: they are already normalised."),
     mistake("context_in_a_table", replace("weights @", "weights[None] @"),

@@ -111,6 +111,10 @@ WHOLE_TENSOR = (
     "The exponentials are divided by the sum of all entries of the tensor. Each list of scores along `dim` has its own "
     "sum, so that each list sums to one."
 )
+PUT_BACK_AT_THE_END = (
+    "The dimension of the sum, or of the maximum, is put back at the end, by `unsqueeze(-1)`, but it was taken from "
+    "`dim`. With `keepdim=True` it stays where it was."
+)
 TWO_DIMENSIONS = (
     "The code works for rows and columns, but not for a third dimension. `sum(dim=dim, keepdim=True)` and division "
     "work for any number of dimensions."

@@ -152,6 +152,10 @@ test_contract = contract(
     example=Example({"inputs": numbers(4, 3)}),
     probe=lambda fresh, count=T, d=D: [fresh(count, d)],
 )  # fmt: skip
+FEATURES_COMPARED = (
+    "Features were compared with features: the scores are (d, d). Tokens should be compared with tokens, so "
+    "transpose only the second factor."
+)
 
 
 # -- misconceptions ------------------------------------------------------------------------------------------------
@@ -162,6 +166,10 @@ MISCONCEPTIONS = [
     mistake("softmax_forgotten", replace("softmax_stable(scores, dim=-1)", "scores"),
         "The scores are used as weights directly. Apply softmax first: it makes them positive, with the sum one for "
         "each token."),
+    mistake("divided_by_the_sum",
+        replace("softmax_stable(scores, dim=-1)", "scores / scores.sum(dim=-1, keepdim=True)"),
+        "The scores are divided by their sum. With positive and negative scores the results are not valid weights: "
+        "softmax takes exponentials first."),
     mistake("scaled_by_the_width", replace("inputs.T", "inputs.T / inputs.shape[-1] ** 0.5"),
         "The scores were divided by the root of the width. Unit 2 explains this scaling. Here they are plain dot "
         "products."),
@@ -171,6 +179,9 @@ MISCONCEPTIONS = [
     mistake("transpose_forgotten", replace("inputs.T", "inputs"),
         "The inputs were multiplied with themselves, and (T, d) @ (T, d) does not match. Transpose the second "
         "factor, so that tokens meet tokens."),
+    mistake("features_compared_and_mixed",
+        replace("inputs @ inputs.T", "inputs.T @ inputs").replace("weights @ inputs", "inputs @ weights"),
+        FEATURES_COMPARED),
     mistake("features_and_tokens_mixed_up", replace("inputs @ inputs.T", "inputs.T @ inputs"),
         "Features meet tokens in a product, so the shapes do not match. The scores compare tokens with tokens, (T, "
         "T): transpose only the second factor. The weights are on the left of the inputs."),
@@ -183,10 +194,21 @@ MISCONCEPTIONS = [
     mistake("softmax_along_the_columns", replace("dim=-1", "dim=0"),
         "Softmax runs along the columns: they sum to one, but the rows do not. Row i contains the weights of query "
         "i, so apply softmax along the last dimension; a sum of your own needs `keepdim=True` too."),
+    mistake("softmax_twice", replace("(scores, dim=-1)", "(softmax_stable(scores, dim=-1), dim=-1)"),
+        "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
+        "nearly equal."),
     mistake("mixed_by_the_columns", replace("weights @", "weights.T @"),
         "The contexts use the columns of the weights. The weights of token i are row i, so do not transpose them."),
+    mistake("mixed_by_the_scores", replace("weights @", "scores @"),
+        "The contexts are computed with the scores, and softmax is only returned beside them. Mix the inputs with "
+        "the weights."),
+    mistake("scores_in_place_of_weights", replace("return contexts, weights", "return contexts, scores"),
+        "The second result is the scores. The contexts are correct, but the second result should be the weights, "
+        "after softmax."),
     mistake("weights_first", replace("return contexts, weights", "return weights, contexts"),
         "Weights and contexts are in the wrong order. Return the contexts first, then the weights."),
+    mistake("contexts_alone", replace("return contexts, weights", "return contexts"),
+        "The function returned only the contexts. Return the weights too, as the second of a pair."),
     mistake("one_query_only", replace("inputs.T", "inputs[1]"),
         "Only one token is the query, the second one as in the worked example. In self-attention every token is a "
         "query and has its own context."),
@@ -195,12 +217,19 @@ MISCONCEPTIONS = [
         "gives weights (1, 1) and contexts (1, d)."),
     mistake("attention_in_float32_only", replace("weights @", "weights.float() @"),
         "The result is written into float32 tensors, which do not match float64 inputs. Use the dtype of the inputs."),
+    mistake("weights_detached", replace("dim=-1)", "dim=-1).detach()"),
+        "No gradient flows through the weights: does `.detach()` or `.item()` cut them off? Attention learns through "
+        "the scores which tokens are important."),
     mistake("attention_cut_off", replace("return contexts, weights", "return contexts.detach(), weights.detach()"),
         "Gradients stop at the results. Were they computed under `torch.no_grad()`, or detached? The embeddings "
         "before them must be able to learn."),
     mistake("contexts_over_the_inputs", replace("return contexts", "inputs.copy_(contexts)\n    return inputs"),
         "The contexts overwrote the caller's inputs. Every context needs the old inputs, and the caller may need "
         "them too: make a new tensor."),
+    mistake("weights_alone", replace("return contexts, weights", "return weights"),
+        "The function returned only the weights. Return the contexts too, as the first of a pair."),
+    mistake("inputs_added_to_the_contexts", replace("return contexts,", "return inputs + contexts,"),
+        "The inputs were added to the contexts. A context is only the sum of the inputs, each times its weight."),
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from grader.suites.simple_attention.shared import (
     DIM_IGNORED,
     EXPONENTIALS,
     LAST_DIM,
+    PUT_BACK_AT_THE_END,
     SOFTMAXES,
     TWO_DIMENSIONS,
     WHOLE_TENSOR,
@@ -135,6 +136,9 @@ MISCONCEPTIONS = [
     mistake("largest_size_subtracted", replace("x.max", "x.abs().max"),
         "The largest *absolute value* is subtracted. If all entries are far below zero, they become even smaller, "
         "and every exponential is zero. Subtract the maximum with its sign: then the largest exponent is zero."),
+    mistake("mean_subtracted", replace("x.max(dim=dim, keepdim=True).values", "x.mean(dim=dim, keepdim=True)"),
+        "The mean is subtracted. An entry can still be far above it, and with an entry of -inf the mean is -inf too. "
+        "If you subtract the maximum, no entry is above zero."),
     mistake("divided_by_the_maximum", replace("x - largest", "x / largest"),
         "The entries are divided by the largest one. Softmax depends on the *differences* of the entries. "
         "Subtracting the maximum keeps them; dividing by it does not."),
@@ -155,6 +159,9 @@ MISCONCEPTIONS = [
     mistake("maximum_along_the_last_dimension", replace("max(dim=dim", "max(dim=-1"),
         "The maximum is always taken along the last dimension, but the sum along `dim`. All entries that share a sum "
         "need the same maximum."),
+    mistake("maximum_along_the_first_dimension", replace("max(dim=dim", "max(dim=0"),
+        "The maximum is always taken along the first dimension, but the sum along `dim`. All entries that share a "
+        "sum need the same maximum."),
     mistake("places_beside_the_maximum", replace(".values", ""),
         "`x.max(dim=…)` returns two results, the values and their indices. You cannot subtract both. Take `.values`, "
         "or use `amax`."),
@@ -164,6 +171,9 @@ MISCONCEPTIONS = [
     mistake("stable_sum_of_everything",
         replace("x.max(dim=dim, keepdim=True).values", "x.max()").replace("dim=dim, keepdim=True", ""), WHOLE_TENSOR),
     mistake("stable_dim_ignored", replace("dim=dim", "dim=-1", 2), DIM_IGNORED),
+    mistake("stable_dimension_put_back_at_the_end",
+        replace("x.max(dim=dim, keepdim=True).values", "x.amax(dim=dim).unsqueeze(-1)")
+        .replace("sum(dim=dim, keepdim=True)", "sum(dim=dim).unsqueeze(-1)"), PUT_BACK_AT_THE_END),
     mistake("stable_rows_and_columns_only", replace("dim=dim", "dim=0 if dim in (0, -2) or x.dim() == 1 else 1", 2),
         TWO_DIMENSIONS),
     mistake("flattened_by_view",

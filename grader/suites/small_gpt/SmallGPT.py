@@ -492,6 +492,10 @@ MISCONCEPTIONS = [
         .replace("self.position_embedding(positions)", "self.position_embedding[positions]"),
         "position_embedding is a plain nn.Parameter. It would work, but the rule asks for an nn.Embedding, the "
         "module that looks up rows by their positions."),
+    mistake("positions_of_the_vocabulary",
+        replace("nn.Embedding(context_length, emb_dim)", "nn.Embedding(vocab_size, emb_dim)"),
+        "position_embedding has a row for each token of the vocabulary. It needs one for each position: "
+        "context_length rows."),
     mistake("tables_exchanged",
         replace("nn.Embedding(vocab_size, emb_dim)", "nn.Embedding(other, emb_dim)")
         .replace("nn.Embedding(context_length, emb_dim)", "nn.Embedding(vocab_size, emb_dim)")
@@ -521,6 +525,11 @@ MISCONCEPTIONS = [
         "MultiHeadAttention."),
     mistake("four_heads_only", replace("dropout, num_heads)", "dropout, 4)"),
         "The attention has four heads, as in the text, whatever num_heads is. Give num_heads to MultiHeadAttention."),
+    mistake("heads_and_blocks_exchanged",
+        replace("dropout, num_heads)", "dropout, num_blocks)")
+        .replace("(make_block, num_blocks)", "(make_block, num_heads)"),
+        "num_heads and num_blocks are swapped: num_heads divides the features in attention, and num_blocks blocks "
+        "are stacked."),
     mistake("no_positions", replace(" + self.position_embedding(positions)", ""),
         "The positions are missing: only the tokens go into the blocks, so the model hardly knows their order. Add "
         "the position embedding before the blocks."),
@@ -540,6 +549,11 @@ MISCONCEPTIONS = [
     mistake("positions_of_the_texts", replace(POSITIONS, "torch.arange(idx.shape[0], device=idx.device)[:, None]"),
         "The position is the number of the text in the batch: `idx.shape[0]` is the number of texts. Take the number "
         "of tokens, the second size."),
+    mistake("ids_as_positions",
+        replace("self.position_embedding(positions)",
+                "self.position_embedding(idx.clamp(max=self.position_embedding.num_embeddings - 1))"),
+        "The position embedding looks up the ids of the tokens, and not their positions. The rows that it needs are "
+        "0 to T - 1, whatever the tokens are."),
     mistake("tokens_scaled",
         replace("x = self.token_embedding(idx)", "x = self.token_embedding(idx) * self.output.in_features**0.5"),
         "The token embeddings are multiplied by the root of emb_dim, as in the Transformer of 2017. GPT-2 adds the "
@@ -555,6 +569,10 @@ MISCONCEPTIONS = [
     mistake("softmax_in_the_model", replace("return self.output(x)", "return torch.softmax(self.output(x), dim=-1)"),
         "The model returns probabilities: there is a softmax after the output layer. Return the logits. The loss and "
         "generate_text do the softmax themselves."),
+    mistake("logarithms_in_the_model",
+        replace("return self.output(x)", "return torch.log_softmax(self.output(x), dim=-1)"),
+        "The model returns logarithms of probabilities: there is a log-softmax after the output layer. Return the "
+        "logits themselves."),
     mistake("logits_of_the_last_token_only", replace("return self.output(x)", "return self.output(x[:, -1])"),
         "Only the logits of the last token are returned. The loss needs those of all tokens: (B, T, V)."),
     mistake("flat_logits", replace("return self.output(x)", "return self.output(x).flatten(0, 1)"),

@@ -176,6 +176,9 @@ MISCONCEPTIONS = [
         "assign the longer text that it returns."),
     mistake("returned_in_the_loop", replace("    return idx", "            return idx"),
         "There is only one new token, as with a `return` inside the loop. Move the return out of the loop."),
+    mistake("length_of_the_whole_text", replace("range(max_new_tokens)", "range(max_new_tokens - idx.shape[1])"),
+        "max_new_tokens is used as the length of the whole text. It is only the number of new tokens, without the "
+        "prompt."),
     mistake("at_least_one_token", replace("range(max_new_tokens)", "range(max(1, max_new_tokens))"),
         "At least one token is drawn, even if none is asked for. Check max_new_tokens before the first draw, as a "
         "`for` loop does."),
@@ -197,6 +200,12 @@ MISCONCEPTIONS = [
         "logits first, (B, T, V) to (B, V). If it comes from `cat`: the new tokens are (B, 1)."),
     mistake("pair_expected", replace("logits = model", "logits, _ = model"),
         "The function expects two results of the model, as in unit 6. Here the model returns only the logits."),
+    mistake("softmax_over_the_texts", replace("dim=-1", "dim=0"),
+        "Softmax runs over the texts (dim=0), so the probabilities of one text depend on the others. They should sum "
+        "to one over the V kinds: dim=-1."),
+    mistake("softmax_over_the_tokens", replace("logits[:, -1], dim=-1)", "logits, dim=1)[:, -1]"),
+        "Softmax runs over the tokens of the text (dim=1), before the last one is chosen. The probabilities should "
+        "sum to one over the V kinds: dim=-1."),
     mistake("softmax_forgotten", replace("torch.softmax(logits[:, -1], dim=-1)", "logits[:, -1]"),
         "The logits are used for the draw directly. They are not probabilities, and some are negative: apply softmax "
         "first."),

@@ -208,6 +208,11 @@ MISCONCEPTIONS = [
         .replace("self.narrow(hidden)", "hidden"),
         "There is only one layer. The feed-forward has two, each with its own weights: one from emb_dim to expansion "
         "* emb_dim, and one back."),
+    mistake("three_layers",
+        replace("self.narrow = ",
+                "self.between = nn.Linear(expansion * emb_dim, expansion * emb_dim)\n        self.narrow = ")
+        .replace("self.narrow(hidden)", "self.narrow(torch.relu(self.between(hidden)))"),
+        "There are three layers. The feed-forward has two, with only ReLU between them: widen, ReLU, back."),
     mistake("hidden_width_required",
         replace("expansion: int = 4", "d_ff: int").replace("expansion * emb_dim", "d_ff", times=2),
         "The second argument is the hidden width itself, like d_ff in a well-known tutorial, and it has no default. "

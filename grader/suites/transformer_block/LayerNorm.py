@@ -242,6 +242,12 @@ MISCONCEPTIONS = [
     mistake("root_forgotten", replace("torch.sqrt", ""),
         "The differences are divided by the variance itself. Divide by its root, the standard deviation, which has "
         "the size of the features."),
+    mistake("root_of_the_deviation", replace("x.var", "x.std"),
+        "The root is taken of a standard deviation, which is a root already. Take it of the variance plus eps."),
+    mistake("divided_by_the_length",
+        replace("x.var(dim=-1, keepdim=True, unbiased=False)", "(x - mean).square().sum(dim=-1, keepdim=True)"),
+        "The differences are divided by the root of their sum of squares, which makes vectors of length one. Divide "
+        "the sum by C first: the variance is a mean."),
     mistake("mean_subtracted_too_late",
         replace("(x - mean) / torch.sqrt(variance + self.eps)", "(x - mean / torch.sqrt(variance + self.eps))"),
         "Only the mean is divided by the root, because Python divides before it subtracts. Put the difference in "

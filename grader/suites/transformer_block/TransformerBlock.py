@@ -390,13 +390,22 @@ MISCONCEPTIONS = [
         replace("self.norm1", "self.ln1", times=2).replace("self.norm2", "self.ln2", times=2),
         "The norms have other names, such as ln1 or ln_1. Code that loads weights uses the names: call them norm1 "
         "and norm2."),
+    mistake("third_norm_at_the_end", replace(f"x + {THINK}", f"nn.functional.layer_norm(x + {THINK}, x.shape[-1:])"),
+        "A third norm acts on the output. Such a norm comes once, after the last block of the whole stack, and not "
+        "in each block."),
     mistake("no_residuals", replace("x + ", "", times=2),
         "Nothing is added to x: each step returns only its module's output. Write x = x + … in both steps."),
+    mistake("first_residual_forgotten", replace("x = x + ", "x = "),
+        "In the first step x is not added: attention's output replaces it. Both steps are x = x + …."),
     mistake("added_to_the_normalized_x",
         replace("x = x", "x = self.norm1(x)\n        x = x").replace("attention(self.norm1(x))", "attention(x)")
         .replace("return x", "x = self.norm2(x)\n        return x").replace("forward(self.norm2(x))", "forward(x)"),
         "The output is added to the normalised x. Then the path from block to block goes through the norms. Keep x "
         "itself for the sum."),
+    mistake("first_sum_from_the_normalized_x",
+        replace("x = x", "x = self.norm1(x)\n        x = x").replace("attention(self.norm1(x))", "attention(x)"),
+        "In the first step the output is added to the normalised x, so the path around attention goes through norm1. "
+        "Keep x itself for the sum."),
     mistake("second_step_added_to_x", replace("x = x", "first = x").replace("self.norm2(x)", "self.norm2(first)"),
         "The second step adds to the first step's x, so attention's output is not in the sum. Use the sum of the "
         "first step, both in norm2 and in the addition."),
@@ -435,6 +444,13 @@ MISCONCEPTIONS = [
     mistake("sums_dropped", replace("x + self.dropout(", "self.dropout(x + ", times=2),
         "Dropout acts on the sums. It drops parts of x too, which no later block can restore. Drop the module's "
         "output, and then add."),
+    mistake("output_dropped",
+        replace("self.dropout(self.attention", "(self.attention").replace("x + self.dropout(", "self.dropout(x + "),
+        "Dropout drops parts of x too: it acts on the output of the whole block, or on the x that is added. Drop the "
+        "module's output, in each of the two steps, and then add."),
+    mistake("x_dropped", replace("self.dropout(", "(", times=2).replace("x = x", "x = self.dropout(x)\n        x = x"),
+        "Dropout acts on x at the beginning, so the dropped parts are missing in the sum too. Drop the module's "
+        "output."),
     mistake("dropped_before_the_modules",
         replace("self.dropout(self.attention(", "self.attention(self.dropout(")
         .replace("self.dropout(self.feed_forward(", "self.feed_forward(self.dropout("),

@@ -150,6 +150,9 @@ MISCONCEPTIONS = [
     mistake("output_layer_counted", replace("vocab_size + context_length", "2 * vocab_size + context_length"),
         "The output layer is counted too. It is tied: it uses the transposed matrix of the token embeddings, and has "
         "no parameters of its own."),
+    mistake("embeddings_forgotten", replace("embeddings + num_layers", "num_layers"),
+        "No embedding is counted, neither of tokens nor of positions. Both tables have emb_dim learned numbers in "
+        "each row."),
     mistake("three_biases_forgotten", replace("4 * (emb_dim * emb_dim + emb_dim)", "4 * emb_dim * emb_dim + emb_dim"),
         "Three biases of emb_dim numbers are missing in each block. GPT-2 has one for queries, for keys and for "
         "values, unlike the book's attention. Or the bias of the hidden layer has the wrong size: it has 4 · emb_dim "
@@ -195,6 +198,9 @@ MISCONCEPTIONS = [
     mistake("a_float",
         replace("embeddings + num_layers * block + norm", "float(embeddings + num_layers * block + norm)"),
         "The result is a float. A count is an integer: use `//` instead of `/`, and int instead of a power or a mean."),
+    mistake("in_millions",
+        replace("embeddings + num_layers * block + norm", "(embeddings + num_layers * block + norm) / 1e6"),
+        "The result is in millions. Return the exact number of parameters."),
 ]  # fmt: skip
 
 

@@ -168,6 +168,8 @@ MISCONCEPTIONS = [
     mistake("module_list_returned", replace("nn.Sequential(*", "nn.ModuleList("),
         "The result is an nn.ModuleList. It contains modules, but does not call them; nn.Sequential calls one after "
         "the other."),
+    mistake("list_returned", replace("nn.Sequential(*", "list("),
+        "The result is a list of blocks. A stack is one module that takes x and returns the last block's output."),
     mistake("asterisk_or_call_forgotten", replace("*", ""),
         "nn.Sequential gets something that is not a module: a list, or make_block itself, which makes a block only "
         "when it is called. Pass the modules one by one: nn.Sequential(*blocks)."),
