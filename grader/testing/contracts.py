@@ -8,7 +8,7 @@ student.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -213,50 +213,6 @@ def expect_refused(name: str, call: Callable[[], Any], idea: str) -> None:
         found = "raises no error" if result is None else f"returns {described(result)}"
     text = f"{name} should be refused with a ValueError or an AssertionError, because {idea}. Yours {found}."
     raise CheckFailed(text[0].upper() + text[1:])
-
-
-# -- modules -----------------------------------------------------------------------------------------------------
-
-
-def module_with(cls: RemoteCallable, made: Mapping[str, Any], parameters: Mapping[str, torch.Tensor]) -> RemoteObject:
-    """Return a module in eval mode whose parameters have these values.
-
-    A layer may also be registered under another name, as a part of another module.
-    """
-    module = cls(*made.values())
-    expect_true(isinstance(module, RemoteObject), f"The class should give a module; yours gives {described(module)}.")
-    assert isinstance(module, RemoteObject)
-    found = module.parameters()
-    for name, value in parameters.items():
-        owner, _, last = ("", "", name) if name in found else name.rpartition(".")
-        layer = _attribute(module, owner) if owner else module
-        own = found if layer is module else layer.parameters() if isinstance(layer, RemoteObject) else {}
-        shape = tuple(value.shape)
-        expect_true(last in own, f"There should be a parameter `{name}` of shape {shape}; yours has none of this name.")
-        yours = tuple(own[last].shape)
-        expect_true(yours == shape, f"`{name}` should have the shape {shape}; yours has {yours}.")
-        layer.set({last: value})
-    module.eval()
-    return module
-
-
-def _attribute(module: RemoteObject, name: str) -> Any:
-    """Return what a module has in an attribute, such as a layer; None if it does not exist."""
-    try:
-        return module.get(name)
-    except Raised as error:
-        if "AttributeError" not in error.types:
-            raise
-        return None
-
-
-def names_of(module: RemoteObject, values: Mapping[str, torch.Tensor]) -> list[str]:
-    """Return the names under which a module has parameters with these values."""
-    return [
-        name
-        for name, found in module.parameters().items()
-        if any(found.shape == value.shape and torch.equal(found, value) for value in values.values())
-    ]
 
 
 # -- words -------------------------------------------------------------------------------------------------------

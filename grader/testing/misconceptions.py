@@ -385,9 +385,8 @@ def _is_current(course: Course, unit: str) -> bool:
 
 
 def _digest(course: Course, unit: str) -> str:
-    """Return the digest of the suites with the rows, the solutions, and this module, which applies the rows."""
+    """Return the digest of all suites that rows may be made of, the solutions, and this module, which applies rows."""
     total = hashlib.sha256(Path(__file__).read_bytes())
-    # Rows may be made of what is in other files of the suites, such as shared.py.
     for folder in (course.suites, course.suites / unit, course.solutions):
         for path in sorted(folder.glob("*.py")):
             total.update(path.read_bytes())

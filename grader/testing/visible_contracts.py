@@ -20,6 +20,7 @@ import torch
 
 from grader.testing.checks import expect_true
 from grader.testing.contracts import (
+    described,
     expect_any_layout,
     expect_arguments_kept,
     expect_each_alone,
@@ -29,11 +30,9 @@ from grader.testing.contracts import (
     expect_later_tokens_unseen,
     expect_nothing_dropped,
     expect_refused,
-    module_with,
-    names_of,
     tensors_of,
 )
-from grader.testing.student import RemoteCallable, RemoteObject, Student
+from grader.testing.student import Raised, RemoteCallable, RemoteObject, Student
 from grader.testing.suite import Contract, Example, placed
 from grader.text import in_words
 
@@ -190,3 +189,47 @@ def _joined(result: Any) -> torch.Tensor:
     found = tensors_of([torch.tensor(one) if isinstance(one, int | float) else one for one in parts])
     expect_true(bool(found), "The result is empty.")
     return torch.cat([one.flatten().double() for one in found])
+
+
+# -- modules -----------------------------------------------------------------------------------------------------
+
+
+def module_with(cls: RemoteCallable, made: Mapping[str, Any], parameters: Mapping[str, torch.Tensor]) -> RemoteObject:
+    """Return a module in eval mode whose parameters have these values.
+
+    A layer may also be registered under another name, as a part of another module.
+    """
+    module = cls(*made.values())
+    expect_true(isinstance(module, RemoteObject), f"The class should give a module; yours gives {described(module)}.")
+    assert isinstance(module, RemoteObject)
+    found = module.parameters()
+    for name, value in parameters.items():
+        owner, _, last = ("", "", name) if name in found else name.rpartition(".")
+        layer = _attribute(module, owner) if owner else module
+        own = found if layer is module else layer.parameters() if isinstance(layer, RemoteObject) else {}
+        shape = tuple(value.shape)
+        expect_true(last in own, f"There should be a parameter `{name}` of shape {shape}; yours has none of this name.")
+        yours = tuple(own[last].shape)
+        expect_true(yours == shape, f"`{name}` should have the shape {shape}; yours has {yours}.")
+        layer.set({last: value})
+    module.eval()
+    return module
+
+
+def _attribute(module: RemoteObject, name: str) -> Any:
+    """Return what a module has in an attribute, such as a layer; None if it does not exist."""
+    try:
+        return module.get(name)
+    except Raised as error:
+        if "AttributeError" not in error.types:
+            raise
+        return None
+
+
+def names_of(module: RemoteObject, values: Mapping[str, torch.Tensor]) -> list[str]:
+    """Return the names under which a module has parameters with these values."""
+    return [
+        name
+        for name, found in module.parameters().items()
+        if any(found.shape == value.shape and torch.equal(found, value) for value in values.values())
+    ]

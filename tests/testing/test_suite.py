@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from grader.engine.criteria import Criterion, criteria_of
+from grader.testing.behaviour import generator_draws, later_tokens_unseen, refusals, steady_results
 from grader.testing.checks import expect_close
 from grader.testing.draws import Fresh
 from grader.testing.student import InProcessBackend, Student
@@ -21,13 +22,9 @@ from grader.testing.suite import (
     asking,
     asking_module,
     contract,
-    generator_draws,
     kept_arguments,
-    later_tokens_unseen,
-    refusals,
     right_gradients,
     right_results,
-    steady_results,
 )
 
 SHAPES = ({"shape": (3,)}, {"shape": (2, 1)})

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from grader.engine.criteria import Criterion, criteria_of
+from grader.testing.behaviour import later_tokens_unseen, refusals, steady_results
 from grader.testing.draws import numbers
 from grader.testing.student import InProcessBackend
 from grader.testing.suite import (
@@ -22,11 +23,8 @@ from grader.testing.suite import (
     asking,
     contract,
     kept_arguments,
-    later_tokens_unseen,
-    refusals,
     right_gradients,
     right_results,
-    steady_results,
 )
 from grader.testing.visible_contracts import FILENAME, contract_tests, data_of
 

@@ -34,6 +34,7 @@ from grader.suites.generation import (
     expect_prompts_of_any_size,
     random_ids,
 )
+from grader.testing.behaviour import generator_draws
 from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
@@ -49,7 +50,7 @@ from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, draws_from_generator, has_parameters, probe, set_to, shares
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import Given, contract, generator_draws, kept_arguments, rule
+from grader.testing.suite import Given, contract, kept_arguments, rule
 
 
 def flattened(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -31,6 +31,7 @@ from grader.suites.causal import (
     mixing_calls,
 )
 from grader.suites.generation import T
+from grader.testing.behaviour import later_tokens_unseen, steady_results
 from grader.testing.checks import (
     expect_close,
     expect_gradients,
@@ -43,15 +44,7 @@ from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import (
-    Example,
-    contract,
-    kept_arguments,
-    later_tokens_unseen,
-    right_results,
-    rule,
-    steady_results,
-)
+from grader.testing.suite import Example, contract, kept_arguments, right_results, rule
 
 # The names of its layers in unit 3 and here.
 LAYERS = {"W_query": "query", "W_key": "key", "W_value": "value"}

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from grader.suites.bigram_language_model.shared import entries_of, entry_text, expect_one_to_one, vocabulary_for
+from grader.testing.behaviour import refusals
 from grader.testing.checks import expect_equal, expect_true, expect_values
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import Example, asking, contract, refusals, rule
+from grader.testing.suite import Example, asking, contract, rule
 
 
 def text_from(value: object) -> str:

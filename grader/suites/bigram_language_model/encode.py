@@ -16,12 +16,13 @@ from grader.suites.bigram_language_model.shared import (
     text_of,
     vocabulary_for,
 )
+from grader.testing.behaviour import refusals
 from grader.testing.checks import expect_equal, expect_true, expect_values
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import Example, asking, contract, refusals, rule
+from grader.testing.suite import Example, asking, contract, rule
 
 
 def ids_of(ids: object, text: str) -> list[object]:

@@ -21,6 +21,7 @@ from grader.suites.bigram_language_model.shared import (
     expect_shape,
 )
 from grader.suites.generation import T
+from grader.testing.behaviour import generator_draws
 from grader.testing.checks import expect_close, expect_error, expect_true, expect_values
 from grader.testing.draws import (
     Fresh,
@@ -29,7 +30,7 @@ from grader.testing.draws import (
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, draws_from_generator, probe, refusal, shares
 from grader.testing.student import Student
-from grader.testing.suite import Example, Given, contract, generator_draws, kept_arguments, rule
+from grader.testing.suite import Example, Given, contract, kept_arguments, rule
 
 # So long that two rows rarely begin at the same position.
 LONG = 400

@@ -59,6 +59,7 @@ from grader.suites.causal_attention.shared import (
     T,
     expect_scores_behind,
 )
+from grader.testing.behaviour import later_tokens_unseen, steady_results
 from grader.testing.checks import (
     as_layers,
     expect_close,
@@ -75,15 +76,7 @@ from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import (
-    Example,
-    contract,
-    kept_arguments,
-    later_tokens_unseen,
-    right_results,
-    rule,
-    steady_results,
-)
+from grader.testing.suite import Example, contract, kept_arguments, right_results, rule
 
 MATRICES = ("W_query", "W_key", "W_value")
 BIASES = [f"{name}.bias" for name in MATRICES]

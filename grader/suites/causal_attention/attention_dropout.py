@@ -9,6 +9,7 @@ import torch
 
 from grader.suites.causal import expect_survivors, softmax
 from grader.suites.causal_attention.shared import B, H, softmax_weights
+from grader.testing.behaviour import generator_draws, refusals
 from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
@@ -21,17 +22,7 @@ from grader.testing.draws import Fresh, expect_count, expect_own_draws, numbers
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, alike, draws_from_generator, probe, refusal, shares
 from grader.testing.student import Student
-from grader.testing.suite import (
-    IN_BOTH_DTYPES,
-    Example,
-    asking,
-    contract,
-    generator_draws,
-    kept_arguments,
-    refusals,
-    right_results,
-    rule,
-)
+from grader.testing.suite import IN_BOTH_DTYPES, Example, asking, contract, kept_arguments, right_results, rule
 
 # For p = 0.5, 400 entries are all kept, all dropped, or equal in two draws with a probability of 2^-400 each. A wrong
 # answer with one draw for each of 20 rows or columns keeps or drops all with a probability of 2^-19, so its diagnosis

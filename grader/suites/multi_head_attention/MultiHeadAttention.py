@@ -69,6 +69,7 @@ from grader.suites.multi_head_attention.shared import (
     steps,
     with_gradients,
 )
+from grader.testing.behaviour import later_tokens_unseen, refusals
 from grader.testing.checks import (
     Weights,
     expect_close,
@@ -84,17 +85,7 @@ from grader.testing.draws import Fresh, numbers
 from grader.testing.misconceptions import Replacements, mistake, replace
 from grader.testing.probes import PROBABILITIES, Draw, Property, call, layers, probe, refusal, set_drawn_layers, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import (
-    OUTPUTS,
-    Example,
-    Given,
-    contract,
-    kept_arguments,
-    later_tokens_unseen,
-    refusals,
-    right_results,
-    rule,
-)
+from grader.testing.suite import OUTPUTS, Example, Given, contract, kept_arguments, right_results, rule
 
 
 def decisive_tokens(

@@ -16,11 +16,12 @@ from grader.suites.positional_encoding.shared import (
     T,
     encoding,
 )
+from grader.testing.behaviour import refusals
 from grader.testing.checks import expect_close, expect_tensor, expect_true
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Estimate, Property, probe, refusal
 from grader.testing.student import Student
-from grader.testing.suite import Example, asking, contract, refusals, rule
+from grader.testing.suite import Example, asking, contract, rule
 
 NARROW = 4  # two hands: with so few, no mistake makes the angles too large for float32
 

@@ -10,12 +10,13 @@ import torch
 
 from grader.suites.attention_mistakes import HALF
 from grader.suites.self_attention.shared import D_K, T_K, begun_with
+from grader.testing.behaviour import generator_draws
 from grader.testing.checks import expect_number, expect_one_number, expect_true, expect_values
 from grader.testing.draws import expect_used
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import DEVIATIONS, Draw, Estimate, Property, draws_from_generator, probe
 from grader.testing.student import Student
-from grader.testing.suite import Example, asking, contract, generator_draws, rule
+from grader.testing.suite import Example, asking, contract, rule
 
 # The tolerance of a right answer: let X = q·k for d = d_k features. Given k, X is normal with variance |k|², so
 # E X² = E|k|² = d and E X⁴ = 3 E|k|⁴ = 3 (d² + 2d). The variance of a sample variance over n pairs is about

@@ -21,12 +21,13 @@ from grader.suites.generation import (
     random_ids,
 )
 from grader.suites.small_gpt.shared import B, T, ids
+from grader.testing.behaviour import generator_draws
 from grader.testing.checks import expect_close, expect_same, expect_true, expect_values
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, draws_from_generator, probe, shares
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import Given, contract, generator_draws, rule
+from grader.testing.suite import Given, contract, rule
 
 # More tokens than any text has: only one test is about shorter ones.
 LONG = 100

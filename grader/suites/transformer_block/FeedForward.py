@@ -24,12 +24,13 @@ from grader.suites.transformer_block.shared import (
     linear,
     robust_calls,
 )
+from grader.testing.behaviour import steady_results
 from grader.testing.checks import expect_close, expect_gradients, expect_true, expect_values, oracle_gradients
 from grader.testing.draws import Fresh
 from grader.testing.misconceptions import mistake, replace
 from grader.testing.probes import Draw, Property, call, has_parameters, probe, set_to
 from grader.testing.student import RemoteObject, Student
-from grader.testing.suite import contract, kept_arguments, right_results, rule, steady_results
+from grader.testing.suite import contract, kept_arguments, right_results, rule
 
 
 def layers_of(module: RemoteObject) -> list[Weights]:

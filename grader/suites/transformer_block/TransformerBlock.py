@@ -36,6 +36,7 @@ from grader.suites.transformer_block.shared import (
     rotation_of_the_sum,
     with_calm_gradients,
 )
+from grader.testing.behaviour import steady_results
 from grader.testing.checks import expect_close, expect_tensor, expect_true, oracle_gradients
 from grader.testing.draws import Fresh, expect_count, expect_own_draws
 from grader.testing.misconceptions import Replacements, misconception, mistake, replace
@@ -52,7 +53,7 @@ from grader.testing.probes import (
     shares,
 )
 from grader.testing.student import Raised, RemoteObject, Student
-from grader.testing.suite import contract, kept_arguments, right_results, rule, steady_results
+from grader.testing.suite import contract, kept_arguments, right_results, rule
 
 
 class Skip:
