@@ -88,6 +88,7 @@ test_contract = contract(
         "An odd d_model should raise ValueError or AssertionError, and an even one should not.",
         {"d_model": D - 1}, {"d_model": 3}, {"d_model": 1},
         shown=({"d_model": 1}, {"d_model": 5}, {"d_model": 11}), because="these columns do not make pairs"),
+    probe=lambda _, count=T, pairs=D // 2: [count, 2 * pairs],
     example=Example({"num_positions": 4, "d_model": 8}),
 )  # fmt: skip
 
