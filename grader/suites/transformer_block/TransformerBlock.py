@@ -367,6 +367,10 @@ def dropping(dropped: str) -> Replacements:
 LayerNorm = nn.LayerNorm
 CALLS = ["LayerNorm"]
 
+X_TWICE = (
+    "In one of the steps, or in both, x counts twice: it is added to a sum that already contains it. Each step adds "
+    "only its module's output."
+)
 MISCONCEPTIONS = [
     mistake("post_norm",
         replace(f"x + {ATTEND}", "self.norm1(x + self.dropout(self.attention(x)))")
@@ -416,9 +420,8 @@ MISCONCEPTIONS = [
     mistake("one_residual_around_both", replace("x = x +", "first =").replace("self.norm2(x)", "self.norm2(first)"),
         "x is added only once, at the end of both steps. Each step needs its own sum, so that gradients have a path "
         "around each of the two modules."),
-    mistake("x_added_twice_in_both_steps", replace("x + self", "x + x + self", times=2),
-        "In one of the steps, or in both, x counts twice: it is added to a sum that already contains it. Each step "
-        "adds only its module's output."),
+    mistake("x_added_twice_in_the_second_step", replace("return x +", "return x + x +"), X_TWICE),
+    mistake("x_added_twice_in_both_steps", replace("x + self", "x + x + self", times=2), X_TWICE),
     mistake("tokens_in_front_for_attention",
         replace("self.attention(self.norm1(x))", "self.attention(self.norm1(x).transpose(0, 1)).transpose(0, 1)"),
         "Batch and tokens are swapped before attention. The given modules take (B, T, emb_dim), so do not transpose "
