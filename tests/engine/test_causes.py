@@ -161,6 +161,7 @@ NORMALIZED = "def normalize_by_sum(scores):\n    return scores / scores.sum()\n"
 OF_UNIT_3 = "def causal_mask(T): ...\ndef mask_then_softmax(scores): ...\n"
 WITHOUT_SELF = "class SelfAttention_v2(nn.Module):\n    def forward(inputs):\n        return inputs\n"
 USES_SELF = "class SelfAttention_v2(nn.Module):\n    def forward(x):\n        return self.W_query(x)\n"
+LINE_OF_FORWARD = solution("self_attention", USES_SELF).splitlines().index("    def forward(x):") + 1
 SCORES = 'def attention_scores({}):\n    """Takes `query` (d,) and `inputs` (T, d)."""\n    return {}\n'
 PARTS = f"{RESIDUAL.replace(' = sublayer', ' = layer').replace('return x', 'return list(self.parts(x))[0] * 2')}\n"
 INTERLEAVED = """\
@@ -595,7 +596,7 @@ ROWS = [
      Answer("from simple_attention import softmax_stable\n", "project_qkv")),
     ("The tests call it with the arguments of the stub: keep those in the `def`.",
      Answer(V1.replace("self, inputs", "self, x, mask"), "SelfAttention_v1"), Answer(WITHOUT_SELF, "SelfAttention_v2")),
-    ("`forward` in line 339 lacks `self`, the first argument of a method.",
+    (f"`forward` in line {LINE_OF_FORWARD} lacks `self`, the first argument of a method.",
      Answer(USES_SELF, "SelfAttention_v2"), Answer(WITHOUT_SELF, "SelfAttention_v2")),
     ("begins with another argument than `self`, the first argument of a method.",
      Answer(USES_SELF.replace("(x)", "(x, self)"), "SelfAttention_v2"),

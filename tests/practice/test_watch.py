@@ -25,6 +25,7 @@ from grader.engine.grading import Graded
 from grader.practice.check import Answers
 
 UNIT = "simple_attention"
+EXERCISES = sum(len(one.exercises) for one in COURSE.units.values())
 STUB = (REPOSITORY / "exercises" / f"{UNIT}.py").read_text(encoding="utf-8")
 SOLUTION = (REPOSITORY / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
 ENDLESS = STUB.replace("    raise NotImplementedError()", "    while True:\n        pass", 1)
@@ -72,7 +73,7 @@ def test_the_verdict_changes_with_each_save_and_no_process_is_left(answers: Path
     answers.write_text(SOLUTION.replace("total + x * y", "total + x + y"), encoding="utf-8")
     verdict(terminal, "✗ dot_product", "yours is 3.2000", "Next: fix dot_product (exercises/simple_attention.py, line ")
     answers.write_text(SOLUTION, encoding="utf-8")
-    verdict(terminal, "✓ dot_product                      5 of 5 rules tried", "7 of 55 exercises pass")
+    verdict(terminal, "✓ dot_product                      5 of 5 rules tried", f"7 of {EXERCISES} exercises pass")
     answers.write_text(SOLUTION.replace("return inputs @ query", "return inputs @"), encoding="utf-8")
     verdict(terminal, "It is not valid Python", "✗ attention_scores")
     answers.write_text(SOLUTION, encoding="utf-8")

@@ -148,7 +148,7 @@ def visible_and_hidden(path: Path, exercise: str) -> tuple[str, str] | None:
         "returns": ast.unparse(function.returns) if function.returns else "torch.Tensor",
         "last": _last_statement(text, node, function),
     }
-    visible, suite = (environment.get_template(f"{name}.jinja").render(values) for name in ("visible", "suite"))
+    visible, suite = (environment.get_template(f"{name}.py.j2").render(values) for name in ("visible", "suite"))
     return visible, suite
 
 
