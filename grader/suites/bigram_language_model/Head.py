@@ -213,7 +213,6 @@ test_contract = contract(
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
 MASKED = "scores.masked_fill(self.future[:num_tokens, :num_tokens], -torch.inf)"
-SOFTMAX_LINE = "torch.softmax(scores, dim=-1)"
 SOFTMAX = "torch.softmax(scores, dim=-1)"
 NOT_DROPPED = replace(f"self.dropout({SOFTMAX})", SOFTMAX)
 
@@ -295,7 +294,7 @@ MISCONCEPTIONS = [
         "Softmax runs over the queries, and the scores are divided by √n_embd. The weights of each query should sum "
         "to one over the keys, dim=-1, and the width of queries and keys is head_size. Such a softmax shows each "
         "token its future, whatever the mask is."),
-    mistake("softmax_taken_twice_in_head", replace(SOFTMAX_LINE, f"torch.softmax({SOFTMAX_LINE}, dim=-1)"),
+    mistake("softmax_taken_twice_in_head", replace(SOFTMAX, f"torch.softmax({SOFTMAX}, dim=-1)"),
         "Softmax is applied twice. The second one gets weights, and the zeros of the future among them: the "
         "exponential of zero is one, so the future is visible again."),
     mistake("softmax_forgotten_in_head", replace(SOFTMAX, "scores"),

@@ -96,7 +96,6 @@ test_contract = contract(
 # -- misconceptions ------------------------------------------------------------------------------------------------
 
 SHIFTED = "logits - logits.amax(dim=-1, keepdim=True)"
-LOSSES_LINE = "shifted.exp().sum(dim=-1).log() - of_targets"
 OF_ROWS = "shifted.exp().sum(dim=-1).log() - of_targets"
 OF_PROBABILITIES = replace(SHIFTED, "torch.softmax(logits, dim=-1)")
 
@@ -126,7 +125,7 @@ MISCONCEPTIONS = [
     mistake("logarithm_forgotten", OF_PROBABILITIES.replace(OF_ROWS, "-of_targets"),
         "The probabilities themselves are averaged, without a logarithm. With the logarithm, a sure but wrong "
         "prediction gets a very large loss."),
-    mistake("logarithm_of_the_mean", replace(f"({LOSSES_LINE}).mean()", f"-(-({LOSSES_LINE})).exp().mean().log()"),
+    mistake("logarithm_of_the_mean", replace(f"({OF_ROWS}).mean()", f"-(-({OF_ROWS})).exp().mean().log()"),
         "The probabilities are averaged first, and then the logarithm of the mean is taken. Take the logarithm of "
         "each row first, and average the logarithms."),
     mistake("logarithm_of_a_softmax", OF_PROBABILITIES.replace(OF_ROWS, "-of_targets.log()"),

@@ -412,8 +412,6 @@ MISCONCEPTIONS = [
 
 # -- probes --------------------------------------------------------------------------------------------------------
 
-NAMES = ("W_query", "W_key", "W_value")
-
 
 @probe()
 def contexts_of_the_past(unit: Any, draw: Draw) -> Iterator[Property]:
@@ -422,9 +420,9 @@ def contexts_of_the_past(unit: Any, draw: Draw) -> Iterator[Property]:
     options = draw.pick({}, {"qkv_bias": True}, {"qkv_bias": False})
     dropout = draw.pick(0.0, 0.5)
     module = unit.CausalAttention(d_in, d_out, context_length, dropout, **options)
-    yield from layers(module, NAMES)
+    yield from layers(module, MATRICES)
     module.to(draw.dtype).train(dropout == 0 and draw.chance(0.5))
-    parameters = set_drawn_layers(draw, module, NAMES)
+    parameters = set_drawn_layers(draw, module, MATRICES)
     yield from call(module, draw.viewed(draw.normal(draw.size(1, 3), num_tokens, d_in)), parameters=parameters)
 
 
@@ -439,14 +437,14 @@ def no_mask_among_the_parameters(unit: Any, draw: Draw) -> Iterator[Property]:
 def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens = draw.number + 2
     module = unit.CausalAttention(num_tokens, num_tokens, num_tokens, 0.0)
-    yield from causal_at_low_scores(module, NAMES, num_tokens)
+    yield from causal_at_low_scores(module, MATRICES, num_tokens)
 
 
 @probe(draws=4)
 def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, dropout = 3, PROBABILITIES[draw.number]
     module = unit.CausalAttention(num_tokens, 2 * num_tokens, draw.pick(3, 5), dropout)
-    set_drawn_layers(draw, module.to(draw.dtype), NAMES)
+    set_drawn_layers(draw, module.to(draw.dtype), MATRICES)
     set_to(module.W_value.weight, unit_values(num_tokens))
     yield from dropped_weights(module, one_hot_texts(1000, num_tokens).to(draw.dtype), dropout)
 

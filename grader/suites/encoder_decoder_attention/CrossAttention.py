@@ -555,17 +555,15 @@ MISCONCEPTIONS = [
 
 # -- probes --------------------------------------------------------------------------------------------------------
 
-NAMES = ("W_query", "W_key", "W_value")
-
 
 @probe()
 def contexts_of_another_text(unit: Any, draw: Draw) -> Iterator[Property]:
     d_query, d_context, d_out, queries, keys = draw.sizes(5)
     batch = draw.size(1, 3)
     module = unit.CrossAttention(d_query, d_context, d_out)
-    yield from layers(module, NAMES)
+    yield from layers(module, MATRICES)
     module.to(draw.dtype).train(draw.chance(0.5))
-    parameters = set_drawn_layers(draw, module, NAMES)
+    parameters = set_drawn_layers(draw, module, MATRICES)
     x, context = draw.normal(batch, queries, d_query), draw.normal(batch, keys, d_context)
     if draw.dtype == torch.float64 and draw.chance(0.2):  # so that padding can have much higher scores
         x = 100 * x
@@ -587,7 +585,7 @@ def contexts_of_another_text(unit: Any, draw: Draw) -> Iterator[Property]:
 def padding_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens = draw.number + 2
     module = unit.CrossAttention(num_tokens, num_tokens, num_tokens)
-    text = one_hot_at_low_scores(module, NAMES, num_tokens)
+    text = one_hot_at_low_scores(module, MATRICES, num_tokens)
     padding_mask = torch.arange(num_tokens)[None] == num_tokens - 1  # (1, T), only the last token is padding
     output = module(text, text, padding_mask=padding_mask)  # (1, T, T), the weights
     yield "whether padding has weight beside low scores", is_seen(output[..., -1])

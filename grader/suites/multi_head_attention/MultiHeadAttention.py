@@ -22,7 +22,7 @@ from grader.suites.attention_mistakes import (
 from grader.suites.attention_probes import causal_at_low_scores, dropped_weights, one_hot_texts, unit_values
 from grader.suites.causal import expect_hidden
 from grader.suites.multi_head_attention.shared import (
-    ALL_NAMES,
+    ALL_LAYERS,
     BY_TOKENS,
     BY_WIDTH,
     CONTEXT,
@@ -41,7 +41,6 @@ from grader.suites.multi_head_attention.shared import (
     LEFT_TO_RESHAPE,
     LOW_SCORES,
     MIXED_BY_RESHAPE,
-    NAMES,
     NEXT_VISIBLE,
     NO_ERROR,
     NO_ROOT,
@@ -529,9 +528,9 @@ def shared_out_heads(unit: Any, draw: Draw) -> Iterator[Property]:
     options = draw.pick({}, {"qkv_bias": True}, {"qkv_bias": False})
     dropout = draw.pick(0.0, 0.5)
     module = unit.MultiHeadAttention(d_in, num_heads * head_dim, context_length, dropout, num_heads, **options)
-    yield from layers(module, ALL_NAMES)
+    yield from layers(module, ALL_LAYERS)
     module.to(draw.dtype).train(dropout == 0 and draw.chance(0.5))
-    parameters = set_drawn_layers(draw, module, ALL_NAMES)
+    parameters = set_drawn_layers(draw, module, ALL_LAYERS)
     yield from call(module, draw.normal(draw.size(1, 3), num_tokens, d_in), parameters=parameters)
 
 
@@ -553,7 +552,7 @@ def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, num_heads, dropout = 3, 2, PROBABILITIES[draw.number]
     width = num_heads * 2 * num_tokens
     module = unit.MultiHeadAttention(num_tokens, width, draw.pick(3, 5), dropout, num_heads)
-    set_drawn_layers(draw, module, ALL_NAMES)
+    set_drawn_layers(draw, module, ALL_LAYERS)
     set_to(module.W_value.weight, unit_values(num_tokens, num_heads))
     set_to(module.out_proj.weight, torch.eye(width))
     set_to(module.out_proj.bias, torch.zeros(width))
@@ -566,7 +565,7 @@ def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     module = unit.MultiHeadAttention(num_tokens, num_tokens, num_tokens, 0.0, 1)
     set_to(module.out_proj.weight, torch.eye(num_tokens))
     set_to(module.out_proj.bias, torch.zeros(num_tokens))
-    yield from causal_at_low_scores(module, NAMES, num_tokens)
+    yield from causal_at_low_scores(module, LAYERS, num_tokens)
 
 
 # -- answers -------------------------------------------------------------------------------------------------------

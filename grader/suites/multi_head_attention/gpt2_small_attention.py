@@ -9,7 +9,7 @@ import torch
 import torch.nn as nn
 
 from grader.suites.multi_head_attention.shared import (
-    ALL_NAMES,
+    ALL_LAYERS,
     LAYERS,
     expect_module,
     fresh_layers,
@@ -155,8 +155,8 @@ def attention_of_gpt2(unit: Any, draw: Draw) -> Iterator[Property]:
     draw.dtype = torch.float32
     module = unit.gpt2_small_attention().eval()
     yield "the number of parameters", sum(parameter.numel() for parameter in module.parameters())
-    yield from shapes(module, ALL_NAMES)
-    set_drawn_layers(draw, module, ALL_NAMES)
+    yield from shapes(module, ALL_LAYERS)
+    set_drawn_layers(draw, module, ALL_LAYERS)
     with torch.no_grad():
         yield "the outputs", module(draw.normal(1, (1024, 5)[draw.number], 768, scale=1))
     yield "the requested context length", requested_context_length(unit.gpt2_small_attention)

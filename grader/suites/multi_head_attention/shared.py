@@ -345,11 +345,10 @@ NOT_TRANSPOSED_BACK = (
 INPUTS_CHANGED = (
     "The caller's inputs were changed. Other code may still need them: write `x = x + …` instead of `x += …`."
 )
-NAMES = ("W_query", "W_key", "W_value")
 
 
 def names_in_heads(num_heads: int) -> list[str]:
-    return [f"heads.{head}.{name}" for head in range(num_heads) for name in NAMES]
+    return [f"heads.{head}.{name}" for head in range(num_heads) for name in LAYERS]
 
 
 def shapes(module: nn.Module, names: Iterable[str]) -> Iterator[Property]:
@@ -365,4 +364,4 @@ def features_that_do_not_divide(draw: Draw) -> tuple[int, int]:
             return d_out, num_heads
 
 
-ALL_NAMES = (*NAMES, "out_proj")
+ALL_LAYERS = (*LAYERS, "out_proj")

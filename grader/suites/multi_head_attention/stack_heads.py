@@ -16,7 +16,6 @@ from grader.suites.multi_head_attention.shared import (
     D_OUT,
     HEAD_DIM,
     LAYERS,
-    NAMES,
     OUT_PROJ,
     B,
     H,
@@ -265,7 +264,7 @@ class OneHead(nn.Module):
 
     def __init__(self, d_in: int, width: int, bias: bool) -> None:
         super().__init__()
-        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, width, bias=bias) for _ in NAMES)
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, width, bias=bias) for _ in LAYERS)
 
     def forward(self, inputs: Tensor) -> Tensor:
         return attended(self.W_query(inputs), self.W_key(inputs), self.W_value(inputs))
@@ -289,11 +288,11 @@ class MultiHead(nn.Module):
     def __init__(self, d_in: int, d_out: int, num_heads: int, bias: bool) -> None:
         super().__init__()
         self.num_heads, self.head_dim, self.d_in, self.d_out = num_heads, d_out // num_heads, d_in, d_out
-        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=bias) for _ in NAMES)
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=bias) for _ in LAYERS)
         self.out_proj = nn.Linear(d_out, d_out)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        projected = [getattr(self, name)(inputs).chunk(self.num_heads, dim=-1) for name in NAMES]
+        projected = [getattr(self, name)(inputs).chunk(self.num_heads, dim=-1) for name in LAYERS]
         contexts = [attended(*head) for head in zip(*projected, strict=True)]
         return self.out_proj(torch.cat(contexts, dim=-1))
 
@@ -326,14 +325,14 @@ def outputs_of_stacked_heads(unit: Any, draw: Draw) -> Iterator[Property]:
         set_identity(attention.out_proj)
     unit.stack_heads(wrapper, attention)
     yield "whether the wrapper is unchanged", alike(state_of(wrapper), before)
-    yield from layers(attention, NAMES)
+    yield from layers(attention, LAYERS)
     if not is_ready:
         set_identity(attention.out_proj)
     inputs = draw.normal(draw.size(1, 3), num_tokens, d_in)
     yield "the outputs", attention(inputs)
     yield "the outputs computed from the weights", MultiHead.forward(attention, inputs)
     yield "the wrapper's outputs", wrapper(inputs)
-    for name in NAMES:
+    for name in LAYERS:
         values = list(getattr(attention, name).parameters())
         yield f"the values of {name}", values  # with the bias, which for keys has no effect on the output
         kinds = [isinstance(value, nn.Parameter) for value in values]
@@ -377,7 +376,7 @@ def biases_of_attention_alone(unit: Any, draw: Draw) -> Iterator[Property]:
     except Exception:  # noqa: BLE001 - torch may raise any error here
         is_right = True
     else:
-        biases = [getattr(attention, name).bias for name in NAMES]
+        biases = [getattr(attention, name).bias for name in LAYERS]
         is_right = not any(bias.any() for bias in biases if bias is not None)
     yield "whether biases that only attention has are rejected or zero", is_right
 

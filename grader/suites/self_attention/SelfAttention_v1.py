@@ -18,7 +18,6 @@ from grader.suites.self_attention.shared import (
     KEYS_HANDED_OVER,
     KEYS_UNUSED,
     MATRICES,
-    NAMES,
     WIDTHS,
     T,
     attending,
@@ -156,13 +155,13 @@ MISCONCEPTIONS = [
 def attention_of_matrices(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d_in, d_out = draw.sizes(3)
     module = unit.SelfAttention_v1(d_in, d_out)
-    for name in NAMES:
+    for name in MATRICES:
         matrix = getattr(module, name)
         yield f"what {name} is", (isinstance(matrix, nn.Parameter), tuple(matrix.shape))
         yield f"whether {name} is trained", has_parameters(module, [matrix])
     module.to(draw.dtype).train(draw.chance(0.5))
     # Read the attributes again: the parameters may be other objects after .to.
-    matrices = {name: set_to(getattr(module, name), draw.normal(d_in, d_out, scale=d_in**-0.5)) for name in NAMES}
+    matrices = {name: set_to(getattr(module, name), draw.normal(d_in, d_out, scale=d_in**-0.5)) for name in MATRICES}
     yield from call(module, draw.normal(num_tokens, d_in), parameters=matrices)
 
 

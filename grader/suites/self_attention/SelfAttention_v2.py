@@ -17,7 +17,6 @@ from grader.suites.self_attention.shared import (
     KEYS_HANDED_OVER,
     KEYS_UNUSED,
     MATRICES,
-    NAMES,
     WIDTHS,
     Matrices,
     T,
@@ -201,9 +200,9 @@ MISCONCEPTIONS = [
 def attention_of_layers(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d_in, d_out = draw.sizes(3)
     module = unit.SelfAttention_v2(d_in, d_out, **draw.pick({}, {"qkv_bias": True}, {"qkv_bias": False}))
-    yield from layers(module, NAMES)
+    yield from layers(module, MATRICES)
     module.to(draw.dtype).train(draw.chance(0.5))
-    parameters = set_drawn_layers(draw, module, NAMES)
+    parameters = set_drawn_layers(draw, module, MATRICES)
     yield from call(module, draw.normal(num_tokens, d_in), parameters=parameters)
 
 

@@ -230,4 +230,3 @@ IN_BOTH_MODULES = [
     ("lonely_token_squeezed", replace("return contexts", "return contexts.squeeze()"),
         "`squeeze()` removes every dimension of size one, so a single token loses its row."),
 ]  # fmt: skip
-NAMES = ("W_query", "W_key", "W_value")

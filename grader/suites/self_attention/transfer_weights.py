@@ -15,7 +15,6 @@ from grader.suites.self_attention.shared import (
     D_IN,
     D_OUT,
     MATRICES,
-    NAMES,
     Matrices,
     T,
     expect_deterministic,
@@ -253,7 +252,7 @@ class ThreeMatrices(nn.Module):
 
     def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()
-        self.W_query, self.W_key, self.W_value = (nn.Parameter(torch.rand(d_in, d_out)) for _ in NAMES)
+        self.W_query, self.W_key, self.W_value = (nn.Parameter(torch.rand(d_in, d_out)) for _ in MATRICES)
 
     def forward(self, inputs: Tensor) -> Tensor:
         return attended(inputs @ self.W_query, inputs @ self.W_key, inputs @ self.W_value)
@@ -264,7 +263,7 @@ class Layers(nn.Module):
 
     def __init__(self, d_in: int, d_out: int, bias: bool) -> None:
         super().__init__()
-        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=bias) for _ in NAMES)
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=bias) for _ in MATRICES)
 
     def forward(self, inputs: Tensor) -> Tensor:
         return attended(self.W_query(inputs), self.W_key(inputs), self.W_value(inputs))
@@ -280,8 +279,8 @@ def source_and_target(draw: Draw) -> tuple[Layers, ThreeMatrices, Tensor]:
     if draw.chance(0.3):
         d_out = d_in
     source, target = Layers(d_in, d_out, bias=draw.chance(0.4)), ThreeMatrices(d_in, d_out)
-    set_drawn_layers(draw, source.float(), NAMES)
-    for name in NAMES:
+    set_drawn_layers(draw, source.float(), MATRICES)
+    for name in MATRICES:
         layer = getattr(source, name)
         set_to(layer.weight, draw.normal(d_out, d_in, dtype=torch.float32, scale=1))
         if layer.bias is not None:
@@ -302,7 +301,7 @@ def outputs_after_the_transfer(unit: Any, draw: Draw) -> Iterator[Property]:
     yield "the outputs of the source", source(inputs)
     yield "the outputs", target(inputs)
     yield "the outputs computed from the weights", ThreeMatrices.forward(target, inputs)
-    for name in NAMES:
+    for name in MATRICES:
         matrix = getattr(target, name)
         yield f"what {name} is", (isinstance(matrix, nn.Parameter), tuple(matrix.shape))
         yield f"whether {name} is trained", has_parameters(target, [matrix])
@@ -312,9 +311,9 @@ def outputs_after_the_transfer(unit: Any, draw: Draw) -> Iterator[Property]:
 def biases_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, d_out = draw.sizes(2)
     source, target = Layers(d_in, d_out, bias=True), ThreeMatrices(d_in, d_out)
-    for name in NAMES:
+    for name in MATRICES:
         nn.init.zeros_(getattr(source, name).bias)
-    biased = [getattr(source, name).bias for name in draw.random.sample(NAMES, draw.pick(1, 1, 1, 2, 3))]
+    biased = [getattr(source, name).bias for name in draw.random.sample(MATRICES, draw.pick(1, 1, 1, 2, 3))]
     with torch.no_grad():
         for bias in biased:
             bias[draw.random.randrange(d_out)] = draw.pick(1.0, -1.0, 0.01, -3.0)
