@@ -222,15 +222,18 @@ def require_proof(
     hidden = [one for one in criteria if one.file.is_relative_to(course.suites)]
     if all(_is_current(course, one.unit, one.exercise) for one in hidden):
         return
-    unit = hidden[0].unit
+    running = hidden[0]
     try:
         with limited() if limited else contextlib.nullcontext():
-            _require_sound(course, unit, hidden)
+            backend = InProcessBackend(running.unit, solution_names(course, running.unit))
+            for running in hidden:
+                _require_passed(running, backend)
     except LimitExceeded as error:
         if not limited:
             raise
         if str(error) != OUT_OF_MEMORY:  # an answer can use up the memory, and not the time of the solution
-            place = described(error, course.suites / unit / f"test_{unit}.py")
+            # The trace may have no line of the suite: what ran in the test may have handled the error first.
+            place = described(error, running.file, running.line)
             raise SuiteFault(f"{place} This is so with the solution too: correct the test.") from error
     except GraderError as error:
         raise SuiteFault(str(error)) from error
@@ -262,7 +265,9 @@ def _read(file: Path, key: bytes) -> Rows | None:
 def _record(course: Course, unit: str, exercise: str) -> None:
     criteria = [one for one in criteria_of_unit(course, unit) if one.exercise == exercise]
     known = [one for one in misconceptions_of(course, unit) if one.exercise == exercise]
-    _require_sound(course, unit, criteria)
+    backend = InProcessBackend(unit, solution_names(course, unit))
+    for criterion in criteria:
+        _require_passed(criterion, backend)
     rows = {
         one.name: {
             criterion.name: criterion.run(InProcessBackend(unit, {exercise: one.implementation}))
@@ -281,13 +286,11 @@ def _record(course: Course, unit: str, exercise: str) -> None:
     write_atomically(_file(course, unit, exercise), key_of(course, unit) + packed(rows))
 
 
-def _require_sound(course: Course, unit: str, criteria: Sequence[Criterion]) -> None:
+def _require_passed(criterion: Criterion, solution: InProcessBackend) -> None:
     """Raise SuiteError if the solution fails a test."""
-    backend = InProcessBackend(unit, solution_names(course, unit))
-    for criterion in criteria:
-        outcome = criterion.run(backend)
-        if not outcome.passed:
-            raise SuiteError(failed_by_solution(criterion, outcome))
+    outcome = criterion.run(solution)
+    if not outcome.passed:
+        raise SuiteError(failed_by_solution(criterion, outcome))
 
 
 def packed(rows: Rows) -> bytes:
