@@ -260,12 +260,14 @@ def right_answers():
         warnings.warn("this takes a while")
         return torch.stack([torch.stack([_weights_of(head, head_dim) for head in heads]) for heads in scores])
 
-    def _masked_softmax(scores, size):
-        future = torch.ones(scores.shape[-1], scores.shape[-1]).triu(1).bool()
-        return torch.softmax(scores.masked_fill(future, -torch.inf) / size**0.5, dim=-1)
+    def causal_mask(num_tokens):
+        return torch.ones(num_tokens, num_tokens).triu(1).bool()
+
+    def mask_then_softmax(scores, d_k):
+        return torch.softmax(scores.masked_fill(causal_mask(scores.shape[-1]), -torch.inf) / d_k**0.5, dim=-1)
 
     def one_on_another(scores, head_dim):
-        return _masked_softmax(scores, head_dim)
+        return mask_then_softmax(scores, head_dim)
 
     def ready_made(scores, head_dim):
         logits = scores / torch.sqrt(torch.tensor(head_dim, dtype=scores.dtype))
