@@ -17,6 +17,7 @@ from grader.testing import checks, draws
 from grader.testing.checks import WITH_COMMAS, CheckFailed, dtype_name, in_order, keep_results
 from grader.testing.contracts import described as described
 from grader.testing.contracts import expect_refused
+from grader.testing.contracts import kept as kept
 from grader.testing.contracts import type_name as type_name
 from grader.testing.contracts import with_article as with_article
 from grader.testing.draws import numbers as numbers
@@ -145,16 +146,6 @@ def expect_linear(module: RemoteObject, name: str) -> RemoteObject:
 def set_training(module: RemoteObject, is_training: bool) -> None:
     """Call train() or eval() of a module."""
     (module.train if is_training else module.eval)()
-
-
-def kept(module: RemoteObject, name: str) -> Any:
-    """Return this attribute of a module, or None if it does not exist."""
-    try:
-        return module.get(name)
-    except Raised as error:
-        if "AttributeError" not in error.types:
-            raise
-        return None
 
 
 def expect_true(condition: bool, text: str) -> None:

@@ -20,6 +20,8 @@ from grader.testing.suite import OUTPUTS, Asking, Given
 # Hides the frames of these checks in pytest's tracebacks, which then end at the line of the test.
 __tracebackhide__ = True
 
+# A rule of several exercises.
+LOW_SCORES = "a later token has no weight, even if all visible scores are as low as -10,000 after scaling"
 # W_query, W_key and W_value, each (d_in, d_out).
 Matrices = dict[str, torch.Tensor]
 

@@ -215,6 +215,16 @@ def expect_refused(name: str, call: Callable[[], Any], idea: str) -> None:
     raise CheckFailed(text[0].upper() + text[1:])
 
 
+def kept(module: RemoteObject, name: str) -> Any:
+    """Return what a module has in an attribute, such as a layer; None if it does not exist."""
+    try:
+        return module.get(name)
+    except Raised as error:
+        if "AttributeError" not in error.types:
+            raise
+        return None
+
+
 # -- words -------------------------------------------------------------------------------------------------------
 
 

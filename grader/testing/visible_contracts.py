@@ -30,9 +30,10 @@ from grader.testing.contracts import (
     expect_later_tokens_unseen,
     expect_nothing_dropped,
     expect_refused,
+    kept,
     tensors_of,
 )
-from grader.testing.student import Raised, RemoteCallable, RemoteObject, Student
+from grader.testing.student import RemoteCallable, RemoteObject, Student
 from grader.testing.suite import Contract, Example, placed
 from grader.text import in_words
 
@@ -205,7 +206,7 @@ def module_with(cls: RemoteCallable, made: Mapping[str, Any], parameters: Mappin
     found = module.parameters()
     for name, value in parameters.items():
         owner, _, last = ("", "", name) if name in found else name.rpartition(".")
-        layer = _attribute(module, owner) if owner else module
+        layer = kept(module, owner) if owner else module
         own = found if layer is module else layer.parameters() if isinstance(layer, RemoteObject) else {}
         shape = tuple(value.shape)
         expect_true(last in own, f"There should be a parameter `{name}` of shape {shape}; yours has none of this name.")
@@ -214,16 +215,6 @@ def module_with(cls: RemoteCallable, made: Mapping[str, Any], parameters: Mappin
         layer.set({last: value})
     module.eval()
     return module
-
-
-def _attribute(module: RemoteObject, name: str) -> Any:
-    """Return what a module has in an attribute, such as a layer; None if it does not exist."""
-    try:
-        return module.get(name)
-    except Raised as error:
-        if "AttributeError" not in error.types:
-            raise
-        return None
 
 
 def names_of(module: RemoteObject, values: Mapping[str, torch.Tensor]) -> list[str]:

@@ -19,6 +19,7 @@ from grader.suites.attention_probes import (
 from grader.suites.bigram_language_model.shared import BLOCK, HEAD_SIZE, N_EMBD, B
 from grader.suites.causal import (
     ANY_LENGTH,
+    LOW_SCORES,
     Matrices,
     Parts,
     decisive_calls,
@@ -48,7 +49,6 @@ from grader.testing.suite import Example, contract, kept_arguments, right_result
 
 # The names of its layers in unit 3 and here.
 LAYERS = {"W_query": "query", "W_key": "key", "W_value": "value"}
-LOW_SCORES = "a later token has no weight, even if all visible scores are as low as -10,000 after scaling"
 
 
 def dot_products(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:

@@ -28,6 +28,7 @@ from grader.suites.causal import (
     ANY_LENGTH,
     D_OUT,
     LONG,
+    LOW_SCORES,
     Matrices,
     Parts,
     causal_scores,
@@ -44,7 +45,6 @@ from grader.suites.causal import (
 from grader.suites.causal_attention.shared import (
     D_IN,
     LONGER,
-    LOW_SCORES,
     MASKED_LATE,
     NEXT_SEEN,
     NO_ROOT,

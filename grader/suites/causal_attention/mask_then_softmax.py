@@ -19,6 +19,7 @@ from grader.suites.attention_mistakes import (
 from grader.suites.attention_probes import is_seen
 from grader.suites.causal import (
     FITTING,
+    LOW_SCORES,
     OTHER,
     Parts,
     expect_hidden,
@@ -30,7 +31,6 @@ from grader.suites.causal import (
 )
 from grader.suites.causal_attention.shared import (
     D_K,
-    LOW_SCORES,
     MASKED_LATE,
     NEXT_SEEN,
     NO_ROOT,

@@ -21,7 +21,6 @@ from grader.testing.draws import Fresh
 # All different, so that mixed-up dimensions show. No d_k is 4: half of 4 is also its square root.
 # D_OUT, which is 7, belongs to the decisive inputs.
 B, H, T, D_K, D_IN, LONGER = 2, 3, 5, 6, 8, 9
-LOW_SCORES = "a later token has no weight, even if all visible scores are as low as -10,000 after scaling"
 
 
 def softmax_weights(fresh: Fresh, num_tokens: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:

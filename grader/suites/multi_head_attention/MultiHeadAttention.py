@@ -20,7 +20,7 @@ from grader.suites.attention_mistakes import (
     ZEROS_HIDDEN,
 )
 from grader.suites.attention_probes import causal_at_low_scores, dropped_weights, one_hot_texts, unit_values
-from grader.suites.causal import expect_hidden
+from grader.suites.causal import LOW_SCORES, expect_hidden
 from grader.suites.multi_head_attention.shared import (
     ALL_LAYERS,
     BY_TOKENS,
@@ -39,7 +39,6 @@ from grader.suites.multi_head_attention.shared import (
     INPUTS_CHANGED,
     LAYERS,
     LEFT_TO_RESHAPE,
-    LOW_SCORES,
     MIXED_BY_RESHAPE,
     NEXT_VISIBLE,
     NO_ERROR,

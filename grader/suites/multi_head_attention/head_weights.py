@@ -18,7 +18,7 @@ from grader.suites.attention_mistakes import (
     ZEROS_HIDDEN,
 )
 from grader.suites.attention_probes import is_seen
-from grader.suites.causal import expect_hidden, future
+from grader.suites.causal import LOW_SCORES, expect_hidden, future
 from grader.suites.multi_head_attention.shared import (
     ALL_ONE,
     BY_TOKENS,
@@ -27,7 +27,6 @@ from grader.suites.multi_head_attention.shared import (
     FUTURE_VISIBLE,
     HALF,
     HEAD_DIM,
-    LOW_SCORES,
     NEXT_VISIBLE,
     NO_ROOT,
     PAST_HIDDEN,

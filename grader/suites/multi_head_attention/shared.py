@@ -46,7 +46,6 @@ ALL_EQUAL = (3, 3, 3, 3)
 # For decisive inputs: the number of tokens in a sequence, at most head_dim, and the width, at least that of all tokens.
 T_DECISIVE, D_WIDE = 4, 9
 LAYERS = ("W_query", "W_key", "W_value")
-LOW_SCORES = "a later token has no weight, even if all visible scores are as low as -10,000 after scaling"
 
 
 def unroll(x: torch.Tensor, num_heads: int) -> torch.Tensor:
